@@ -315,7 +315,7 @@ namespace fabricost {
 
 /// Where a fit may take a number, and the standard deviation, in log, around it before anything was measured.
 struct FitRange {
-  double least = 0, most = 0;
+  double min = 0, max = 0;
   double spread = 0;
 };
 

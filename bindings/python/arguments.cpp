@@ -82,7 +82,7 @@ double number_of(py::handle given, std::string_view argument) {
   return value;
 }
 
-int count_of(py::handle given, std::string_view argument, int least) {
+int count_of(py::handle given, std::string_view argument, int min) {
   const double value = PyLong_CheckExact(given.ptr()) ? [&] {
     int overflow = 0;
     const long long whole = PyLong_AsLongLongAndOverflow(given.ptr(), &overflow);
@@ -90,26 +90,26 @@ int count_of(py::handle given, std::string_view argument, int least) {
   }() : number_of(given, argument);
   if (value > std::numeric_limits<int>::max())
     throw RequestError(fmt::format("{}: {} is too many; at most {}", argument, value, std::numeric_limits<int>::max()));
-  if (value < 0 && least == 0) throw RequestError(fmt::format("{}: {} is negative; 0 leaves it to the machine", argument, value));
-  if (value < least) throw RequestError(fmt::format("{}: {} is too few; at least {}", argument, value, least));
+  if (value < 0 && min == 0) throw RequestError(fmt::format("{}: {} is negative; 0 leaves it to the machine", argument, value));
+  if (value < min) throw RequestError(fmt::format("{}: {} is too few; at least {}", argument, value, min));
   if (value != std::floor(value)) throw RequestError(fmt::format("{}: {} is not a whole number", argument, value));
   return static_cast<int>(value);
 }
 
-int whole(py::handle value, std::string_view name, double least, double most) {
-  const int out = count_of(value, name, static_cast<int>(least));
-  if (out > most) throw RequestError(fmt::format("{}: {} is too many; at most {:.0f}", name, out, most));
+int whole(py::handle value, std::string_view name, double min, double max) {
+  const int out = count_of(value, name, static_cast<int>(min));
+  if (out > max) throw RequestError(fmt::format("{}: {} is too many; at most {:.0f}", name, out, max));
   return out;
 }
 
-double real(py::handle value, std::string_view name, double least, double most) {
+double real(py::handle value, std::string_view name, double min, double max) {
   const double number = number_of(value, name);
-  if (number >= least && number <= most) return number;
-  throw RequestError(std::isinf(most) || most >= 1e15 ? fmt::format("{}: {} is not a number of {} or more", name, number, least)
-                                                      : fmt::format("{}: {} is not from {} to {}", name, number, least, most));
+  if (number >= min && number <= max) return number;
+  throw RequestError(std::isinf(max) || max >= 1e15 ? fmt::format("{}: {} is not a number of {} or more", name, number, min)
+                                                    : fmt::format("{}: {} is not from {} to {}", name, number, min, max));
 }
 
-std::vector<double> reals(py::handle values, std::string_view name, double least, double most) {
+std::vector<double> reals(py::handle values, std::string_view name, double min, double max) {
   const bool one = PyUnicode_Check(values.ptr()) != 0 || PyBytes_Check(values.ptr()) != 0 || PyDict_Check(values.ptr()) != 0;
   const py::object iterator = one ? py::object{} : py::reinterpret_steal<py::object>(PyObject_GetIter(values.ptr()));
   if (!iterator) {
@@ -117,7 +117,7 @@ std::vector<double> reals(py::handle values, std::string_view name, double least
     throw_type(name, "a list of numbers", values);
   }
   std::vector<double> out;
-  for (const py::handle value : py::list(iterator)) out.push_back(real(value, name, least, most));
+  for (const py::handle value : py::list(iterator)) out.push_back(real(value, name, min, max));
   if (out.empty()) throw RequestError(fmt::format("{}: an empty list; give a number or more", name));
   return out;
 }

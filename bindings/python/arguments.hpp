@@ -41,9 +41,9 @@ namespace fabricost::python {
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 
 /// A whole number from `least` to 2^31 - 1. \throws TypeError, RequestError
-[[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int least = 0);
+[[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int min = 0);
 
-inline constexpr double most_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
+inline constexpr double max_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
 
@@ -57,14 +57,14 @@ inline constexpr double most_counted = 10'000'000;  ///< of anything counted in 
 }
 
 /// A whole number of a range.
-[[nodiscard]] int whole(pybind11::handle value, std::string_view name, double least = 1, double most = most_counted);
+[[nodiscard]] int whole(pybind11::handle value, std::string_view name, double min = 1, double max = max_counted);
 /// A number of a range; infinity where it is not above `most`.
-[[nodiscard]] double real(pybind11::handle value, std::string_view name, double least, double most);
+[[nodiscard]] double real(pybind11::handle value, std::string_view name, double min, double max);
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
 
 /// Many numbers, of a list, a tuple or an array; one or more.
-[[nodiscard]] std::vector<double> reals(pybind11::handle values, std::string_view name, double least, double most);
+[[nodiscard]] std::vector<double> reals(pybind11::handle values, std::string_view name, double min, double max);
 
 /// A System, or its name or path. \throws SpecError, RequestError as load_system
 [[nodiscard]] System system_from(pybind11::handle value, std::string_view name = "system");

@@ -22,9 +22,9 @@ std::string as_argument(std::string_view name, std::string_view value) {
 
 void detail::from_object(py::handle given, std::string_view name, const Range& range, Counts& out) {
   if (PyLong_Check(given.ptr()) != 0) {
-    if (const int one = whole(given, name, 0, range.most); one > 0) out.values.push_back(one);
+    if (const int one = whole(given, name, 0, range.max); one > 0) out.values.push_back(one);
   } else if (py::isinstance<py::iterable>(given) && PyUnicode_Check(given.ptr()) == 0 && PyBytes_Check(given.ptr()) == 0) {
-    for (const py::handle one : given) out.values.push_back(whole(one, name, range.least, range.most));
+    for (const py::handle one : given) out.values.push_back(whole(one, name, range.min, range.max));
   } else {
     throw_type(name, "a whole number or a list of them", given);
   }
@@ -61,8 +61,8 @@ py::object object_of(const fabricost::Machine& machine) {
 }
 
 void detail::from_object(py::handle given, std::string_view name, const Range&, Operation& out) {
-  if (!py::isinstance<AskedOperation>(given)) throw_type(name, "an Operation", given);
-  out = given.cast<const AskedOperation&>().one();
+  if (!py::isinstance<OperationRequest>(given)) throw_type(name, "an Operation", given);
+  out = given.cast<const OperationRequest&>().one();
 }
 
 void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const py::args& args,
@@ -84,11 +84,11 @@ void place_arguments(std::string_view function, std::span<const std::string> nam
 }
 
 std::string detail::wrapped(const std::string& head, const std::vector<std::string>& words) {
-  constexpr std::size_t most = 130;
+  constexpr std::size_t max = 130;
   std::string out, line = head;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i] + (i + 1 < words.size() ? "," : "");
-    if (line.size() + word.size() + 1 > most) {
+    if (line.size() + word.size() + 1 > max) {
       out += line + "\n";
       line = "   ";
     }

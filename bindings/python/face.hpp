@@ -4,10 +4,10 @@
 /// record from the fields of its answer.
 
 #include "arguments.hpp"
+#include "collectives/samples.hpp"
 #include "machine.hpp"
 #include "record.hpp"
 #include "routing.hpp"
-#include "collectives/samples.hpp"
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -47,10 +47,10 @@ void from_object(pybind11::handle given, std::string_view name, const Range&, E&
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, bool& out) { out = flag(given, name); }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::string& out) { out = text(given, name); }
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, int& out) {
-  out = whole(given, name, range.least, range.most);
+  out = whole(given, name, range.min, range.max);
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, double& out) {
-  out = real(given, name, range.least, range.most);
+  out = real(given, name, range.min, range.max);
   if (!range.holds(out)) refuse_range(name, out, range);
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::filesystem::path& out) {
@@ -79,9 +79,9 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
 /// One number or many.
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, std::vector<double>& out) {
   if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0)
-    out = {real(given, name, range.least, range.most)};
+    out = {real(given, name, range.min, range.max)};
   else
-    out = reals(given, name, range.least, range.most);
+    out = reals(given, name, range.min, range.max);
 }
 template <class T>
 void from_object(pybind11::handle given, std::string_view name, const Range& range, std::optional<T>& out) {
@@ -200,8 +200,8 @@ template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
   static const std::vector<std::string> names = argument_names<Request>();
-  constexpr std::size_t most = std::tuple_size_v<decltype(fields_of(std::type_identity<Request>{}))>;
-  std::array<pybind11::handle, most> given{};
+  constexpr std::size_t max = std::tuple_size_v<decltype(fields_of(std::type_identity<Request>{}))>;
+  std::array<pybind11::handle, max> given{};
   place_arguments(function, names, by_place, args, kwargs, given);
   Request out;
   std::size_t place = 0;
@@ -211,7 +211,7 @@ template <HasFields Request>
     if (!one || (detail::may_be_none<T> && one.is_none())) return;
     using detail::from_object;
     Range range = field.range;
-    if constexpr (std::same_as<T, int>) range.least = std::min<double>(range.least, out.*(field.member));
+    if constexpr (std::same_as<T, int>) range.min = std::min<double>(range.min, out.*(field.member));
     from_object(one, field.name, range, out.*(field.member));
   });
   return out;

@@ -42,16 +42,21 @@ using AnyOf = AnyField;
 template <class T, class Indices>
 inline constexpr bool makes = false;
 template <class T, std::size_t... I>
-inline constexpr bool makes<T, std::index_sequence<I...>> = requires { T{AnyOf<I>{}...}; };
+inline constexpr bool makes<T, std::index_sequence<I...>> = requires {
+  T{AnyOf<I>{}...};
+};
 
-inline constexpr std::size_t most_fields = 48;
+inline constexpr std::size_t max_fields = 48;
 
 /// Fields of a struct without bases or constructors.
-template <class T, std::size_t n = most_fields>
+template <class T, std::size_t n = max_fields>
 [[nodiscard]] consteval std::size_t field_count() {
-  if constexpr (n == 0) return 0;
-  else if constexpr (makes<T, std::make_index_sequence<n>>) return n;
-  else return field_count<T, n - 1>();
+  if constexpr (n == 0)
+    return 0;
+  else if constexpr (makes<T, std::make_index_sequence<n>>)
+    return n;
+  else
+    return field_count<T, n - 1>();
 }
 
 /// visit(field)... of all fields in their order.
@@ -59,9 +64,9 @@ template <class T, class Visit>
 void for_each_field(T& value, Visit&& visit) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n > 0, "a struct whose fields cannot be counted: write it by hand");
-#define FABRICOST_FIELDS(z, count, data)                        \
-  if constexpr (n == count) {                                   \
-    auto& [BOOST_PP_ENUM_PARAMS(count, f)] = value;             \
+#define FABRICOST_FIELDS(z, count, data)                                             \
+  if constexpr (n == count) {                                                        \
+    auto& [BOOST_PP_ENUM_PARAMS(count, f)] = value;                                  \
     [&visit](auto&... each) { (visit(each), ...); }(BOOST_PP_ENUM_PARAMS(count, f)); \
   }
   BOOST_PP_REPEAT_FROM_TO(1, 49, FABRICOST_FIELDS, ~)
@@ -101,12 +106,18 @@ class FieldWriter {
  public:
   template <class T>
   void operator()(const T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) raw(&value, sizeof value);
-    else if constexpr (std::same_as<T, Label>) text(value.view());
-    else if constexpr (std::same_as<T, SharedText>) text(value.str());
-    else if constexpr (std::same_as<T, std::filesystem::path>) text(value.native());
-    else if constexpr (std::convertible_to<const T&, std::string_view>) text(value);
-    else if constexpr (detail::Quantity<T>) (*this)(static_cast<double>(value.value()));
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      raw(&value, sizeof value);
+    else if constexpr (std::same_as<T, Label>)
+      text(value.view());
+    else if constexpr (std::same_as<T, SharedText>)
+      text(value.str());
+    else if constexpr (std::same_as<T, std::filesystem::path>)
+      text(value.native());
+    else if constexpr (std::convertible_to<const T&, std::string_view>)
+      text(value);
+    else if constexpr (detail::Quantity<T>)
+      (*this)(static_cast<double>(value.value()));
     else if constexpr (detail::is_list<T>) {
       size(value.size());
       for (std::size_t i = 0; i < value.size(); ++i) (*this)(static_cast<const typename T::value_type&>(value[i]));

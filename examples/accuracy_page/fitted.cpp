@@ -34,9 +34,9 @@ double believed(const System& system, const Operation& op) {
   const TunerTable table = tuner_table(op.collective, f, is_byte_wide(op.dtype));
   const double bytes = op.bytes.value();
   if (table.rows.empty()) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.usable_per_gpu;
-  double least = 1e30;
-  for (const TunerRow& row : table.rows) least = std::min(least, table.believed(row, bytes));
-  return least;
+  double min = 1e30;
+  for (const TunerRow& row : table.rows) min = std::min(min, table.believed(row, bytes));
+  return min;
 }
 
 /// Bytes over the one-way rate, steps at the tier's own latency.

@@ -201,7 +201,7 @@ std::string more_nodes(const Measurements& data) {
   for (const auto& [left, nodes] : counts) {
     if (nodes.size() < 2) continue;
     const WithoutCluster cluster(data, left);
-    const Split own = split(cluster.own, [fewest = *nodes.begin()](const Point& p) { return p.nodes > fewest; });
+    const Split own = split(cluster.own, [min = *nodes.begin()](const Point& p) { return p.nodes > min; });
     const ErrorSummary before = cluster.predicted(own.left).total;
     const ErrorSummary after = cluster.predicted(own.left, own.fitted, left).total;
     out += fmt::format("| {} | {} -> {} | {} | {} | {} | {:.0f} % |\n", left, *nodes.begin(), *nodes.rbegin(), after.points, pair(before),

@@ -73,18 +73,18 @@ std::string generations(const Rows& all) {
 std::string more_ranks(const Rows& all) {
   std::string out = "| fitted on | predicted | median / mean | to 128 tokens | beyond |\n|---|---|---|---|---|\n";
   const Rows rack = only(all, [](const MoeKernelRow& r) { return r.system == "gb200-nvl72"; });
-  for (const auto& [most, ranks] : {std::pair{4, 8}, {4, 16}, {8, 16}}) {
+  for (const auto& [max, ranks] : {std::pair{4, 8}, {4, 16}, {8, 16}}) {
     const std::vector<KernelCalibration> fit{
-        calibrate_moe_kernels(only(rack, [&, limit = most](const MoeKernelRow& r) { return r.question.ranks <= limit; }))};
-    const auto of = [&, n = ranks](double least, double limit) {
+        calibrate_moe_kernels(only(rack, [&, limit = max](const MoeKernelRow& r) { return r.question.ranks <= limit; }))};
+    const auto of = [&, n = ranks](double min, double limit) {
       return predicted(only(rack,
                             [&](const MoeKernelRow& r) {
-                              return r.question.ranks == n && r.question.tokens >= least && r.question.tokens <= limit;
+                              return r.question.ranks == n && r.question.tokens >= min && r.question.tokens <= limit;
                             }),
                        fit)
           .total;
     };
-    out += fmt::format("| 2 to {} ranks | {} | {} | {} | {} |\n", most, ranks, pair(of(0, 1e12)), pair(of(0, 128)), pair(of(129, 1e12)));
+    out += fmt::format("| 2 to {} ranks | {} | {} | {} | {} |\n", max, ranks, pair(of(0, 1e12)), pair(of(0, 128)), pair(of(129, 1e12)));
   }
   out +=
       "\nWhat that makes of 32 and 64 ranks, time beside the one on 16 (top 8 of 256, hidden 7168, balanced):\n\n"

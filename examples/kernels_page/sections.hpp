@@ -42,19 +42,19 @@ struct Average {
 /// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit first, kin for the rest.
 inline void use_fits(fabricost::ConstantSet set, fabricost::System& system, std::span<const fabricost::KernelCalibration> fits) {
   using namespace fabricost;
-  std::vector<Constants> kin;
+  std::vector<Constants> related;
   std::vector<const CalibratedSet*> of;
   const CalibratedSet* own = nullptr;
   for (const KernelCalibration& fit : fits)
     for (const CalibratedSet& one : fit.sets) {
       if (one.generation == system.gpu.generation) own = &one;
       of.push_back(&one);
-      kin.push_back(one.constants);
+      related.push_back(one.constants);
     }
   const auto measured = [](const CalibratedSet& s, const Parameter& p) {
     return std::any_of(s.fitted.begin(), s.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
   };
-  take_from_kin(set, system.constants, kin, [&](std::size_t r, const Parameter& p) { return of[r] != own && measured(*of[r], p); });
+  take_from_related(set, system.constants, related, [&](std::size_t r, const Parameter& p) { return of[r] != own && measured(*of[r], p); });
   if (own == nullptr) return;
   for (const Parameter& p : parameters_of(set))
     if (measured(*own, p)) p.of(system.constants) = p.value(own->constants);

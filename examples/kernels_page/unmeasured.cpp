@@ -25,7 +25,7 @@ std::string unmeasured() {
        {"dgx-a100", "hgx-a100-4", "hgx-a100", "dgx-h100", "dgx-h200", "hgx-h20", "deepseek-v3-h800", "dgx-b200", "dgx-b300", "gb200-nvl72",
         "gb300-nvl72", "l40s-pcie", "rtx-4090-pcie", "rtx-pro-6000-pcie", "pcie5-8gpu", "dgx-1-v100", "vera-rubin-nvl72"}) {
     const System s = load_system(name);
-    const int most = std::min({8, s.domain, s.gpus()});
+    const int max = std::min({8, s.domain, s.gpus()});
     const Choice vllm{.inference = {.library = InferenceLibrary::vllm}};
     const auto reduce = [&](int ranks, double bytes) {
       return fmt::format("{:.1f}", 1e6 * predict(s, AllReduce{.bytes = Bytes::from_value(bytes), .ranks = ranks}, vllm).seconds);
@@ -34,14 +34,14 @@ std::string unmeasured() {
       try {
         return fmt::format(
             "{:.1f}",
-            1e6 * predict(s, MoeQuestion{.kernel = kernel, .gate = {256, 8}, .hidden = 7168, .tokens = tokens, .ranks = most}).seconds);
+            1e6 * predict(s, MoeQuestion{.kernel = kernel, .gate = {256, 8}, .hidden = 7168, .tokens = tokens, .ranks = max}).seconds);
       } catch (const RequestError&) {
         return "-";
       }
     };
     constexpr double small = 64 * 1024, large = 4 * 1024 * 1024;
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, reduce(2, small), reduce(2, large), reduce(most, small),
-                       reduce(most, large), dispatch(MoeKernel::deepep_low_latency, 128), dispatch(MoeKernel::deepep_normal, 4096),
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, reduce(2, small), reduce(2, large), reduce(max, small),
+                       reduce(max, large), dispatch(MoeKernel::deepep_low_latency, 128), dispatch(MoeKernel::deepep_normal, 4096),
                        fabricost::name(s.constants.custom_basis));
   }
   return out;

@@ -46,9 +46,9 @@ Pair layer(const System& system, const Model& m, MoeKernel kernel, double tokens
 /// Ranks that divide the experts: the most that 8, 72, 144 and 576 GPUs can be.
 std::vector<int> ranks_of(const Model& m) {
   std::vector<int> out;
-  for (const int most : domains) {
+  for (const int max : domains) {
     int best = 1;
-    for (int r = 1; r <= std::min(most, m.experts); ++r)
+    for (int r = 1; r <= std::min(max, m.experts); ++r)
       if (m.experts % r == 0 && (r <= 8 || r % 8 == 0)) best = r;
     if (out.empty() || best > out.back()) out.push_back(best);
   }

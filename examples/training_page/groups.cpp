@@ -81,7 +81,7 @@ std::string groups(const Published& data) {
       "| group | steps | left out | + scalar | held out | in sample | one scalar | rank | in interval "
       "|\n|---|---|---|---|---|---|---|---|---|\n";
   Average all, scaled, unseen, unseen_scaled, fifths, every, every_unseen;
-  double least_rank = 1, inside = 0;
+  double min_rank = 1, inside = 0;
   int counted = 0;
   for (std::size_t i = 0; i < data.fitted.size(); ++i) {
     const std::string& name = data.fitted[i];
@@ -94,13 +94,13 @@ std::string groups(const Published& data) {
     every.add(as_shipped), every_unseen.add(blind);
     if (i < data.groups.judged.size()) {
       all.add(as_shipped), scaled.add(with_one), unseen.add(blind), unseen_scaled.add(blind_with_one), fifths.add(on_held);
-      least_rank = std::min(least_rank, rank);
+      min_rank = std::min(min_rank, rank);
       inside += coverage(rows);
       ++counted;
     }
   }
   out += fmt::format("| **first {}, averaged** | | **{}** | {} | **{}** | {} | {} | least {:.3f} | {:.0f} % |\n", counted, unseen.text(),
-                     unseen_scaled.text(), fifths.text(), all.text(), scaled.text(), least_rank, 100 * inside / counted);
+                     unseen_scaled.text(), fifths.text(), all.text(), scaled.text(), min_rank, 100 * inside / counted);
   out += fmt::format("| all {}, averaged | | {} | | | {} | | | |\n\n", data.fitted.size(), every_unseen.text(), every.text());
   out += fmt::format(
       "*One scalar*: all predictions of the group times one factor, the median of its ratios. *Left out*: by a fit that saw no row of\n"

@@ -77,9 +77,9 @@ namespace fabricost::detail {
   return y + y * d * (1.0 / 6 + 7.0 / 72 * d);
 }
 
-inline constexpr double most_fast_overlap = 12;
+inline constexpr double max_fast_overlap = 12;
 
-/// (a^q + b^q)^(1/q). \param a, b from 0 on \param q above 1, at most most_fast_overlap \param inverse 1/q
+/// (a^q + b^q)^(1/q). \param a, b from 0 on \param q above 1, at most max_fast_overlap \param inverse 1/q
 [[nodiscard]] FABRICOST_INLINE double fast_norm(double a, double b, double q, double inverse) {
   const double larger = a > b ? a : b, smaller = a > b ? b : a;
   // sums instead of maxima, which compilers turn into branches; the difference is below rounding

@@ -99,11 +99,11 @@ void check(const CompareRequest& r) {
 
 /// "arithmetic 69 %, bubble 9 %".
 [[nodiscard]] std::string binds_text(const Compared& c) {
-  const TimeTerm most = largest_term(c);
+  const TimeTerm max = largest_term(c);
   if (c.serving) {
-    std::string name{most.name};
+    std::string name{max.name};
     std::replace(name.begin(), name.end(), '_', ' ');
-    return fmt::format("{} {:.0f} %", name, 100 * most.seconds / c.seconds);
+    return fmt::format("{} {:.0f} %", name, 100 * max.seconds / c.seconds);
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> said{{{"layer_floor", "launches"},
                                                                                {"tensor", "tensor exchange"},
@@ -112,11 +112,11 @@ void check(const CompareRequest& r) {
                                                                                {"hand_over", "hand-over"},
                                                                                {"data", "data exchange"},
                                                                                {"accumulation", "adding up gradients"}}};
-  std::string_view name = most.name;
+  std::string_view name = max.name;
   for (const auto& [term, words] : said)
-    if (term == most.name) name = words;
+    if (term == max.name) name = words;
   return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of({"", c.training->time.compute}, c.terms), name,
-                     100 * share_of(most, c.terms));
+                     100 * share_of(max, c.terms));
 }
 
 [[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, std::string job) {
@@ -135,9 +135,9 @@ void check(const CompareRequest& r) {
   if (c.joules) out.watts = c.megawatts * 1e6;
   out.layout = layout_text(c, mixture);
   out.terms = listed_terms(c.terms);
-  const StepTerm most = largest(out.terms);
-  out.binds = most.name, out.binds_words = binds_text(c);
-  out.share = share_of({"", most.seconds}, c.terms);
+  const StepTerm max = largest(out.terms);
+  out.binds = max.name, out.binds_words = binds_text(c);
+  out.share = share_of({"", max.seconds}, c.terms);
   out.idle_gpus = c.idle_gpus;
   return out;
 }
@@ -168,10 +168,10 @@ void add_verdict(CompareAnswer& out) {
 }  // namespace
 
 TimeTerm largest_term(const Compared& c) {
-  TimeTerm most;
+  TimeTerm max;
   for (const TimeTerm& t : c.terms)
-    if (t.seconds > most.seconds && !(c.training && (t.name == "compute" || t.name == "stack"))) most = t;
-  return most;
+    if (t.seconds > max.seconds && !(c.training && (t.name == "compute" || t.name == "stack"))) max = t;
+  return max;
 }
 
 CompareAnswer answer(const CompareRequest& request) {

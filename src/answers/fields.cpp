@@ -19,11 +19,11 @@ std::string unknown_text(std::string_view given, std::string_view what, std::spa
 
 void refuse_range(std::string_view name, double value, const Range& range) {
   if (std::isnan(value)) throw Refusal(fmt::format("<{}>: nan is not a number", name));
-  if (range.most >= 1e15)
-    throw Refusal(fmt::format("<{}>: {} is not a number {} {}", name, value, range.above ? "above" : "of", range.least) +
+  if (range.max >= 1e15)
+    throw Refusal(fmt::format("<{}>: {} is not a number {} {}", name, value, range.above ? "above" : "of", range.min) +
                   (range.above ? "" : " or more"));
-  if (range.above && value == range.least) throw Refusal(fmt::format("<{}>: {:g} is not above {:g}", name, value, range.least));
-  throw Refusal(fmt::format("<{}>: {} is not from {} to {}", name, value, range.least, range.most));
+  if (range.above && value == range.min) throw Refusal(fmt::format("<{}>: {:g} is not above {:g}", name, value, range.min));
+  throw Refusal(fmt::format("<{}>: {} is not from {} to {}", name, value, range.min, range.max));
 }
 
 }  // namespace fabricost

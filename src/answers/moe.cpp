@@ -23,11 +23,11 @@ namespace {
 /// Ranks as they are asked for; 0: not said, nor nodes.
 [[nodiscard]] int ranks_of(const MoeRequest& r, const System& system) {
   if (r.nodes == 0) return r.ranks;
-  const long long most = static_cast<long long>(r.nodes) * system.gpus_per_node;
-  if (r.ranks > most)
+  const long long max = static_cast<long long>(r.nodes) * system.gpus_per_node;
+  if (r.ranks > max)
     throw Refusal(fmt::format("{} ranks do not fit on {} of {} GPUs; give a larger <nodes> or fewer <ranks>", r.ranks,
                               counted(r.nodes, "node"), system.gpus_per_node));
-  return r.ranks > 0 ? r.ranks : static_cast<int>(std::min<long long>(most, static_cast<long long>(any_count.most)));
+  return r.ranks > 0 ? r.ranks : static_cast<int>(std::min<long long>(max, static_cast<long long>(any_count.max)));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ PipelineAnswer answer(const PipelineRequest& request) {
   if (times.overlapped > 0 && !runs_both_ways(*r.schedule))
     throw Refusal("<overlapped_seconds> is for dualpipe and dualpipe_v, where a forward and a backward run as one");
   check_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
-  constexpr double most_pieces = 1e6;
-  if (6.0 * *r.stages * *r.chunks * *r.microbatches > most_pieces)
+  constexpr double max_pieces = 1e6;
+  if (6.0 * *r.stages * *r.chunks * *r.microbatches > max_pieces)
     throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be worked off; take fewer of them",
                                    *r.stages, *r.chunks, *r.microbatches));
   out.run = run_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);

@@ -11,7 +11,7 @@
 namespace fabricost {
 namespace {
 
-constexpr int most_gpus = 1'000'000;  ///< link by link
+constexpr int max_gpus = 1'000'000;  ///< link by link
 
 /// "all_reduce 1 GiB over dp": what was typed, where it was.
 [[nodiscard]] std::string shown(const GroupedRequest& one) { return one.written.empty() ? name_of(one) : one.written; }
@@ -105,7 +105,7 @@ ShareAnswer answer(const ShareRequest& r) {
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
-  if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > most_gpus)
+  if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > max_gpus)
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));

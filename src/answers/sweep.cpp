@@ -82,8 +82,8 @@ SweepAnswer answer(const SweepRequest& r) {
 
 CrossoversAnswer answer(const CrossoversRequest& r) {
   const std::vector<double> sizes = r.sizes && !r.sizes->empty() ? *r.sizes : std::vector<double>{8, 16 * gibibyte};
-  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
-  const double first = *least, last = *most;
+  const auto [min, max] = std::minmax_element(sizes.begin(), sizes.end());
+  const double first = *min, last = *max;
   const std::vector<Operation> operations = operations_of(r);
   const auto system = machine_of(r);
   CrossoversAnswer out{

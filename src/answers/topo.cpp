@@ -28,7 +28,7 @@ TopoAnswer answer(const TopoRequest& request) {
                  .inferred = t.doubts,
                  .warnings = t.warnings,
                  .amd = amd,
-                 .links_said = t.links_said,
+                 .links_stated = t.links_stated,
                  .yaml = guessed.yaml};
   if (t.numa_nodes > 0) out.numa_nodes = t.numa_nodes;
   for (const TopologyGuess& g : guessed.guesses) {

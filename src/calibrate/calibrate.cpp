@@ -59,7 +59,7 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : into.constants.interval.*width.of;
     const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
     double& half = into.constants.interval.*width.of;
-    half = std::max(policy::fits::least_width, std::hypot(scatter, unsure));
+    half = std::max(policy::fits::min_width, std::hypot(scatter, unsure));
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),

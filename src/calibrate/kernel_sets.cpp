@@ -34,7 +34,7 @@ ClassResidual residual_of(std::string_view key, const std::vector<double>& logs)
   std::sort(sizes.begin(), sizes.end());
   const Ape its = ape_of(logs);
   return {key, static_cast<int>(sizes.size()), its.median, its.mean,
-          std::max(policy::fits::least_width, io::quantile(sizes, policy::fits::quantile))};
+          std::max(policy::fits::min_width, io::quantile(sizes, policy::fits::quantile))};
 }
 
 }  // namespace

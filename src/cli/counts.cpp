@@ -14,7 +14,7 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr std::size_t most_counts = 10'000;
+constexpr std::size_t max_counts = 10'000;
 
 /// "FIRST:LAST:xFACTOR", "FIRST:LAST:+STEP", "N".
 void append_part(std::vector<int>& out, const std::string& part, std::string_view option) {
@@ -34,7 +34,7 @@ void append_part(std::vector<int>& out, const std::string& part, std::string_vie
   if (last < first) fault("ends before it starts; write the smaller count first");
   if (times && step < 2) fault("never gets to its end: its factor must be at least 2");
   for (long long at = first; at <= last; at = times ? at * step : at + step) {
-    if (out.size() == most_counts) fault("asks for more than 10,000 counts; take larger steps");
+    if (out.size() == max_counts) fault("asks for more than 10,000 counts; take larger steps");
     out.push_back(static_cast<int>(at));
   }
 }

@@ -37,9 +37,9 @@ std::string as_typed(std::string_view value, Amount amount) {
 }
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
-  const int least = static_cast<int>(range.least), most = static_cast<int>(range.most);
-  if (range.most < any_count.most) return whole_number_from(text, option, least, most);  // a bound of its own: both ends are worth saying
-  return count_of(text, option, least, most);
+  const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
+  if (range.max < any_count.max) return whole_number_from(text, option, min, max);  // a bound of its own: both ends are worth saying
+  return count_of(text, option, min, max);
 }
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out) {
@@ -68,10 +68,10 @@ namespace {
   }
 }
 [[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
-  const double least = range.least / gibibyte, most = range.most / gibibyte;
+  const double min = range.min / gibibyte, max = range.max / gibibyte;
   const auto number = io::parse_number(text);
-  if (!number || !(*number >= least && *number <= most))
-    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), least, most));
+  if (!number || !(*number >= min && *number <= max))
+    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), min, max));
   return *number * gibibyte;
 }
 }  // namespace
@@ -79,7 +79,7 @@ namespace {
 double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
   const double value = [&] {
     switch (amount) {
-      case Amount::number: return number_from(text, option, range.least, range.most);
+      case Amount::number: return number_from(text, option, range.min, range.max);
       case Amount::count: return static_cast<double>(whole_of(text, option, range));
       case Amount::large_count: return large_count_of(text, option);
       case Amount::seconds: return duration_of(text, option);
@@ -92,10 +92,10 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
     }
     return std::nan("");
   }();
-  if (range.above && value == range.least)
-    throw RequestError(fmt::format("{}: give {} above {:g}{}", option, what(amount), range.least,
+  if (range.above && value == range.min)
+    throw RequestError(fmt::format("{}: give {} above {:g}{}", option, what(amount), range.min,
                                    amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
-  if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.least, range.most));
+  if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.min, range.max));
   return value;
 }
 

@@ -82,17 +82,17 @@ diagnosis::Impossible impossible_in(const std::vector<Point>& points, const Syst
   out.of = points.size();
   double worst = 0;
   for (const Point& p : points) {
-    const double most = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
-    if (!is_impossible(p, most)) continue;
+    const double max = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
+    if (!is_impossible(p, max)) continue;
     ++out.times;
     const double rate = p.bytes / p.seconds * bus_factor(p.collective, p.path ? 2 : p.ranks());
-    const double beyond = most > 0 && rate > most ? rate / most : shortest_collective / p.seconds;
+    const double beyond = max > 0 && rate > max ? rate / max : shortest_collective / p.seconds;
     if (beyond <= worst) continue;
     worst = beyond;
     const std::string what = fmt::format("{} in {}", size_text(Bytes::from_value(p.bytes)), time_text(Time::from_value(p.seconds)));
-    out.example = most > 0 && rate > most ? fmt::format("{} is {} of bus bandwidth, the wires of {} allow {}", what,
-                                                        diagnosis::gigabytes(rate), system->name, diagnosis::gigabytes(most))
-                                          : fmt::format("{}; a kernel takes longer to start", what);
+    out.example = max > 0 && rate > max ? fmt::format("{} is {} of bus bandwidth, the wires of {} allow {}", what,
+                                                      diagnosis::gigabytes(rate), system->name, diagnosis::gigabytes(max))
+                                        : fmt::format("{}; a kernel takes longer to start", what);
   }
   return out;
 }
@@ -121,7 +121,7 @@ std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& 
 }
 
 /// Maximum points kept of a long log: more than any nccl-tests run prints, some 100 MB.
-constexpr std::size_t most_points = 65536;
+constexpr std::size_t max_points = 65536;
 struct Enough {};
 
 /// The first points of a log. \param whole false if there are more
@@ -129,7 +129,7 @@ Points first_points(const std::filesystem::path& file, const PointSource& source
   Points out;
   try {
     out.skipped = read_points(file, source, [&](Point&& point) {
-      if (out.points.size() == most_points) throw Enough{};
+      if (out.points.size() == max_points) throw Enough{};
       out.points.push_back(std::move(point));
     });
   } catch (const Enough&) {
@@ -290,13 +290,13 @@ void note_silence(Diagnosis& out, const Context& c) {
 
 /// The runs of a log, each with at most the rows kept at once, and no more runs than a person would look at.
 std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
-  constexpr std::size_t most_runs = 256;
+  constexpr std::size_t max_runs = 256;
   std::vector<io::LogRun> out;
   std::size_t rows = 0;
   bool fresh = true;
   try {
     (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
-      if (fresh && (out.size() == most_runs || rows >= most_points)) throw Enough{};
+      if (fresh && (out.size() == max_runs || rows >= max_points)) throw Enough{};
       if (fresh) {
         out.push_back(run);
         rows += run.rows.size();
@@ -351,7 +351,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
       bool whole = true;
       Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs
       table = true;
-      if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", most_points));
+      if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", max_points));
       place_on(points, machine);
       c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
       for (const Skipped& s : points.skipped)

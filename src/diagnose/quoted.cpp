@@ -231,7 +231,7 @@ class Reader {
 
   std::vector<Quoted> read() {
     std::string line;
-    while (lines_.next(line) && out_.size() < most) {
+    while (lines_.next(line) && out_.size() < max) {
       if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
       take(line);
     }
@@ -239,7 +239,7 @@ class Reader {
   }
 
  private:
-  static constexpr std::size_t most = 4096;
+  static constexpr std::size_t max = 4096;
 
   [[nodiscard]] io::LogLine quote(std::string_view line) const {
     while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);

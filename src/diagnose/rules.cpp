@@ -326,7 +326,7 @@ class RuleReader {
     out.starts = uppered(in.text("starts"));
     out.not_starts = uppered(in.text("not_starts"));
     out.holds = uppered(in.text("holds"));
-    if (const auto most = in.quantity("most", io::QuantityKind::number)) out.most = most->number;
+    if (const auto max = in.quantity("most", io::QuantityKind::number)) out.max = max->number;
     return out;
   }
 
@@ -386,9 +386,9 @@ bool ValueTest::fits(std::string_view value) const {
   if (!any.empty() && std::find(any.begin(), any.end(), given) == any.end()) return false;
   if (!given.starts_with(starts) || (!not_starts.empty() && given.starts_with(not_starts))) return false;
   if (!holds.empty() && given.find(holds) == std::string::npos) return false;
-  if (!most) return true;
+  if (!max) return true;
   const double number = io::parse_number(given).value_or(0);
-  return number > 0 && number <= *most;
+  return number > 0 && number <= *max;
 }
 
 Rules load_rules() { return RuleReader{}.read(); }

@@ -100,7 +100,7 @@ struct Row {
 struct ValueTest {
   std::vector<std::string> any;  ///< in upper case
   std::string starts, not_starts, holds;
-  std::optional<double> most;
+  std::optional<double> max;
   [[nodiscard]] bool fits(std::string_view value) const;
 };
 

@@ -62,14 +62,14 @@ std::optional<Facts> unequal_ports(const Context& c, const Numbers& n) {
 }
 
 std::optional<Facts> unequal_adapters(const Context& c, const Numbers& n) {
-  const io::TopologyLink *most = nullptr, *least = nullptr;
+  const io::TopologyLink *max = nullptr, *min = nullptr;
   for (const io::TopologyLink& link : c.info.topology)
     if (link.kind == "NET" && link.rate > 0) {
-      if (most == nullptr || link.rate > most->rate) most = &link;
-      if (least == nullptr || link.rate < least->rate) least = &link;
+      if (max == nullptr || link.rate > max->rate) max = &link;
+      if (min == nullptr || link.rate < min->rate) min = &link;
     }
-  if (least == nullptr || !(most->rate > n["ratio"] * least->rate)) return std::nullopt;
-  return Facts{cited(least->line), fmt::format("{:.3g}", least->rate), fmt::format("{:.3g}", most->rate)};
+  if (min == nullptr || !(max->rate > n["ratio"] * min->rate)) return std::nullopt;
+  return Facts{cited(min->line), fmt::format("{:.3g}", min->rate), fmt::format("{:.3g}", max->rate)};
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ using io::LogLine;
 
 /// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest.
 struct PcieLinks {
-  const io::TopologyLink* least = nullptr;
-  double most = 0;
+  const io::TopologyLink* min = nullptr;
+  double max = 0;
   explicit PcieLinks(const io::NcclInfo& info) {
     for (const io::TopologyLink& link : info.topology)
       if (link.kind == "PCI" && link.rate > 0) {
-        most = std::max(most, link.rate);
+        max = std::max(max, link.rate);
         const bool gpu = link.to.starts_with("GPU") || link.to.starts_with("PCI");
-        if (gpu && (least == nullptr || link.rate < least->rate)) least = &link;
+        if (gpu && (min == nullptr || link.rate < min->rate)) min = &link;
       }
   }
 };
@@ -30,14 +30,14 @@ struct PcieLinks {
 /// A bogus link misleads the search for channels.
 std::optional<Facts> link_below_a_lane(const Context& c, const Numbers& n) {
   const PcieLinks links(c.info);
-  if (links.least == nullptr || links.least->rate >= n["lane"] / 1e9) return std::nullopt;
-  return Facts{cited(links.least->line), fmt::format("{:.3g}", links.least->rate)};
+  if (links.min == nullptr || links.min->rate >= n["lane"] / 1e9) return std::nullopt;
+  return Facts{cited(links.min->line), fmt::format("{:.3g}", links.min->rate)};
 }
 
 std::optional<Facts> slower_than_its_siblings(const Context& c, const Numbers& n) {
   const PcieLinks links(c.info);
-  if (links.least == nullptr || links.most <= n["ratio"] * links.least->rate || !links.least->to.starts_with("GPU")) return std::nullopt;
-  return Facts{cited(links.least->line), fmt::format("{:.3g}", links.least->rate), fmt::format("{:.3g}", links.most)};
+  if (links.min == nullptr || links.max <= n["ratio"] * links.min->rate || !links.min->to.starts_with("GPU")) return std::nullopt;
+  return Facts{cited(links.min->line), fmt::format("{:.3g}", links.min->rate), fmt::format("{:.3g}", links.max)};
 }
 
 /// NVLink in the matrix, but not between all GPUs: a ring over more than the pair crosses PCIe.

@@ -52,12 +52,12 @@ bool of_versions(const Quoted& a, const Quoted& b) {
 
 std::optional<Facts> slower_version(const Context& c, const Numbers& n) {
   const Quoted *fast = nullptr, *slow = nullptr;
-  double most = n["ratio"];
+  double max = n["ratio"];
   const auto look = [&](auto differ) {
     for (const Quoted& a : c.quoted)
       for (const Quoted& b : c.quoted)
-        if (of_versions(a, b) && a.algorithm == b.algorithm && differ(a, b) && a.rate > most * b.rate) {
-          most = a.rate / b.rate;
+        if (of_versions(a, b) && a.algorithm == b.algorithm && differ(a, b) && a.rate > max * b.rate) {
+          max = a.rate / b.rate;
           fast = &a;
           slow = &b;
         }
@@ -71,7 +71,7 @@ std::optional<Facts> slower_version(const Context& c, const Numbers& n) {
                shown(*fast),
                slow->version == fast->version ? "unchanged" : slow->version,
                shown(*slow),
-               fmt::format("{:.3g}", most)};
+               fmt::format("{:.3g}", max)};
 }
 
 std::optional<Facts> version_lost_a_path(const Context& c, const Numbers& n) {
@@ -121,16 +121,16 @@ std::optional<Facts> algorithms_differ(const Context& c, const Numbers& n) {
   std::map<double, std::pair<const Quoted*, const Quoted*>> extremes;
   for (const Quoted& q : c.quoted) {
     if (q.bytes <= 0 || q.rate <= 0 || q.algorithm.empty()) continue;
-    auto& [least, most] = extremes[q.bytes];
-    if (least == nullptr || q.rate < least->rate) least = &q;
-    if (most == nullptr || q.rate > most->rate) most = &q;
+    auto& [min, max] = extremes[q.bytes];
+    if (min == nullptr || q.rate < min->rate) min = &q;
+    if (max == nullptr || q.rate > max->rate) max = &q;
   }
   for (const auto& [bytes, pair] : extremes) {
-    const auto& [least, most] = pair;
-    if (least->label != most->label || most->rate < n["ratio"] * least->rate) continue;
-    if (least->algorithm == most->algorithm && least->protocol == most->protocol) continue;
+    const auto& [min, max] = pair;
+    if (min->label != max->label || max->rate < n["ratio"] * min->rate) continue;
+    if (min->algorithm == max->algorithm && min->protocol == max->protocol) continue;
     const auto chosen = [](const Quoted& q) { return fmt::format("{} {}", q.algorithm, q.protocol); };
-    return Facts{size_text(Bytes::from_value(bytes)), chosen(*least), shown(*least), chosen(*most), shown(*most)};
+    return Facts{size_text(Bytes::from_value(bytes)), chosen(*min), shown(*min), chosen(*max), shown(*max)};
   }
   return std::nullopt;
 }

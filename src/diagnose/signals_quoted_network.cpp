@@ -45,10 +45,10 @@ struct Pairs {
     for (const Quoted& q : c.quoted)
       if (!q.pair.first.empty() && q.rate > 0 && !q.perftest) pairs.push_back(&q);
     if (pairs.size() < 2) return;
-    const auto [least, most] =
+    const auto [min, max] =
         std::minmax_element(pairs.begin(), pairs.end(), [](const Quoted* a, const Quoted* b) { return a->rate < b->rate; });
-    if ((*most)->rate < ratio * (*least)->rate) return;
-    const double middle = std::sqrt((*most)->rate * (*least)->rate);
+    if ((*max)->rate < ratio * (*min)->rate) return;
+    const double middle = std::sqrt((*max)->rate * (*min)->rate);
     std::map<std::string, int> in_slow, in_fast_pairs;
     for (const Quoted* q : pairs) {
       auto& where = q->rate < middle ? in_slow : in_fast_pairs;
@@ -59,8 +59,8 @@ struct Pairs {
     if (in_slow.empty()) return;
     suspect = *std::max_element(in_slow.begin(), in_slow.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     in_fast = in_fast_pairs.contains(suspect.first);
-    figures = fmt::format("{},{} {}, {},{} {}", (*least)->pair.first, (*least)->pair.second, shown(**least), (*most)->pair.first,
-                          (*most)->pair.second, shown(**most));
+    figures = fmt::format("{},{} {}, {},{} {}", (*min)->pair.first, (*min)->pair.second, shown(**min), (*max)->pair.first,
+                          (*max)->pair.second, shown(**max));
   }
 };
 
@@ -121,15 +121,15 @@ std::optional<Facts> wire_faster_than_library(const Context& c, const Numbers& n
 }
 
 std::optional<Facts> one_gpu_slower(const Context& c, const Numbers& n) {
-  const Quoted *least = nullptr, *most = nullptr;
+  const Quoted *min = nullptr, *max = nullptr;
   for (const Quoted& q : c.quoted) {
     if (q.gpus.empty() || q.rate <= 0) continue;
-    if (least == nullptr || q.rate < least->rate) least = &q;
-    if (most == nullptr || q.rate > most->rate) most = &q;
+    if (min == nullptr || q.rate < min->rate) min = &q;
+    if (max == nullptr || q.rate > max->rate) max = &q;
   }
-  if (least == nullptr || most->rate < n["ratio"] * least->rate) return std::nullopt;
+  if (min == nullptr || max->rate < n["ratio"] * min->rate) return std::nullopt;
   const auto between = [](const Quoted& q) { return fmt::format("{}-{}", q.gpus[0], q.gpus[1]); };
-  return Facts{between(*least), shown(*least), between(*most), shown(*most)};
+  return Facts{between(*min), shown(*min), between(*max), shown(*max)};
 }
 
 /// One adapter alone, and all of them: their ratio should be a whole number.

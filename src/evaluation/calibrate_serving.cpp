@@ -105,7 +105,7 @@ class ServingModel {
       const double factor = std::exp(x.spread() * u[static_cast<Eigen::Index>(k)]);
       const auto apply = [&](auto& constants, const auto& p) {
         double& value = constants.*p.member;
-        value = std::clamp(value * factor, p.least, p.most);
+        value = std::clamp(value * factor, p.min, p.max);
       };
       if (x.gpu != nullptr) {
         for (std::size_t g = 0; g < gpus.size(); ++g)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
 constexpr double spread_of_stacks = 0.15;
-constexpr double most_weight_of_group = 40;
+constexpr double max_weight_of_group = 40;
 
 bool begins_with_one_of(const std::string& text, const std::vector<std::string>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& b) { return text.starts_with(b); });
@@ -113,7 +113,7 @@ class StepFit {
       for (std::size_t g = 0; g < constants.size(); ++g)
         if (x.of < 0 || x.of == static_cast<int>(g)) {
           double& value = x.parameter->of(constants[g]);
-          value = std::clamp(value * factor, x.parameter->least, x.parameter->most);
+          value = std::clamp(value * factor, x.parameter->min, x.parameter->max);
         }
     }
   }
@@ -200,7 +200,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
   Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
-    weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, most_weight_of_group / in_group[jobs.all[i].row().group]));
+    weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
   StepFit model(jobs);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
   const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count), weight);

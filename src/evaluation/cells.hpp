@@ -42,21 +42,22 @@ class Cells {
 
   [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(at(column)); }
   /// A number from 0 to `most`; 0 for an empty cell, a fault for anything else.
-  double number(std::string_view column, double most = std::numeric_limits<double>::infinity()) {
+  double number(std::string_view column, double max = std::numeric_limits<double>::infinity()) {
     const std::string& cell = text(column);
     const auto value = parse_number(cell);
-    if (value && *value >= 0 && *value <= most) return *value;
+    if (value && *value >= 0 && *value <= max) return *value;
     if (!cell.empty())
-      fault(column, std::isfinite(most) ? fmt::format("not a number from 0 to {:g}", most) : "not a number of at least 0",
+      fault(column, std::isfinite(max) ? fmt::format("not a number from 0 to {:g}", max) : "not a number of at least 0",
             "write a number with a point, or leave the cell empty");
     return 0;
   }
   /// A whole number from 0 to `most`; `otherwise` for an empty cell, a fault for anything else.
-  int count(std::string_view column, int otherwise = 0, double most = 1e9) {
+  int count(std::string_view column, int otherwise = 0, double max = 1e9) {
     const std::string& cell = text(column);
     const auto value = parse_number(cell);
-    if (value && *value >= 0 && *value <= most && *value == std::floor(*value)) return static_cast<int>(*value);
-    if (!cell.empty()) fault(column, fmt::format("not a whole number from 0 to {:g}", most), "write a whole number, or leave the cell empty");
+    if (value && *value >= 0 && *value <= max && *value == std::floor(*value)) return static_cast<int>(*value);
+    if (!cell.empty())
+      fault(column, fmt::format("not a whole number from 0 to {:g}", max), "write a whole number, or leave the cell empty");
     return otherwise;
   }
   /// A figure; nothing when the cell is a range or a word, a fault when it is negative.

@@ -294,7 +294,7 @@ double InferenceJob::operator()(const ServingStack& given) const {
       return (r.quantity == Q::expert_phase ? phase : 2 * r.model->layers * phase) / r.unit;
     }
     case Q::offload: {
-      const Offload at = least_offload(engine_, r.batch, r.load.isl + r.load.osl, given.memory_share);
+      const Offload at = min_offload(engine_, r.batch, r.load.isl + r.load.osl, given.memory_share);
       const double rate = host_rate(engine_.machine().system());
       return r.batch * r.load.osl / offloaded_batch_seconds(engine_, stack, r.batch, r.load.isl, r.load.osl, at, rate);
     }

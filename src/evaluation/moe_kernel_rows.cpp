@@ -200,7 +200,7 @@ std::string per_row_csv(const MoeKernelReport& report) {
       "source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,time_us,notes,predicted_us,low_"
       "us,"
       "high_us,error_percent,basis,repeats,skipped\n";
-  const auto given = [](auto value, auto least) { return value < least ? std::string() : fmt::format("{}", value); };
+  const auto given = [](auto value, auto min) { return value < min ? std::string() : fmt::format("{}", value); };
   for (const MoeKernelRow& r : report.rows) {
     const MoeQuestion& q = r.question;
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(r.source), io::csv_quoted(r.system), given(q.ranks, 1),

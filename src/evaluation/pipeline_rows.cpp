@@ -20,7 +20,7 @@ namespace {
 
 using namespace io;
 
-constexpr double most_count = 1e6, longest_ms = 1e7, most_pieces = 1e6;
+constexpr double max_count = 1e6, longest_ms = 1e7, max_pieces = 1e6;
 constexpr std::array<std::string_view, 5> pipeline_columns{"id", "group", "schedule", "metric", "value"};
 
 /// A row as it stands in the file.
@@ -33,7 +33,7 @@ struct PipelineRow {
 };
 
 [[nodiscard]] PipelineRow row_in(Cells& cells) {
-  const auto count = [&](std::string_view column) { return cells.count(column, 0, most_count); };
+  const auto count = [&](std::string_view column) { return cells.count(column, 0, max_count); };
   const auto seconds = [&](std::string_view column) { return 1e-3 * cells.number(column, longest_ms); };
   PipelineRow r;
   r.out = cells.row("metric");
@@ -136,8 +136,7 @@ class PipelinePredictor {
     Priced out{pipeline_cost(schedule, p, chunks, m, times), chunks_of(schedule, chunks)};
     const double pieces = 6.0 * p * m;
     // the order is searched for the times; no closed form has its last digits
-    if (schedule == PipelineSchedule::zb_2p && pieces <= most_pieces)
-      out.cost.bubble = run_pipeline(schedule, p, chunks, m, times).bubble();
+    if (schedule == PipelineSchedule::zb_2p && pieces <= max_pieces) out.cost.bubble = run_pipeline(schedule, p, chunks, m, times).bubble();
     return out;
   }
 

@@ -20,14 +20,14 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 [[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
 
 /// An exchange between domains: its parts are shares of a norm without rates of their own.
-[[nodiscard]] bool parallel(const Story& story) {
-  return story.operation().collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct &&
-         story.fabric().domains() > 1;
+[[nodiscard]] bool parallel(const ExplainContext& context) {
+  return context.operation().collective == Collective::all_to_all && context.prediction.ran.algorithm == Algorithm::direct &&
+         context.fabric().domains() > 1;
 }
 
 class Sum {
  public:
-  explicit Sum(const Story& story) : story_(story) {}
+  explicit Sum(const ExplainContext& context) : context_(context) {}
 
   void part(const Part& p) {
     if (p.count == 0) return;
@@ -35,14 +35,14 @@ class Sum {
   }
   /// count x S over the rate whose inverse is one byte's seconds; omitted if it would print as 0.
   void rate(const Part& p) {
-    if (p.value() * story_.bytes() < nothing) return;
-    const std::string formula = parallel(story_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
-                                                 : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each);
-    row(p.kind, p.level, formula + links_used(p), p.value() * story_.bytes());
+    if (p.value() * context_.bytes() < nothing) return;
+    const std::string formula = parallel(context_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
+                                                   : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each);
+    row(p.kind, p.level, formula + links_used(p), p.value() * context_.bytes());
   }
-  void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(story_.bytes())); }
+  void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(context_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
-    table_.row({kind_name(kind), story_.tier(kind, level), std::move(formula), "=", micro(seconds)});
+    table_.row({kind_name(kind), context_.tier(kind, level), std::move(formula), "=", micro(seconds)});
     total_ += seconds;
     ++rows_;
   }
@@ -51,50 +51,50 @@ class Sum {
   [[nodiscard]] int rows() const { return rows_; }
   [[nodiscard]] double seconds() const { return total_; }
   [[nodiscard]] std::string text() const { return table_.text(4); }
-  [[nodiscard]] std::string size() const { return size_text(story_.operation().bytes); }
+  [[nodiscard]] std::string size() const { return size_text(context_.operation().bytes); }
 
  private:
   /// Utilisation of the links: the schedule's bytes over the part's time, relative to the tier's one-way
   /// rate.
   [[nodiscard]] std::string links_used(const Part& p) const {
-    const Fabric& f = story_.fabric();
-    const bool all_links = story_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
+    const Fabric& f = context_.fabric();
+    const bool all_links = context_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
     const double inner = f.over_pcie ? f.pcie_rate : all_links ? f.full_rate : f.inner_rate;
-    const double whole = story_.host ? 0 : p.level == 0 ? inner : f.outer_rate;
-    const double bytes = story_.engine_ran() ? p.count : story_.schedule.bytes(p.level);
+    const double whole = context_.host ? 0 : p.level == 0 ? inner : f.outer_rate;
+    const double bytes = context_.engine_ran() ? p.count : context_.schedule.bytes(p.level);
     if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";
     const double share = bytes / p.value() / whole;
     return share <= 1 ? fmt::format("  [links at {:.1f} % of {:.4g}]", 100 * share, whole / 1e9) : "";
   }
   [[nodiscard]] std::string ramp_formula(const Ramp& r) const {
-    const std::string most = micro(r.amplitude) + " us";
+    const std::string max = micro(r.amplitude) + " us";
     const std::string x = "S/" + megabytes(1 / r.per_byte);
     switch (r.shape) {
       case Ramp::Shape::none: return "";
-      case Ramp::Shape::linear: return fmt::format("{} x min(1, {})", most, x);
-      case Ramp::Shape::square: return fmt::format("{} x min(1, {})^2", most, x);
-      case Ramp::Shape::saturating: return fmt::format("{} x u/(1+u), u = {}", most, x);
-      case Ramp::Shape::saturating_square: return fmt::format("{} x u^2/(1+u^2), u = {}", most, x);
-      case Ramp::Shape::exponential: return fmt::format("{} x (1 - exp(-{}))", most, x);
-      case Ramp::Shape::until: return fmt::format("{} below {}", most, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
-      case Ramp::Shape::step: return fmt::format("{} above {}", most, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
-      case Ramp::Shape::channels: return fmt::format("{} x (1 - 1/c), c = {} within 1..{:.6g}", most, x, r.limit);
+      case Ramp::Shape::linear: return fmt::format("{} x min(1, {})", max, x);
+      case Ramp::Shape::square: return fmt::format("{} x min(1, {})^2", max, x);
+      case Ramp::Shape::saturating: return fmt::format("{} x u/(1+u), u = {}", max, x);
+      case Ramp::Shape::saturating_square: return fmt::format("{} x u^2/(1+u^2), u = {}", max, x);
+      case Ramp::Shape::exponential: return fmt::format("{} x (1 - exp(-{}))", max, x);
+      case Ramp::Shape::until: return fmt::format("{} below {}", max, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
+      case Ramp::Shape::step: return fmt::format("{} above {}", max, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
+      case Ramp::Shape::channels: return fmt::format("{} x (1 - 1/c), c = {} within 1..{:.6g}", max, x, r.limit);
       case Ramp::Shape::unbounded: return fmt::format("S x {:.6g} us/MB", r.amplitude * r.per_byte * 1e12);
     }
     return "";
   }
 
   using Align = TextTable::Align;
-  const Story& story_;
+  const ExplainContext& context_;
   TextTable table_{{{""}, {""}, {""}, {""}, {"", Align::right}}};
   double total_ = 0;
   int rows_ = 0;
 };
 
 /// Extra cost of the first bytes, and whole rounds of chunks.
-void add_volume_extras(Sum& sum, const Story& story) {
-  const Line& line = story.line();
-  const double S = story.bytes();
+void add_volume_extras(Sum& sum, const ExplainContext& context) {
+  const Line& line = context.line();
+  const double S = context.bytes();
   const double first = std::min(S, line.early);
   if (std::fabs(line.early_rate * first) >= nothing) {
     sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
@@ -113,23 +113,23 @@ void add_volume_extras(Sum& sum, const Story& story) {
 
 }  // namespace
 
-std::string tell_arithmetic(const Story& story) {
-  const Line& line = story.line();
-  const double S = story.bytes();
-  Sum outside{story}, latency{story}, volume{story};
+std::string explain_arithmetic(const ExplainContext& context) {
+  const Line& line = context.line();
+  const double S = context.bytes();
+  Sum outside{context}, latency{context}, volume{context};
   for (const Part& p : line.base_parts) outside.part(p);
   for (const Part& p : line.latency_parts) latency.part(p);
   for (const Ramp& r : line.ramps)
     if (r.shape != Ramp::Shape::none) (r.inside ? latency : outside).ramp(r);
   for (const Part& p : line.rate_parts) volume.rate(p);
-  add_volume_extras(volume, story);
+  add_volume_extras(volume, context);
 
-  const std::string size = size_text(story.operation().bytes);
+  const std::string size = size_text(context.operation().bytes);
   std::string out =
       wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size,
                                 S < 1000 || size.ends_with(" MB") ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
-                                story.host || story.engine_ran() ||
-                                        has_fitted_form(story.prediction.ran.algorithm, story.operation().collective, story.fabric())
+                                context.host || context.engine_ran() ||
+                                        has_fitted_form(context.prediction.ran.algorithm, context.operation().collective, context.fabric())
                                     ? ""
                                     : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
   const double a = latency.seconds(), b = line.volume(S);
@@ -144,7 +144,7 @@ std::string tell_arithmetic(const Story& story) {
   if (volume.rows() > 0) {
     volume.total("b");
     out += "  b: the transfer\n" + volume.text();
-    if (parallel(story))
+    if (parallel(context))
       out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
   }
   const double together = norm(a, b, line.overlap);
@@ -160,7 +160,7 @@ std::string tell_arithmetic(const Story& story) {
                     100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
   }
   const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
-  const std::string called = tell_host_call(story.prediction.made_from.host_call);
+  const std::string called = explain_host_call(context.prediction.made_from.host_call);
   return out + fmt::format("  {} = {}{} us\n", called.empty() ? "time" : "kernel", sum, micro(outside.seconds() + together)) + called;
 }
 

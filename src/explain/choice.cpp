@@ -24,9 +24,9 @@ struct Row {
   bool allowed = true;
 };
 
-[[nodiscard]] double priced(const Story& story, Candidate candidate) {
-  const Schedule schedule = schedule_of(candidate.algorithm, story.operation().collective, story.fabric());
-  return price(schedule, story.fabric(), story.system->constants, candidate.protocol, story.input().byte_wide)(story.bytes());
+[[nodiscard]] double priced(const ExplainContext& context, Candidate candidate) {
+  const Schedule schedule = schedule_of(candidate.algorithm, context.operation().collective, context.fabric());
+  return price(schedule, context.fabric(), context.system->constants, candidate.protocol, context.input().byte_wide)(context.bytes());
 }
 
 /// The request's restriction in words: "ring", "ll", "ring with ll".
@@ -48,89 +48,91 @@ struct Row {
 }
 
 /// Reports another allowed row that is priced clearly below what ran.
-[[nodiscard]] std::string lost_time(const std::vector<Row>& rows, const Story& story) {
-  const Row* least = nullptr;
+[[nodiscard]] std::string lost_time(const std::vector<Row>& rows, const ExplainContext& context) {
+  const Row* min = nullptr;
   for (const Row& row : rows)
-    if (row.allowed && (least == nullptr || row.priced < least->priced)) least = &row;
-  const HostCall& call = story.prediction.made_from.host_call;
-  const double t = call.launch > 0 ? call.kernel : story.prediction.seconds;
-  if (least == nullptr || !(least->priced < 0.99 * t)) return "";
+    if (row.allowed && (min == nullptr || row.priced < min->priced)) min = &row;
+  const HostCall& call = context.prediction.made_from.host_call;
+  const double t = call.launch > 0 ? call.kernel : context.prediction.seconds;
+  if (min == nullptr || !(min->priced < 0.99 * t)) return "";
   return wrapped("  ", fmt::format("By our price {} would take {:.0f} % less time (--choice fastest searches all algorithms).",
-                                   label(least->candidate), 100 * (1 - least->priced / t)));
+                                   label(min->candidate), 100 * (1 - min->priced / t)));
 }
 
-[[nodiscard]] std::string by_tuner(const Story& story, const TunerTable& all) {
+[[nodiscard]] std::string by_tuner(const ExplainContext& context, const TunerTable& all) {
   std::vector<Row> rows;
   for (const TunerRow& row : all.rows)
-    rows.push_back({row.candidate, all.believed(row, story.bytes()), priced(story, row.candidate), story.choice().allows(row.candidate)});
+    rows.push_back(
+        {row.candidate, all.believed(row, context.bytes()), priced(context, row.candidate), context.choice().allows(row.candidate)});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
-  const bool restricted = story.choice().algorithm || story.choice().protocol;
-  std::string out =
-      wrapped("  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
-                                story.system->library == Library::nccl ? "NCCL" : std::string{name(story.system->library)} + ", like NCCL,",
-                                restricted ? fmt::format(" among what the question allows ({})", restriction(story.choice())) : ""));
-  return out + rows_table(rows, story.prediction.ran, "runs", true) + lost_time(rows, story);
+  const bool restricted = context.choice().algorithm || context.choice().protocol;
+  std::string out = wrapped(
+      "  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
+                        context.system->library == Library::nccl ? "NCCL" : std::string{name(context.system->library)} + ", like NCCL,",
+                        restricted ? fmt::format(" among what the question allows ({})", restriction(context.choice())) : ""));
+  return out + rows_table(rows, context.prediction.ran, "runs", true) + lost_time(rows, context);
 }
 
-[[nodiscard]] std::string by_price(const Story& story, std::string_view why) {
+[[nodiscard]] std::string by_price(const ExplainContext& context, std::string_view why) {
   std::vector<Row> rows;
-  for (const Candidate c : possible_candidates(story.operation().collective, story.fabric(), story.input().byte_wide))
-    rows.push_back({c, -1, priced(story, c), story.choice().allows(c)});
+  for (const Candidate c : possible_candidates(context.operation().collective, context.fabric(), context.input().byte_wide))
+    rows.push_back({c, -1, priced(context, c), context.choice().allows(c)});
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    const bool first = a.candidate == story.prediction.ran, second = b.candidate == story.prediction.ran;
+    const bool first = a.candidate == context.prediction.ran, second = b.candidate == context.prediction.ran;
     if (first != second) return first;
     if (a.allowed != b.allowed) return a.allowed;
     return a.priced < b.priced;
   });
-  constexpr std::size_t most = 8;
-  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  constexpr std::size_t max = 8;
+  const std::size_t more = rows.size() > max ? rows.size() - max : 0;
   rows.resize(rows.size() - more);
-  std::string out = wrapped("  ", why) + rows_table(rows, story.prediction.ran, "runs", false);
+  std::string out = wrapped("  ", why) + rows_table(rows, context.prediction.ran, "runs", false);
   if (more > 0) out += fmt::format("  and {} more\n", more);
   return out;
 }
 
-[[nodiscard]] std::string by_exchange_limit(const Story& story, const TunerTable& table) {
-  const double each = story.bytes() / table.peers;
+[[nodiscard]] std::string by_exchange_limit(const ExplainContext& context, const TunerTable& table) {
+  const double each = context.bytes() / table.peers;
   const std::string limit = size_text(Bytes::from_value(table.exchange_limit));
   const std::string shown = size_text(Bytes::from_value(std::round(each)));
   const std::string amount = table.peers == 1
                                  ? fmt::format("{} to the one peer", shown)
-                                 : fmt::format("{} / {} ranks = {} per peer", size_text(story.operation().bytes), table.peers, shown);
+                                 : fmt::format("{} / {} ranks = {} per peer", size_text(context.operation().bytes), table.peers, shown);
   std::string out = wrapped("  ", fmt::format("Point-to-point sends run LL up to {} per peer and Simple above: {} -> {}.", limit, amount,
-                                              name(story.prediction.ran.protocol)));
-  if (story.fabric().domains() > 1)
+                                              name(context.prediction.ran.protocol)));
+  if (context.fabric().domains() > 1)
     return out +
            wrapped("  ", table.peers == 1
                              ? "Between nodes one price stands for both protocols."
                              : "Between nodes one price stands for both protocols; above the limit every remote peer costs a little more.");
   std::vector<Row> rows;
   for (const Protocol p : {Protocol::ll, Protocol::simple})
-    rows.push_back({{Algorithm::direct, p}, -1, priced(story, {Algorithm::direct, p})});
-  return out + rows_table(rows, story.prediction.ran, "runs", false);
+    rows.push_back({{Algorithm::direct, p}, -1, priced(context, {Algorithm::direct, p})});
+  return out + rows_table(rows, context.prediction.ran, "runs", false);
 }
 
 /// Why the communication library chooses what it runs.
-[[nodiscard]] std::string tell_library(const Story& story) {
-  const Choice& choice = story.choice();
+[[nodiscard]] std::string explain_library(const ExplainContext& context) {
+  const Choice& choice = context.choice();
   if (choice.rule == Choice::Rule::fastest)
-    return by_price(story, choice.algorithm || choice.protocol
-                               ? fmt::format("The cheapest by our price among what the question allows ({}).", restriction(choice))
-                               : std::string{"Asked for the fastest: the cheapest by our price of all that can run here."});
-  if (!follows_tuner(story.system->library))
-    return by_price(story, "No rule is known by which this machine's library chooses, so it is taken to run the cheapest by our price.");
-  const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric());
-  if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
-  const TunerTable all = tuner_table(story.operation().collective, story.fabric(), story.input().byte_wide);
-  if (all.exchange_limit > 0 || allowed.rows.empty()) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
-  return by_tuner(story, all);
+    return by_price(context, choice.algorithm || choice.protocol
+                                 ? fmt::format("The cheapest by our price among what the question allows ({}).", restriction(choice))
+                                 : std::string{"Asked for the fastest: the cheapest by our price of all that can run here."});
+  if (!follows_tuner(context.system->library))
+    return by_price(context, "No rule is known by which this machine's library chooses, so it is taken to run the cheapest by our price.");
+  const TunerTable allowed = allowed_rows(choice, context.input(), context.fabric());
+  if (allowed.exchange_limit > 0) return by_exchange_limit(context, allowed);
+  const TunerTable all = tuner_table(context.operation().collective, context.fabric(), context.input().byte_wide);
+  if (all.exchange_limit > 0 || allowed.rows.empty())
+    return by_price(context, fmt::format("The question asks for {}.", restriction(choice)));
+  return by_tuner(context, all);
 }
 
 }  // namespace
 
-std::string tell_schedule(const Story& story) {
-  const Schedule& schedule = story.schedule;
-  const Fabric& f = story.fabric();
+std::string explain_schedule(const ExplainContext& context) {
+  const Schedule& schedule = context.schedule;
+  const Fabric& f = context.fabric();
   if (schedule.empty() || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
@@ -144,8 +146,8 @@ std::string tell_schedule(const Story& story) {
     const bool gpu = p.level == 0 || f.local() <= 1;
     std::string endpoint = gpu ? "a GPU" : fmt::format("a domain of {}", f.local());
     if (p.level > 0) endpoint += fmt::format(" through {}", counted(f.nics, "NIC"));
-    table.row({staged ? std::to_string(p.stage + 1) : "", story.tier(TermKind::steps, p.level), fmt::format("{:.6g}", p.steps),
-               fmt::format("{:.6g} x S = {}", p.bytes, size_text(Bytes::from_value(std::round(p.bytes * story.bytes())))), endpoint});
+    table.row({staged ? std::to_string(p.stage + 1) : "", context.tier(TermKind::steps, p.level), fmt::format("{:.6g}", p.steps),
+               fmt::format("{:.6g} x S = {}", p.bytes, size_text(Bytes::from_value(std::round(p.bytes * context.bytes())))), endpoint});
   }
   std::string out = table.text(2);
   if (shared)
@@ -157,10 +159,10 @@ std::string tell_schedule(const Story& story) {
   return out;
 }
 
-std::string tell_choice(const Story& story) {
-  if (story.host) return wrapped("  ", "A copy between a GPU and its host has no algorithm to choose.");
-  if (story.fabric().ranks() <= 1) return wrapped("  ", "One rank moves nothing; only the launch is left.");
-  return tell_engine(story) + (story.engine_ran() ? "" : tell_library(story));
+std::string explain_choice(const ExplainContext& context) {
+  if (context.host) return wrapped("  ", "A copy between a GPU and its host has no algorithm to choose.");
+  if (context.fabric().ranks() <= 1) return wrapped("  ", "One rank moves nothing; only the launch is left.");
+  return explain_engine(context) + (context.engine_ran() ? "" : explain_library(context));
 }
 
 }  // namespace fabricost::detail

@@ -32,28 +32,28 @@ namespace {
 
 }  // namespace
 
-std::string tell_engine(const Story& story) {
-  const Inference& engine = story.choice().inference;
-  if (engine.library == InferenceLibrary::none || story.operation().collective != Collective::all_reduce) return "";
+std::string explain_engine(const ExplainContext& context) {
+  const Inference& engine = context.choice().inference;
+  if (engine.library == InferenceLibrary::none || context.operation().collective != Collective::all_reduce) return "";
   const std::string who = engine_text(engine);
-  if (story.choice().algorithm || story.choice().protocol || story.choice().rule != Choice::Rule::nccl)
+  if (context.choice().algorithm || context.choice().protocol || context.choice().rule != Choice::Rule::nccl)
     return wrapped("  ", fmt::format("A forced algorithm, protocol or choice is the library's: kernels of {} stand aside.", who));
-  const ReducePieces& pieces = story.prediction.made_from.engine;
-  const Fabric& f = story.fabric();
+  const ReducePieces& pieces = context.prediction.made_from.engine;
+  const Fabric& f = context.fabric();
   if (pieces.count == 0)
     return wrapped("  ", fmt::format("{} has no kernel of its own for {} in {} here; the library runs at every size.", who,
                                      counted(f.ranks(), "rank"), counted(f.domains(), "scale-up domain")));
   std::string out = wrapped("  ", fmt::format("{} runs kernels of its own by size, and the library's beyond.", who));
-  TextTable table{{{"kernel"}, {"sizes"}, {story.system != nullptr ? "price at this size, us" : "", TextTable::Align::right}, {""}}};
+  TextTable table{{{"kernel"}, {"sizes"}, {context.system != nullptr ? "price at this size, us" : "", TextTable::Align::right}, {""}}};
   for (const ReducePieces::Piece& piece : pieces)
     table.row({ran_text(candidate_of(piece.kernel)), until_text(piece.until),
-               story.system != nullptr ? micro(price_custom(piece.kernel, f, story.system->constants.custom)(story.bytes())) : "",
-               piece.kernel == story.prediction.ran.kernel ? "<- runs" : ""});
-  table.row({"the library's", "beyond", "", story.engine_ran() ? "" : "<- runs"});
+               context.system != nullptr ? micro(price_custom(piece.kernel, f, context.system->constants.custom)(context.bytes())) : "",
+               piece.kernel == context.prediction.ran.kernel ? "<- runs" : ""});
+  table.row({"the library's", "beyond", "", context.engine_ran() ? "" : "<- runs"});
   return out + table.text(2);
 }
 
-std::string tell_host_call(const HostCall& call) {
+std::string explain_host_call(const HostCall& call) {
   if (!(call.launch > 0)) return "";
   const double gpu = call.kernel + call.extra + call.copy;
   std::string out = "  d: called from Python, the host and the GPU beside each other\n";

@@ -31,7 +31,7 @@ std::string range_text(double low, double high) {
                      time_text(Time::from_value(high)));
 }
 
-std::string certainty_text(double low, double high, double least, Basis basis, const Extrapolated& extrapolated) {
+std::string certainty_text(double low, double high, double min, Basis basis, const Extrapolated& extrapolated) {
   std::string out = range_text(low, high);
   switch (basis) {
     case Basis::calibrated: out += "Calibrated: the constants were fitted to measurements of this machine."; break;
@@ -47,8 +47,8 @@ std::string certainty_text(double low, double high, double least, Basis basis, c
           "others. A few measured points would narrow the interval.";
       break;
   }
-  if (least > 0 && low <= least && low < high)
-    out += fmt::format(" It begins at {}: the links at their full rate need that for the bytes.", time_text(Time::from_value(least)));
+  if (min > 0 && low <= min && low < high)
+    out += fmt::format(" It begins at {}: the links at their full rate need that for the bytes.", time_text(Time::from_value(min)));
   if (extrapolated.any()) {
     std::string what;
     const auto add = [&](bool is, std::string_view one) {
@@ -72,7 +72,7 @@ std::string terms_table(const Terms& terms, double seconds) {
   return table.text(2);
 }
 
-Story story_of(const Prediction& prediction, const System* system) {
+ExplainContext context_of(const Prediction& prediction, const System* system) {
   const MadeFrom& from = prediction.made_from;
   return {.system = system,
           .prediction = prediction,
@@ -82,11 +82,11 @@ Story story_of(const Prediction& prediction, const System* system) {
 
 namespace {
 
-[[nodiscard]] std::string question_text(const Story& story) {
-  const Fabric& f = story.fabric();
-  const Operation& op = story.operation();
+[[nodiscard]] std::string question_text(const ExplainContext& context) {
+  const Fabric& f = context.fabric();
+  const Operation& op = context.operation();
   std::string where;
-  if (story.host) {
+  if (context.host) {
     where = "from a GPU to its host";
   } else if (op.collective == Collective::send_recv && op.path == Path::gpu_gpu) {
     where = f.domains() > 1 ? fmt::format("from every GPU to the next, {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"))
@@ -101,8 +101,8 @@ namespace {
       where += ", all in one scale-up domain";
   }
   std::string out = fmt::format("{} of {} ({}) {}", name(op.collective), size_text(op.bytes), name(op.dtype), where);
-  if (story.system == nullptr) return wrapped("  ", out + ".");
-  const System& system = *story.system;
+  if (context.system == nullptr) return wrapped("  ", out + ".");
+  const System& system = *context.system;
   out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
   if (f.domains() > 1 && f.nodes > std::max(1, system.nodes))
     out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on a non-blocking network of their own NICs.",
@@ -153,35 +153,35 @@ std::string explain(const Prediction& p) {
   out +=
       fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
   out += detail::terms_table(p.terms, p.seconds);
-  const Term& most = p.bottleneck();
-  const double share = p.seconds > 0 ? 100 * most.time.value() / p.seconds : 0;
-  out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", most.tier.view(), most.name.view(), share);
-  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
+  const Term& max = p.bottleneck();
+  const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
+  out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", max.tier.view(), max.name.view(), share);
+  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
 }
 
 namespace detail {
 namespace {
 
-[[nodiscard]] std::string whole_story(const Prediction& p, const System* system, std::span<const std::string> notes) {
-  const Story story = story_of(p, system);
-  std::string out = "Question\n" + question_text(story);
+[[nodiscard]] std::string whole_explanation(const Prediction& p, const System* system, std::span<const std::string> notes) {
+  const ExplainContext context = context_of(p, system);
+  std::string out = "Question\n" + question_text(context);
   for (const std::string& note : notes) out += wrapped("  ", note);
   out += "\nAnswer\n";
   out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()),
                      rate_text(p.bus_bandwidth()), label(p.ran));
-  out += "\nWhat moves\n" + tell_schedule(story);
-  const std::string why = system != nullptr ? tell_choice(story) : tell_engine(story);
-  if (!why.empty()) out += fmt::format("\nWhy {}\n", story.host ? "one copy" : ran_text(p.ran)) + why;
-  out += "\nThe arithmetic\n" + tell_arithmetic(story);
+  out += "\nWhat moves\n" + explain_schedule(context);
+  const std::string why = system != nullptr ? explain_choice(context) : explain_engine(context);
+  if (!why.empty()) out += fmt::format("\nWhy {}\n", context.host ? "one copy" : ran_text(p.ran)) + why;
+  out += "\nThe arithmetic\n" + explain_arithmetic(context);
   out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);
-  out += "\nWhat binds\n" + tell_binding(story);
+  out += "\nWhat binds\n" + explain_binding(context);
   if (system != nullptr) {
-    out += tell_sharing(story);
-    out += "\nNaive bandwidth arithmetic\n" + tell_naive(story);
-    out += "\nWhat would change the answer\n" + tell_changes(story);
-    out += "\nWhere the numbers come from\n" + tell_constants(story);
+    out += explain_sharing(context);
+    out += "\nNaive bandwidth arithmetic\n" + explain_naive(context);
+    out += "\nWhat would change the answer\n" + explain_changes(context);
+    out += "\nWhere the numbers come from\n" + explain_constants(context);
   }
-  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
+  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
   if (system == nullptr) return out;
   for (const std::string& one : assumed(*system, p))
     // sentences about nodes are printed with the request
@@ -192,7 +192,7 @@ namespace {
 }  // namespace
 }  // namespace detail
 
-std::string explain_alone(const Prediction& prediction) { return detail::whole_story(prediction, nullptr, {}); }
+std::string explain_alone(const Prediction& prediction) { return detail::whole_explanation(prediction, nullptr, {}); }
 
 std::string title_of(const Prediction& p, std::string_view system, bool sized) {
   const Operation& op = p.operation;
@@ -206,7 +206,7 @@ std::string title_of(const Prediction& p, std::string_view system, bool sized) {
 }
 
 std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes) {
-  return detail::whole_story(prediction, &system, notes);
+  return detail::whole_explanation(prediction, &system, notes);
 }
 
 std::string explain(const System& system, const Operation& operation, const Choice& choice) {

@@ -40,7 +40,7 @@ std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
 
 }  // namespace
 
-std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int most_tp) {
+std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int max_tp) {
   if (!(std::isfinite(capacity) && capacity > 0)) throw RequestError("memory of a GPU must be above 0 bytes");
   if (!(margin >= 0 && margin < 1)) throw RequestError(fmt::format("the margin must be from 0 to 1, not {}", margin));
   const MemoryUse use = worst_stage(model, layout, stack);
@@ -57,7 +57,7 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
                      margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "");
   if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte);
   out += fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
-  return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, most_tp).sentence + "\n";
+  return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, max_tp).sentence + "\n";
 }
 
 }  // namespace fabricost

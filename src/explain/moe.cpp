@@ -112,7 +112,7 @@ namespace {
 
 std::string explain(const System& system, const MoePrediction& p) {
   using namespace detail;
-  const Term& most = p.bottleneck();
+  const Term& max = p.bottleneck();
   std::string out = "Question\n" + moe_question(system, p);
   for (const std::string& one : assumed(system, p.nodes)) out += wrapped("  ", "Assumed: " + one + ".");
   out += fmt::format("\nAnswer\n  {}   counted {}   sent {}\n", time_text(Time::from_value(p.seconds)),
@@ -120,10 +120,10 @@ std::string explain(const System& system, const MoePrediction& p) {
   out += "\nWhat moves\n" + moe_moves(p);
   out += "\nThe arithmetic\n" + moe_arithmetic(p);
   out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);
-  out += "\nWhat binds\n" + wrapped("  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time.", most.tier.view(),
-                                                      most.name.view(), p.seconds > 0 ? 100 * most.time.value() / p.seconds : 0));
+  out += "\nWhat binds\n" + wrapped("  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time.", max.tier.view(),
+                                                      max.name.view(), p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0));
   out += "\nWhere the numbers come from\n" + moe_sources(system, p);
-  return out + "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
+  return out + "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
 }
 
 }  // namespace fabricost

@@ -36,10 +36,10 @@ struct Causes {
 }
 
 /// The same for an inference engine's own kernel.
-[[nodiscard]] std::string engine_wire_reason(const Story& story, double naive, double wire) {
-  const ReduceKernel kernel = story.prediction.ran.kernel;
+[[nodiscard]] std::string engine_wire_reason(const ExplainContext& context, double naive, double wire) {
+  const ReduceKernel kernel = context.prediction.ran.kernel;
   std::string out;
-  if (story.prediction.ran.algorithm == Algorithm::one_shot)
+  if (context.prediction.ran.algorithm == Algorithm::one_shot)
     out = "every rank takes all of S from every other, where a ring sends 2 (n-1)/n of it";
   if (kernel == ReduceKernel::multicast) out = "switches that add move other bytes than a ring";
   const bool pulls =
@@ -51,19 +51,19 @@ struct Causes {
 }
 
 /// Why bytes take longer (or shorter) on the wire than at the datasheet's rate.
-[[nodiscard]] std::string wire_reason(const Story& story, double naive, double wire) {
-  const Candidate ran = story.prediction.ran;
-  const Fabric& f = story.fabric();
+[[nodiscard]] std::string wire_reason(const ExplainContext& context, double naive, double wire) {
+  const Candidate ran = context.prediction.ran;
+  const Fabric& f = context.fabric();
   const bool across = f.domains() > 1;
   const bool exchange = ran.algorithm == Algorithm::direct;
   if (wire == 0) return "the message is so small that its transfer time is already included in the latency term";
-  if (story.engine_ran()) return engine_wire_reason(story, naive, wire);
+  if (context.engine_ran()) return engine_wire_reason(context, naive, wire);
   std::string out;
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
   const bool in_switch = ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree;
   if (in_switch)
     add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU",
-                    reduces(story.operation().collective) ? "reduce" : "multicast", story.schedule.bytes(0)));
+                    reduces(context.operation().collective) ? "reduce" : "multicast", context.schedule.bytes(0)));
   else if (ran.algorithm != Algorithm::ring && !exchange)
     add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
   if (!(across && exchange)) {
@@ -74,7 +74,7 @@ struct Causes {
   if (across && std::min(f.streams, f.exchanges) < 1) add("the network above the NICs is oversubscribed");
   if (wire >= naive)
     add("links reach only a part of their datasheet rate");
-  else if (story.line().latency > 0 && story.line().overlap != 1)
+  else if (context.line().latency > 0 && context.line().overlap != 1)
     add("latency hides a part of the transfer");
   return out.empty() ? "at the datasheet's rate" : out;
 }
@@ -153,10 +153,10 @@ namespace {
 
 /// What limits the NICs below their own rate: their slots, the GPUs' own links, the ports to the processor.
 /// Empty if nothing does.
-[[nodiscard]] std::string held_text(const Story& story) {
-  if (story.system == nullptr) return "";
-  const Fabric& f = story.fabric();
-  const Tier* nic = story.system->tier(TierRole::nic);
+[[nodiscard]] std::string held_text(const ExplainContext& context) {
+  if (context.system == nullptr) return "";
+  const Fabric& f = context.fabric();
+  const Tier* nic = context.system->tier(TierRole::nic);
   if (f.held_tier.empty() || nic == nullptr) return "";
   const double own = nic->bandwidth.value.value() / nic->shared_by;
   return fmt::format("The {} of a domain could send {} one way, {} each; {} lets {} through, so they are priced with that.",
@@ -166,33 +166,34 @@ namespace {
 
 }  // namespace
 
-std::string tell_binding(const Story& story) {
-  const Prediction& p = story.prediction;
-  const Term& most = p.bottleneck();
+std::string explain_binding(const ExplainContext& context) {
+  const Prediction& p = context.prediction;
+  const Term& max = p.bottleneck();
   const Causes causes = causes_of(p);
   const double t = p.seconds > 0 ? p.seconds : 1;
   std::string out = wrapped(
       "  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
-                        most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t, 100 * causes.wire / t,
+                        max.tier.view(), max.name.view(), 100 * max.time.value() / t, 100 * causes.latency / t, 100 * causes.wire / t,
                         causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
   const double half = causes.wire + causes.copies;
   if (causes.latency > 3 * half)
     out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
   else if (half > 3 * causes.latency)
     out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
-  if (const std::string held = held_text(story); !held.empty()) out += wrapped("  ", held);
+  if (const std::string held = held_text(context); !held.empty()) out += wrapped("  ", held);
   return out;
 }
 
-std::string tell_naive(const Story& story) {
-  const Prediction& p = story.prediction;
-  const Naive naive = naive_basis(*story.system, story.operation(), story.fabric());
-  if (!(naive.factor > 0) || story.bytes() <= 0) return "  Nothing moves, so it says nothing; the time is launch and latency alone.\n";
-  const double said = naive.seconds(story.bytes());
+std::string explain_naive(const ExplainContext& context) {
+  const Prediction& p = context.prediction;
+  const Naive naive = naive_basis(*context.system, context.operation(), context.fabric());
+  if (!(naive.factor > 0) || context.bytes() <= 0) return "  Nothing moves, so it says nothing; the time is launch and latency alone.\n";
+  const double said = naive.seconds(context.bytes());
   const double ratio = p.seconds / said;
-  std::string out = wrapped("  ", fmt::format("{:.6g} x {} / {:.6g} GB/s ({}) = {} us. Predicted: {} us, {}.", naive.factor,
-                                              size_text(story.operation().bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
-                                              ratio >= 1 ? times(ratio) + " as long" : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
+  std::string out =
+      wrapped("  ", fmt::format("{:.6g} x {} / {:.6g} GB/s ({}) = {} us. Predicted: {} us, {}.", naive.factor,
+                                size_text(context.operation().bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
+                                ratio >= 1 ? times(ratio) + " as long" : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
@@ -202,16 +203,16 @@ std::string tell_naive(const Story& story) {
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
   table.row({"predicted", micro(p.seconds)});
   out += table.text(4);
-  out += wrapped("  ", "The wire: " + wire_reason(story, said, causes.wire) + ".");
+  out += wrapped("  ", "The wire: " + wire_reason(context, said, causes.wire) + ".");
   out += wrapped("  ", fmt::format("Dividing by the headline of both directions, {:.6g} GB/s, would have said {} us.", 2 * naive.rate / 1e9,
                                    micro(said / 2)));
   return out;
 }
 
-std::string tell_changes(const Story& story) {
-  const double now = story.prediction.seconds;
+std::string explain_changes(const ExplainContext& context) {
+  const double now = context.prediction.seconds;
   TextTable table{{{"change"}, {"time us", Align::right}, {"difference", Align::right}}};
-  for (const Sensitivity& s : sensitivities(*story.system, story.operation(), story.choice()))
+  for (const Sensitivity& s : sensitivities(*context.system, context.operation(), context.choice()))
     table.row({s.change, micro(s.seconds), changed_by(now > 0 ? 100 * (s.seconds / now - 1) : 0)});
   return table.text(2);
 }
@@ -219,32 +220,32 @@ std::string tell_changes(const Story& story) {
 namespace {
 
 /// ", but not for broadcast" if a set was fitted to other operations than the requested one.
-[[nodiscard]] std::string not_measured(const Story& story, Basis basis, const Shown& shown) {
-  const auto place = static_cast<std::size_t>(story.operation().collective);
-  if (basis == Basis::datasheet || story.host) return "";
-  if (!Shown::has(shown.anywhere, place)) return fmt::format(", but {} was measured nowhere", name(story.operation().collective));
+[[nodiscard]] std::string not_measured(const ExplainContext& context, Basis basis, const Shown& shown) {
+  const auto place = static_cast<std::size_t>(context.operation().collective);
+  if (basis == Basis::datasheet || context.host) return "";
+  if (!Shown::has(shown.anywhere, place)) return fmt::format(", but {} was measured nowhere", name(context.operation().collective));
   if (basis == Basis::calibrated && !Shown::has(shown.here, place))
-    return fmt::format(", but {} was not measured here", name(story.operation().collective));
+    return fmt::format(", but {} was not measured here", name(context.operation().collective));
   return "";
 }
 
 }  // namespace
 
-std::string tell_constants(const Story& story) {
-  const Constants& c = story.system->constants;
-  const Fabric& f = story.fabric();
+std::string explain_constants(const ExplainContext& context) {
+  const Constants& c = context.system->constants;
+  const Fabric& f = context.fabric();
   std::string out;
-  if (story.engine_ran())
+  if (context.engine_ran())
     out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
   else if (f.local() > 1 || f.domains() <= 1)
     out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}{}): {}", c.name, name(c.basis),
-                                                      f.domains() > 1 ? "" : not_measured(story, c.basis, c.operations), c.source));
+                                                      f.domains() > 1 ? "" : not_measured(context, c.basis, c.operations), c.source));
   if (f.domains() > 1)
     out += wrapped("  between nodes    ", fmt::format("calibration {} ({}{}): {}", c.transport_name, name(c.transport_basis),
-                                                      c.transport_known ? not_measured(story, c.transport_basis, c.transport_operations)
+                                                      c.transport_known ? not_measured(context, c.transport_basis, c.transport_operations)
                                                                         : ", this transport was never measured",
                                                       c.transport_source));
-  for (const Tier* tier : tiers_felt(*story.system, story.operation(), f))
+  for (const Tier* tier : tiers_felt(*context.system, context.operation(), f))
     out += wrapped(fmt::format("  {:<15}  ", tier->name.view()), tier_source(*tier));
   return out;
 }

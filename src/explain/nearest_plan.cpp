@@ -13,7 +13,7 @@
 namespace fabricost {
 namespace {
 
-constexpr int most_gpus = 4096;  ///< maximum a remedy proposes
+constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 [[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
   ServingQuestion q = question;
@@ -32,7 +32,7 @@ constexpr int most_gpus = 4096;  ///< maximum a remedy proposes
     out = fmt::format("<precision={}> fits", name(f));
     break;
   }
-  for (int gpus = 2 * q.gpus; gpus <= most_gpus && gpus <= 1024 * q.gpus; gpus *= 2) {
+  for (int gpus = 2 * q.gpus; gpus <= max_gpus && gpus <= 1024 * q.gpus; gpus *= 2) {
     ServingQuestion larger = q;
     larger.gpus = gpus;
     try {

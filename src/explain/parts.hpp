@@ -11,7 +11,7 @@
 namespace fabricost::detail {
 
 /// A prediction to be explained: its inputs come from itself; only the comparisons are computed, on `system`.
-struct Story {
+struct ExplainContext {
   const System* system = nullptr;  ///< null: only the contents of the prediction are explained
   const Prediction& prediction;
   Schedule schedule;
@@ -30,7 +30,7 @@ struct Story {
   }
 };
 /// \param system may be null
-[[nodiscard]] Story story_of(const Prediction& prediction, const System* system);
+[[nodiscard]] ExplainContext context_of(const Prediction& prediction, const System* system);
 
 /// Basis of the naive estimate. `factor` 0: nothing moves.
 struct Naive {
@@ -41,21 +41,21 @@ struct Naive {
 };
 [[nodiscard]] Naive naive_basis(const System& system, const Operation& operation, const Fabric& fabric);
 
-[[nodiscard]] std::string tell_schedule(const Story& story);
+[[nodiscard]] std::string explain_schedule(const ExplainContext& context);
 /// These four need the system: they compare with alternatives.
-[[nodiscard]] std::string tell_choice(const Story& story);
-[[nodiscard]] std::string tell_naive(const Story& story);
-[[nodiscard]] std::string tell_changes(const Story& story);
-[[nodiscard]] std::string tell_constants(const Story& story);
-[[nodiscard]] std::string tell_arithmetic(const Story& story);
+[[nodiscard]] std::string explain_choice(const ExplainContext& context);
+[[nodiscard]] std::string explain_naive(const ExplainContext& context);
+[[nodiscard]] std::string explain_changes(const ExplainContext& context);
+[[nodiscard]] std::string explain_constants(const ExplainContext& context);
+[[nodiscard]] std::string explain_arithmetic(const ExplainContext& context);
 /// An inference engine's own kernels and the size up to which each runs; empty if no engine was named.
-[[nodiscard]] std::string tell_engine(const Story& story);
+[[nodiscard]] std::string explain_engine(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
-[[nodiscard]] std::string tell_host_call(const HostCall& call);
-[[nodiscard]] std::string tell_binding(const Story& story);
+[[nodiscard]] std::string explain_host_call(const HostCall& call);
+[[nodiscard]] std::string explain_binding(const ExplainContext& context);
 /// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the
 /// algorithm's routes are not known.
-[[nodiscard]] std::string tell_sharing(const Story& story);
+[[nodiscard]] std::string explain_sharing(const ExplainContext& context);
 
 /// Terms with their tiers and shares, and their sum. \param seconds the sum as stored in the prediction
 [[nodiscard]] std::string terms_table(const Terms& terms, double seconds);
@@ -67,9 +67,9 @@ struct Naive {
 [[nodiscard]] std::string ran_text(Candidate ran);
 /// "Nine in ten measurements should fall between ... and ... "
 [[nodiscard]] std::string range_text(double low, double high);
-/// The interval, the basis and what is extrapolated, as sentences. \param least seconds the bytes need at the
+/// The interval, the basis and what is extrapolated, as sentences. \param min seconds the bytes need at the
 /// links' full rate
-[[nodiscard]] std::string certainty_text(double low, double high, double least, Basis basis, const Extrapolated& extrapolated);
+[[nodiscard]] std::string certainty_text(double low, double high, double min, Basis basis, const Extrapolated& extrapolated);
 /// "450 GB/s one way (datasheet: ...); 650 ns a hop (...)"
 [[nodiscard]] std::string tier_source(const Tier& tier);
 

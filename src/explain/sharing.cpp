@@ -18,16 +18,16 @@
 namespace fabricost::detail {
 namespace {
 
-constexpr int most_gpus = 32768;  ///< for more, laying out every message takes too long
+constexpr int max_gpus = 32768;  ///< for more, laying out every message takes too long
 
 /// GPUs that take part: the first ones of each node. Empty if they do not divide, or are too many.
-[[nodiscard]] std::vector<int> gpus_of(const Story& story) {
-  const Fabric& f = story.fabric();
+[[nodiscard]] std::vector<int> gpus_of(const ExplainContext& context) {
+  const Fabric& f = context.fabric();
   const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);
   std::vector<int> out;
-  if (ranks < 2 || ranks > most_gpus || nodes > most_gpus || ranks % nodes != 0 || ranks / nodes > story.system->gpus_per_node) return out;
+  if (ranks < 2 || ranks > max_gpus || nodes > max_gpus || ranks % nodes != 0 || ranks / nodes > context.system->gpus_per_node) return out;
   for (int node = 0; node < nodes; ++node)
-    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * story.system->gpus_per_node + i);
+    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * context.system->gpus_per_node + i);
   return out;
 }
 
@@ -69,14 +69,14 @@ constexpr int most_gpus = 32768;  ///< for more, laying out every message takes 
 
 }  // namespace
 
-std::string tell_sharing(const Story& story) {
-  const std::vector<int> gpus = story.host ? std::vector<int>{} : gpus_of(story);
+std::string explain_sharing(const ExplainContext& context) {
+  const std::vector<int> gpus = context.host ? std::vector<int>{} : gpus_of(context);
   if (gpus.empty()) return "";
   Topology t;
   Traffic traffic;
   try {
-    t = topology_of(*story.system, std::max(1, story.fabric().nodes));
-    traffic = TrafficCounter{t}.count(story.operation().collective, story.prediction.ran.algorithm, gpus);
+    t = topology_of(*context.system, std::max(1, context.fabric().nodes));
+    traffic = TrafficCounter{t}.count(context.operation().collective, context.prediction.ran.algorithm, gpus);
   } catch (const RequestError&) {
     return "";  // an algorithm without routes, or ranks it cannot run on: nothing to report
   }
@@ -95,7 +95,7 @@ std::string tell_sharing(const Story& story) {
                              : narrow(t, b)                                                 ? 3
                                                                                             : busiest.size();
     if (sort == busiest.size()) continue;
-    const double seconds = l.bytes * story.bytes() / t.capacity(l.link);
+    const double seconds = l.bytes * context.bytes() / t.capacity(l.link);
     if (busiest[sort].link < 0 || seconds > busiest[sort].seconds * (1 + 1e-9)) busiest[sort] = {l.link, seconds, l.bytes};
   }
   std::string out;
@@ -103,10 +103,11 @@ std::string tell_sharing(const Story& story) {
     if (one.link < 0) continue;
     const std::vector<int> users = users_of(t, one.link, gpus);
     if (users.size() < 2) continue;
-    out += wrapped(
-        "  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
-                          rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), label(story.prediction.ran), one.bytes,
-                          size_text(Bytes::from_value(std::round(one.bytes * story.bytes()))), time_text(Time::from_value(one.seconds))));
+    out +=
+        wrapped("  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
+                                  rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), label(context.prediction.ran),
+                                  one.bytes, size_text(Bytes::from_value(std::round(one.bytes * context.bytes()))),
+                                  time_text(Time::from_value(one.seconds))));
   }
   return out;
 }

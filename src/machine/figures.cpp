@@ -30,7 +30,7 @@ class Figures {
     for (const MeasuredGpu& gpu : machine.gpus) l2_ = std::max(l2_, gpu.l2);
     if (l2_ == 0) l2_ = stock.gpu.l2_size.value.value();
     if (l2_ == 0) l2_ = usual_l2;
-    for (const MeasuredGpu& gpu : machine.gpus) slot_ = std::max(slot_, pcie_rate(gpu.pcie_generation_most, gpu.pcie_lanes_most));
+    for (const MeasuredGpu& gpu : machine.gpus) slot_ = std::max(slot_, pcie_rate(gpu.pcie_generation_max, gpu.pcie_lanes_max));
   }
 
   std::vector<MeasuredFigure> all() {
@@ -70,23 +70,23 @@ class Figures {
     if (spread.values.empty()) return;
     std::vector<double> values;
     for (const auto& [value, whose] : spread.values) values.push_back(value);
-    const auto [least, most] = std::minmax_element(spread.values.begin(), spread.values.end());
+    const auto [min, max] = std::minmax_element(spread.values.begin(), spread.values.end());
     figure.value = median_of(values);
-    figure.least = least->first, figure.most = most->first;
-    if (values.size() > 1) figure.slowest = figure.latency ? most->second : least->second;
+    figure.min = min->first, figure.max = max->first;
+    if (values.size() > 1) figure.slowest = figure.latency ? max->second : min->second;
     figure.points = spread.points;
     figure.smallest = spread.smallest, figure.largest = spread.largest;
     out_.push_back(std::move(figure));
   }
 
   /// A rate, and what a few bytes take under `start` where that is not empty. \param times bytes that move for each byte of a row
-  /// \param least sizes it takes to tell a rate
+  /// \param min sizes it takes to tell a rate
   void rate(const MeasuredFigure& figure, const Rows& rows, std::string_view key, double times, std::string_view start = {},
-            double stock_start = 0, double most = policy::findings::datasheet, int least = 1) {
+            double stock_start = 0, double max = policy::findings::datasheet, int min = 1) {
     Spread rates, starts;
     for (const auto& [whose, its] : by(key, rows)) {
-      const auto line = line_through(its, most);
-      if (!line || line->streaming < least) continue;
+      const auto line = line_through(its, max);
+      if (!line || line->streaming < min) continue;
       rates.add(times * line->rate, whose, line->points, line->smallest, line->largest);
       if (line->start) starts.add(*line->start, whose, line->points, line->smallest, line->smallest);
     }

@@ -52,17 +52,17 @@ const MeasuredFigure* host_copies(const Findings& f) {
 Found narrow_link(const Findings& f) {
   const MeasuredFigure* copies = host_copies(f);
   const auto now = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation, g.pcie_lanes); };
-  const auto most = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_most, g.pcie_lanes_most); };
+  const auto max = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_max, g.pcie_lanes_max); };
   const auto narrow = which(f.machine, [&](const MeasuredGpu& g) {
-    const bool idle = copies != nullptr && copies->least > now(g);
-    return now(g) > 0 && most(g) > 0 && now(g) < limit::same_link * most(g) && !idle;
+    const bool idle = copies != nullptr && copies->min > now(g);
+    return now(g) > 0 && max(g) > 0 && now(g) < limit::same_link * max(g) && !idle;
   });
   if (narrow.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[narrow.front()];
   std::string evidence = fmt::format("{}: the PCIe link runs at {} x{}, {} one way, where both ends can do {} x{}, {}",
                                      gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation, gpu.pcie_lanes, rate(now(gpu)),
-                                     gpu.pcie_generation_most, gpu.pcie_lanes_most, rate(most(gpu)));
-  if (copies != nullptr) evidence += fmt::format("; host copies reach {}", rate(copies->least));
+                                     gpu.pcie_generation_max, gpu.pcie_lanes_max, rate(max(gpu)));
+  if (copies != nullptr) evidence += fmt::format("; host copies reach {}", rate(copies->min));
   return MachineFinding{of(Cause::pcie_downgraded), copies != nullptr ? limit::downgraded_copies : limit::downgraded, evidence,
                         "reseat the card, check risers, bifurcation and link speed in the BIOS; lspci -vv: LnkSta against LnkCap"};
 }
@@ -72,14 +72,14 @@ Found narrow_slot(const Findings& f) {
   const Tier* host = host_tier(f.stock);
   if (host == nullptr || host->name != "pcie") return std::nullopt;
   const double described = host->bandwidth.value.value();
-  const auto most = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_most, g.pcie_lanes_most); };
-  const auto narrow = which(f.machine, [&](const MeasuredGpu& g) { return most(g) > 0 && most(g) < limit::narrow_slot * described; });
+  const auto max = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_max, g.pcie_lanes_max); };
+  const auto narrow = which(f.machine, [&](const MeasuredGpu& g) { return max(g) > 0 && max(g) < limit::narrow_slot * described; });
   if (narrow.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[narrow.front()];
   return MachineFinding{of(Cause::pcie_downgraded), limit::narrow_slot_weight,
                         fmt::format("{}: slot and card can do no more than PCIe {} x{}, {} one way, where {} has {}",
-                                    gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation_most, gpu.pcie_lanes_most,
-                                    rate(most(gpu)), f.stock.name, rate(described)),
+                                    gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation_max, gpu.pcie_lanes_max, rate(max(gpu)),
+                                    f.stock.name, rate(described)),
                         "move the card to a slot of the processor with all lanes, or take the slot as it is: --system of a like machine"};
 }
 
@@ -136,14 +136,14 @@ Found slow_memory(const Findings& f) {
 Found one_behind(const Findings& f) {
   const MeasuredFigure* worst = nullptr;
   for (const MeasuredFigure& one : f.figures) {
-    if (one.latency || one.slowest.empty() || one.least >= limit::behind * one.value || one.tier == "gpu" || one.tier == "l2") continue;
-    if (worst == nullptr || one.least / one.value < worst->least / worst->value) worst = &one;
+    if (one.latency || one.slowest.empty() || one.min >= limit::behind * one.value || one.tier == "gpu" || one.tier == "l2") continue;
+    if (worst == nullptr || one.min / one.value < worst->min / worst->value) worst = &one;
   }
   if (worst == nullptr) return std::nullopt;
   const bool pair = worst->slowest.find('>') != std::string::npos;
   return MachineFinding{of(Cause::stragglers), limit::behind_weight,
                         fmt::format("{} {}: {} {} reaches {}, the median {}", worst->tier, worst->what, pair ? "pair" : "GPU",
-                                    worst->slowest, rate(worst->least), rate(worst->value)),
+                                    worst->slowest, rate(worst->min), rate(worst->value)),
                         pair ? "nvidia-smi nvlink -s and -e on both; swap the pair's GPUs to see whether the fault moves"
                              : "clocks, temperature, power and remapped rows of that GPU beside the others'; other work on it"};
 }
@@ -194,15 +194,15 @@ Found no_peers(const Findings& f) {
 Found held_clocks(const Findings& f) {
   constexpr double idle = 0.5;
   const auto low = which(f.machine, [](const MeasuredGpu& g) {
-    if (!(g.clock > 0) || g.clock >= limit::held_clock * g.clock_most) return false;
-    return !g.throttled.empty() || g.clock > idle * g.clock_most;
+    if (!(g.clock > 0) || g.clock >= limit::held_clock * g.clock_max) return false;
+    return !g.throttled.empty() || g.clock > idle * g.clock_max;
   });
   if (low.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[low.front()];
   const std::string why = gpu.throttled.empty() ? "" : fmt::format(", held back by {}", gpu.throttled);
   return MachineFinding{"clocks_low", gpu.throttled.empty() ? limit::low_clock_weight : limit::held_clock_weight,
                         fmt::format("{}: {:.0f} MHz where {:.0f} are possible{}", gpus_text(low, f.machine.gpus.size()), gpu.clock * 1e-6,
-                                    gpu.clock_most * 1e-6, why),
+                                    gpu.clock_max * 1e-6, why),
                         "nvidia-smi -q -d PERFORMANCE,CLOCK; cooling and power limit; clocks somebody locked (nvidia-smi -rgc)"};
 }
 

@@ -15,9 +15,9 @@ using io::Faults;
 using io::MapReader;
 using io::SpecNode;
 
-constexpr double most = 1e18;
+constexpr double max = 1e18;
 
-double positive(MapReader& in, std::string_view key) { return in.number(key, 0, 0, most); }
+double positive(MapReader& in, std::string_view key) { return in.number(key, 0, 0, max); }
 
 /// A text that may be absent, but no list.
 std::string text_of(MapReader& in, std::string_view key) { return in.has(key) ? in.text(key) : std::string{}; }
@@ -37,12 +37,12 @@ MeasuredGpu gpu_of(const SpecNode& node, const std::string& path, Faults& faults
     MapReader pcie(*link, in.path_of("pcie"), faults);
     gpu.pcie_generation = pcie.count("generation", 0, 1, 9);
     gpu.pcie_lanes = pcie.count("lanes", 0, 1, 64);
-    gpu.pcie_generation_most = pcie.count("generation_most", 0, 1, 9);
-    gpu.pcie_lanes_most = pcie.count("lanes_most", 0, 1, 64);
+    gpu.pcie_generation_max = pcie.count("generation_most", 0, 1, 9);
+    gpu.pcie_lanes_max = pcie.count("lanes_most", 0, 1, 64);
   }
   if (const int links = in.count("nvlinks", 0, 0, 1000); links > 0) gpu.nvlinks = links;  // 0: none, or nobody could count
   gpu.clock = 1e6 * positive(in, "clock_mhz");
-  gpu.clock_most = 1e6 * positive(in, "clock_most_mhz");
+  gpu.clock_max = 1e6 * positive(in, "clock_most_mhz");
   gpu.ecc = yes_or_no(in, "ecc");
   gpu.mig = yes_or_no(in, "mig");
   gpu.mig_instance = in.flag("mig_instance", false);

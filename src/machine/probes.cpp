@@ -57,7 +57,7 @@ double median_of(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most) {
+std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double max) {
   ProbeLine out;
   for (const ProbeRow* row : rows) {
     out.largest = std::max(out.largest, row->bytes);
@@ -86,7 +86,7 @@ std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, 
   }
   if (!(best > 0)) return std::nullopt;
   out.streaming = static_cast<int>(streaming.size());
-  out.rate = slope > 0 ? std::min(1 / slope, most * best) : best;
+  out.rate = slope > 0 ? std::min(1 / slope, max * best) : best;
   constexpr double few_bytes = 65536;
   std::vector<double> starts;
   for (const ProbeRow* row : rows)

@@ -44,7 +44,7 @@ struct ProbeLine {
 /// Where a probe streams: from a sixteenth of its largest size on. The rate is at most `most` times the best of S / t there, since noise
 /// in a few near points can tilt a line; of one size alone it is S / t. The start is the median of what sizes up to 64 KiB take beyond
 /// S / rate. Nothing without rows.
-[[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most = policy::findings::datasheet);
+[[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double max = policy::findings::datasheet);
 
 [[nodiscard]] double median_of(std::vector<double> values);
 

@@ -7,9 +7,9 @@
 #include "specs/parts/identities.hpp"
 #include "text/yaml_text.hpp"
 
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
-#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace fabricost::io {
 namespace {
 
 /// A copy that reaches less of the links than this did not go over them.
-constexpr double least_payload = policy::findings::payload;
+constexpr double min_payload = policy::findings::payload;
 constexpr double few_bytes = 65536, many_bytes = 67108864;  ///< between, copies go from their start to the rate of the link
 
 class Settings {
@@ -187,14 +187,14 @@ class Settings {
     if (machine_.gpus.size() < 2) return keep(fmt::format("{}: one GPU has no peer to measure it with", name));
     const MeasuredFigure* copy = best_rate(figures_, name, {"copy to a peer", "stores to a peer", "loads from a peer"});
     const double share = copy != nullptr ? copy->value / link : 0;
-    if (share >= least_payload)
+    if (share >= min_payload)
       set(fmt::format("tiers.{}.efficiency", name), fmt::format("{:.4f}", std::min(1.0, share)),
           sourced(copy->points, fmt::format("{}, {} of {}", copy->what, rate_text(Bandwidth::from_value(copy->value)),
                                             rate_text(Bandwidth::from_value(link)))));
     else
       keep(fmt::format("{}: {}", name, copy == nullptr ? "no single copies between two GPUs were measured" : "copies did not go over it"));
     const MeasuredFigure* load = figure(figures_, name, "one load from a peer");
-    if (load != nullptr && share >= least_payload)
+    if (load != nullptr && share >= min_payload)
       set(fmt::format("tiers.{}.latency", name), seconds(0.5 * load->value),
           sourced(load->points, "half of a dependent load from a peer, there and back"));
   }

@@ -11,8 +11,8 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/hardware/parameters.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/shipped_numbers.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const S
   } else if (machine.machine.gpus.front().mig_instance) {
     return std::nullopt;  // what a whole GPU streams says nothing of a slice
   }
-  memory.of(out.constants) = std::clamp(rate / best->value, memory.least, memory.most);
+  memory.of(out.constants) = std::clamp(rate / best->value, memory.min, memory.max);
   out.fitted.push_back({.key = memory.key,
                         .measure = memory.measure(),
                         .value = memory.value(out.constants),
@@ -96,11 +96,11 @@ std::vector<std::pair<std::string, std::string>> facts_of(const MeasuredMachine&
   add("collectives", m.library.empty() ? "" : fmt::format("{} {}", m.library, m.library_version));
   const auto link = [](int generation, int lanes) { return lanes > 0 ? fmt::format("{} x{}", generation, lanes) : std::string{"unknown"}; };
   add("PCIe", of_all(m.gpus, [&](const MeasuredGpu& g) {
-        return fmt::format("{} now, {} at most", link(g.pcie_generation, g.pcie_lanes), link(g.pcie_generation_most, g.pcie_lanes_most));
+        return fmt::format("{} now, {} at most", link(g.pcie_generation, g.pcie_lanes), link(g.pcie_generation_max, g.pcie_lanes_max));
       }));
   add("NVLinks", of_all(m.gpus, [](const MeasuredGpu& g) { return g.nvlinks ? std::to_string(*g.nvlinks) : std::string{}; }));
   add("clock", of_all(m.gpus, [](const MeasuredGpu& g) {
-        return g.clock > 0 ? fmt::format("{:.0f} MHz of {:.0f}", g.clock * 1e-6, g.clock_most * 1e-6) : std::string{};
+        return g.clock > 0 ? fmt::format("{:.0f} MHz of {:.0f}", g.clock * 1e-6, g.clock_max * 1e-6) : std::string{};
       }));
   add("ECC", of_all(m.gpus, [](const MeasuredGpu& g) { return on_off(g.ecc); }));
   add("MIG", of_all(m.gpus, [](const MeasuredGpu& g) { return g.mig_instance ? "a slice" : on_off(g.mig); }));

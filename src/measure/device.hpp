@@ -65,11 +65,11 @@ struct Unit {
   int multiprocessors = 0;
   std::uint64_t memory = 0, free_memory = 0, l2 = 0;  ///< bytes
   int numa_node = -1;
-  int pcie_generation = 0, pcie_lanes = 0;             ///< of the link as it is now (under load)
-  int pcie_generation_most = 0, pcie_lanes_most = 0;   ///< of what both ends can do
-  int nvlinks = 0;                                     ///< active
-  double clock = 0, clock_most = 0, memory_clock = 0;  ///< Hz
-  double power_limit = 0;                              ///< W
+  int pcie_generation = 0, pcie_lanes = 0;            ///< of the link as it is now (under load)
+  int pcie_generation_max = 0, pcie_lanes_max = 0;    ///< of what both ends can do
+  int nvlinks = 0;                                    ///< active
+  double clock = 0, clock_max = 0, memory_clock = 0;  ///< Hz
+  double power_limit = 0;                             ///< W
   std::optional<bool> ecc{}, mig{};
   bool mig_instance = false;  ///< what we see is a slice
   std::string host{};         ///< of a process

@@ -92,8 +92,8 @@ class Run {
     for (const CurvePoint& p : known.points)
       if (p.bytes <= size) near = &p;
     const double larger = near->bytes > 0 ? std::max(1.0, static_cast<double>(size) / static_cast<double>(near->bytes)) : 1;
-    const double batch = std::max(options_.sampling.least_batch, near->seconds * larger);
-    return known.prepare + batch * (options_.sampling.least_batches + 3);
+    const double batch = std::max(options_.sampling.min_batch, near->seconds * larger);
+    return known.prepare + batch * (options_.sampling.min_batches + 3);
   }
 
   /// Measures one size unless it was tried or does not fit the time. False when the time was spent.
@@ -122,7 +122,7 @@ class Run {
     tell(title_with_size(what));
     SampleRules rules = options_.sampling;
     rules.time = std::min(rules.time, time);
-    if (out_.rows.empty()) rules.least_warm_up = std::min(waking, options_.budget * waking_share);
+    if (out_.rows.empty()) rules.min_warm_up = std::min(waking, options_.budget * waking_share);
     const double start = clock();
     const State before = state(what);
     const Attempt tried = attempt(device_, what, rules, [this] { return options_.now(); });

@@ -29,7 +29,7 @@ class Sampler {
     if (!out_.refused.empty()) return out_;
     std::vector<double> values, hosts;
     int too_long = 0, too_short = 0;
-    for (int batch = 0; batch < rules_.most_batches; ++batch) {
+    for (int batch = 0; batch < rules_.max_batches; ++batch) {
       const Timing t = run(repetitions_);
       const double value = value_of(t);
       if (!usable(value)) return out_;
@@ -41,7 +41,7 @@ class Sampler {
       if (t.device > 0 && waited > work * (1 + host_over_device) + synchronisation + launches() && !what_.cold) ++too_long;
       (void)stretched(t);  // the next batch is shorter where this one outgrew its length
       if (batch + 1 >= batches_in_any_case && clock() - start > rules_.time) break;
-      if (batch + 1 >= rules_.least_batches && statistics_of(values).relative_error() < rules_.enough) break;
+      if (batch + 1 >= rules_.min_batches && statistics_of(values).relative_error() < rules_.enough) break;
     }
     const Statistics seen = statistics_of(values);
     const Statistics by_host = statistics_of(hosts);
@@ -96,17 +96,16 @@ class Sampler {
     const double value = value_of(t);
     // what a repetition costs beyond its own time (a flush, many loads where one counts) shows on our clock alone
     const double cost = std::max(t.host, each_);
-    const double most =
-        std::min(cost > 0 ? rules_.most_batch / cost : rules_.most_repetitions, static_cast<double>(rules_.most_repetitions));
-    const double least = std::clamp(rules_.least_batch / value, 1.0, static_cast<double>(rules_.most_repetitions));
-    const auto up = static_cast<int>(std::exp2(std::ceil(std::log2(least))));
-    return std::clamp(up, 1, std::max(1, static_cast<int>(most)));
+    const double max = std::min(cost > 0 ? rules_.max_batch / cost : rules_.max_repetitions, static_cast<double>(rules_.max_repetitions));
+    const double min = std::clamp(rules_.min_batch / value, 1.0, static_cast<double>(rules_.max_repetitions));
+    const auto up = static_cast<int>(std::exp2(std::ceil(std::log2(min))));
+    return std::clamp(up, 1, std::max(1, static_cast<int>(max)));
   }
 
   /// A first repetition on an idle processor says little of batches on a busy one: takes back what makes them far too long.
   bool stretched(const Timing& t) {
     const int fewer = wanted(t);
-    if (each_ * repetitions_ < 4 * rules_.most_batch || fewer >= repetitions_) return false;
+    if (each_ * repetitions_ < 4 * rules_.max_batch || fewer >= repetitions_) return false;
     repetitions_ = fewer;
     return true;
   }
@@ -132,7 +131,7 @@ class Sampler {
       before = value;
       const double spent = clock() - start;
       out_.steady = agree;
-      if (spent >= rules_.least_warm_up && (agree || batch + 1 >= rules_.most_warm_up)) return;
+      if (spent >= rules_.min_warm_up && (agree || batch + 1 >= rules_.max_warm_up)) return;
       if (spent > rules_.time / 2) return;
     }
   }

@@ -21,13 +21,13 @@
 namespace fabricost::measure {
 
 struct SampleRules {
-  double least_batch = 2e-3;  ///< seconds: 4,000 grains of an event
-  double most_batch = 50e-3;  ///< seconds by the host, where flushes between repetitions make them long
-  int most_repetitions = 4096;
-  double steady = 0.02;          ///< two warm-up batches agree
-  double least_warm_up = 20e-3;  ///< seconds
-  int most_warm_up = 20;         ///< batches, beyond the least
-  int least_batches = 5, most_batches = 25;
+  double min_batch = 2e-3;   ///< seconds: 4,000 grains of an event
+  double max_batch = 50e-3;  ///< seconds by the host, where flushes between repetitions make them long
+  int max_repetitions = 4096;
+  double steady = 0.02;        ///< two warm-up batches agree
+  double min_warm_up = 20e-3;  ///< seconds
+  int max_warm_up = 20;        ///< batches, beyond the least
+  int min_batches = 5, max_batches = 25;
   double enough = 0.002;                                  ///< relative standard error of the median
   double time = std::numeric_limits<double>::infinity();  ///< seconds of this point; three batches are taken in any case
 };

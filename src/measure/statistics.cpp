@@ -21,7 +21,7 @@ Statistics statistics_of(const std::vector<double>& batches) {
   std::vector<double> away;
   for (const double b : sorted) away.push_back(std::fabs(b - centre));
   std::sort(away.begin(), away.end());
-  const double deviation = std::max(normal_deviation * io::quantile(away, 0.5), least_deviation * centre);
+  const double deviation = std::max(normal_deviation * io::quantile(away, 0.5), min_deviation * centre);
   std::vector<double> kept;
   for (const double b : sorted)
     if (std::fabs(b - centre) <= outlier_deviations * deviation) kept.push_back(b);

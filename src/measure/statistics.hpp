@@ -12,7 +12,7 @@ namespace fabricost::measure {
 
 inline constexpr double outlier_deviations = 5;
 inline constexpr double normal_deviation = 1.4826;  ///< standard deviation / MAD of normal noise: 1 / the 3/4 quantile of N(0, 1)
-inline constexpr double least_deviation = 1e-3;     ///< of the median
+inline constexpr double min_deviation = 1e-3;       ///< of the median
 
 /// Seconds, as those that were kept say.
 struct Statistics {

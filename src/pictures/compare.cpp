@@ -29,10 +29,10 @@ constexpr std::array<std::string_view, 7> palette{"#56B4E9", "#E69F00", "#009E73
 constexpr std::string_view rest_colour = "#999999";
 
 /// A step of 1, 2 or 5 times a power of ten that divides `top` into at most `most` parts.
-[[nodiscard]] double tick_step(double top, int most) {
-  const double least = top / most, power = std::pow(10, std::floor(std::log10(least)));
+[[nodiscard]] double tick_step(double top, int max) {
+  const double min = top / max, power = std::pow(10, std::floor(std::log10(min)));
   for (const double times : {1.0, 2.0, 5.0})
-    if (times * power >= least * (1 - 1e-12)) return times * power;
+    if (times * power >= min * (1 - 1e-12)) return times * power;
   return 10 * power;
 }
 
@@ -62,7 +62,7 @@ class Axis {
 struct Layer {
   std::string words;
   std::vector<double> seconds;
-  [[nodiscard]] double most(std::span<const Compared> all) const {
+  [[nodiscard]] double max(std::span<const Compared> all) const {
     double out = 0;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].seconds > 0) out = std::max(out, seconds[i] / all[i].seconds);
@@ -97,19 +97,19 @@ struct Layer {
       at->seconds[i] += term.seconds;
     }
   std::vector<double> shares;
-  for (const Layer& l : layers) shares.push_back(l.most(all));
+  for (const Layer& l : layers) shares.push_back(l.max(all));
   std::sort(shares.begin(), shares.end(), std::greater<>{});
-  const double least = std::max(0.005, shares.size() > palette.size() ? shares[palette.size() - 1] : 0.0);
+  const double min = std::max(0.005, shares.size() > palette.size() ? shares[palette.size() - 1] : 0.0);
   std::vector<Layer> out;
   Layer rest{"the rest", std::vector<double>(all.size())};
   for (Layer& l : layers) {
-    if (l.most(all) >= least && out.size() < palette.size()) {
+    if (l.max(all) >= min && out.size() < palette.size()) {
       out.push_back(std::move(l));
       continue;
     }
     for (std::size_t i = 0; i < all.size(); ++i) rest.seconds[i] += l.seconds[i];
   }
-  if (rest.most(all) > 0) out.push_back(std::move(rest));
+  if (rest.max(all) > 0) out.push_back(std::move(rest));
   return out;
 }
 

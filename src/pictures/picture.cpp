@@ -23,7 +23,7 @@ using io::Svg;
 
 constexpr double page_width = 1000, page_margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
 constexpr double band_height = 88, gap = 34, box_height = 36, line_height = 17;
-constexpr int most_boxes = 16;
+constexpr int max_boxes = 16;
 constexpr const char* link_colour = "#5b7083";
 
 /// Share of the time a tier takes, and its wires alone.
@@ -58,7 +58,7 @@ struct Row {
 [[nodiscard]] Row row_of(int total) {
   Row r;
   r.total = std::max(1, total);
-  r.shown = r.total <= most_boxes ? r.total : 12;
+  r.shown = r.total <= max_boxes ? r.total : 12;
   const int slots = r.total > r.shown ? r.shown + 3 : r.shown;  // three for "and 60 more"
   r.step = std::min(120.0, drawing_width / slots);
   r.width = std::min(96.0, r.step * 0.84);
@@ -297,15 +297,15 @@ class Picture {
     if (tier.kind == TierKind::full_mesh)
       return fmt::format("{} a pair{}", rate_text(tier.bandwidth.value * (1.0 / std::max(1, tier.endpoints - 1))), latency_of(tier));
     if (tier.kind != TierKind::mesh_graph) return fmt::format("{} to each neighbour", rate_text(tier.link_bandwidth));
-    int fewest = 1 << 20, most = 0;
+    int min = 1 << 20, max = 0;
     for (const Edge& e : tier.edges) {
-      fewest = std::min(fewest, e.links);
-      most = std::max(most, e.links);
+      min = std::min(min, e.links);
+      max = std::max(max, e.links);
     }
-    if (fewest == most) return fmt::format("{} a pair", rate_text(tier.link_bandwidth * static_cast<double>(most)));
-    return fmt::format("thin {} link{}, {}; thick {}, {}", fewest, fewest == 1 ? "" : "s",
-                       rate_text(tier.link_bandwidth * static_cast<double>(fewest)), most,
-                       rate_text(tier.link_bandwidth * static_cast<double>(most)));
+    if (min == max) return fmt::format("{} a pair", rate_text(tier.link_bandwidth * static_cast<double>(max)));
+    return fmt::format("thin {} link{}, {}; thick {}, {}", min, min == 1 ? "" : "s",
+                       rate_text(tier.link_bandwidth * static_cast<double>(min)), max,
+                       rate_text(tier.link_bandwidth * static_cast<double>(max)));
   }
 
   /// Arcs from GPU to GPU, deeper with distance.

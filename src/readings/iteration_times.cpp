@@ -29,7 +29,7 @@ bool is_plain(const std::filesystem::path& file) {
   return false;
 }
 
-constexpr std::size_t most_times = 20'000'000;
+constexpr std::size_t max_times = 20'000'000;
 
 IterationTimes read_plain(const std::filesystem::path& file) {
   LineReader lines(file);
@@ -39,9 +39,9 @@ IterationTimes read_plain(const std::filesystem::path& file) {
   while (lines.next(line)) {
     if (line.empty() || line.front() == '#') continue;
     const auto value = parse_number(line);
-    if (value && *value > 0 && out.seconds.size() < most_times)
+    if (value && *value > 0 && out.seconds.size() < max_times)
       out.seconds.push_back(*value);
-    else if (issues.size() < CsvTable::most_faults)
+    else if (issues.size() < CsvTable::max_faults)
       issues.push_back(fault_in_line(lines.name(), lines.number(), 1, line, fmt::format("\"{}\" is not a time above 0", clipped(line)),
                                      "write seconds, one number a line"));
   }
@@ -81,8 +81,8 @@ IterationTimes read_iteration_times(const std::filesystem::path& file) {
       table.fault(column, fmt::format("\"{}\" is not a time above 0", clipped(table.cell(column))), "write a number with a point");
       continue;
     }
-    if (out.seconds.size() >= most_times) {
-      table.fault(column, fmt::format("more than {} times", most_times), "take fewer iterations");
+    if (out.seconds.size() >= max_times) {
+      table.fault(column, fmt::format("more than {} times", max_times), "take fewer iterations");
       break;
     }
     out.seconds.push_back(*value * unit);

@@ -20,7 +20,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int most_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
+constexpr int max_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
 
 /// A cell as a number; what it is instead when it is none.
 struct NumberCell {
@@ -49,8 +49,8 @@ NumberCell number_in(CsvTable& table, int column, std::string_view name) {
 int count_in(CsvTable& table, int column, std::string_view name) {
   const NumberCell cell = number_in(table, column, name);
   if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
-  if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > most_counted || cell.value != std::floor(cell.value)) {
-    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), most_counted),
+  if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > max_counted || cell.value != std::floor(cell.value)) {
+    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), max_counted),
                 "write a count, or leave the cell empty");
     return 0;
   }

@@ -4,8 +4,8 @@
 
 #include "specs/calibration.hpp"
 
-#include <fabricost/hardware/interval_widths.hpp>
 #include <fabricost/hardware/constants.hpp>
+#include <fabricost/hardware/interval_widths.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
 #include <fabricost/parameters/related.hpp>
 
@@ -161,13 +161,13 @@ class CalibrationReader {
       case Measure::size:
         if (const auto value = in.quantity(key, Kind::size)) into = value->number;
         return;
-      case Measure::number: into = in.number(key, into, parameter.least, parameter.most); return;
+      case Measure::number: into = in.number(key, into, parameter.min, parameter.max); return;
       case Measure::share: break;
     }
     const auto value = in.quantity(key, Kind::link_rate);
     if (!value) return;
     into = value->number / reference_;
-    if (!(into > 0 && into <= parameter.most))
+    if (!(into > 0 && into <= parameter.max))
       in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
   }
 
@@ -265,7 +265,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         case ConstantSet::moe:
           read_into(c.moe_name, c.moe_source, c.moe_basis, named);
           c.moe_kernels = shown;
-          c.moe_most_ranks = part.most_ranks;
+          c.moe_max_ranks = part.most_ranks;
           continue;
         case ConstantSet::scale_up:
         case ConstantSet::pcie: break;

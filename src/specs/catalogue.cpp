@@ -155,8 +155,8 @@ class Reader {
   Mark mark() {
     const std::size_t line = number();
     const std::size_t column = number();
-    constexpr std::size_t most = std::numeric_limits<int>::max();
-    return {file_, static_cast<int>(std::min(line, most)), static_cast<int>(std::min(column, most))};
+    constexpr std::size_t max = std::numeric_limits<int>::max();
+    return {file_, static_cast<int>(std::min(line, max)), static_cast<int>(std::min(column, max))};
   }
   SpecNode node(int depth) {
     SpecNode out;

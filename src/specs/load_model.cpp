@@ -15,8 +15,8 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int most_layers = 10000, widest = 10000000, most_experts = 100000;
-constexpr double most_parameters = 1e16;
+constexpr int max_layers = 10000, widest = 10000000, max_experts = 100000;
+constexpr double max_parameters = 1e16;
 constexpr std::array<std::string_view, 2> mixer_kinds{"mamba2", "gated_delta"};
 
 /// The keys below `key`, read by `read`.
@@ -32,7 +32,7 @@ void section(MapReader& in, std::string_view key, Faults& faults, Read&& read, b
 int width(MapReader& at, std::string_view key, bool required = false) { return at.count(key, 0, 1, widest, required); }
 
 /// Parameters as a plain number: 405.9e9.
-double parameters(MapReader& at, std::string_view key) { return at.number(key, 0, 1, most_parameters); }
+double parameters(MapReader& at, std::string_view key) { return at.number(key, 0, 1, max_parameters); }
 
 bool is_model_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(),
@@ -60,21 +60,21 @@ void read_ffn(MapReader& at, Model& m) {
 }
 
 void read_experts(MapReader& at, Model& m) {
-  m.experts = at.count("count", 0, 1, most_experts, true);
-  m.top_k = at.count("top_k", 0, 1, most_experts, true);
+  m.experts = at.count("count", 0, 1, max_experts, true);
+  m.top_k = at.count("top_k", 0, 1, max_experts, true);
   m.expert_ffn = width(at, "width", true);
   m.expert_hidden = width(at, "hidden");
   m.shared_experts = at.count("shared", 0, 0, 1000);
   m.shared_ffn = at.count("shared_width", m.shared_experts > 0 ? m.expert_ffn : 0, 1, widest);
-  m.first_dense = at.count("first_dense", 0, 0, most_layers);
-  m.expert_every = at.count("every", 1, 1, most_layers);
-  m.expert_groups = at.count("groups", 0, 1, most_experts);
-  m.group_limit = at.count("group_limit", 0, 1, most_experts);
+  m.first_dense = at.count("first_dense", 0, 0, max_layers);
+  m.expert_every = at.count("every", 1, 1, max_layers);
+  m.expert_groups = at.count("groups", 0, 1, max_experts);
+  m.group_limit = at.count("group_limit", 0, 1, max_experts);
 }
 
 void read_window(MapReader& at, Model& m) {
   m.window = at.count("size", 0, 1, 1000000000, true);
-  m.window_layers = at.count("layers", 0, 1, most_layers, true);
+  m.window_layers = at.count("layers", 0, 1, max_layers, true);
   m.window_heads = at.count("heads", 0, 1, 100000);
   m.window_kv_heads = at.count("kv_heads", 0, 1, 100000);
   m.window_head_dim = width(at, "head_dim");
@@ -89,7 +89,7 @@ void read_index(MapReader& at, Model& m) {
 void read_mixer(MapReader& at, Mixer& mixer) {
   const std::string kind = at.one_of("kind", mixer_kinds, true);
   mixer.gates = kind == "gated_delta" ? 2 : 1;
-  mixer.layers = at.count("layers", 0, 0, most_layers);
+  mixer.layers = at.count("layers", 0, 0, max_layers);
   mixer.inner = at.count("inner", 0, 1, widest, true);
   mixer.keys = at.count("keys", 0, 1, widest, true);
   mixer.heads = at.count("heads", 0, 1, 100000, true);
@@ -171,7 +171,7 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   const Provenance origin = in.provenance(tree);
   m.source = origin.source;
   m.confidence = name(origin.confidence);
-  m.layers = in.count("layers", 1, 1, most_layers, true);
+  m.layers = in.count("layers", 1, 1, max_layers, true);
   m.hidden = in.count("hidden", 1, 1, widest, true);
   m.vocab = in.count("vocab", 1, 1, 100000000, true);
   m.positions = in.count("positions", 0, 0, 100000000);

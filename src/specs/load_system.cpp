@@ -31,7 +31,7 @@ Tier memory_tier(std::string_view tier_name, const Sourced<Bandwidth>& bandwidth
   return tier;
 }
 
-constexpr std::size_t most_tiers = 64;
+constexpr std::size_t max_tiers = 64;
 
 constexpr bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
 
@@ -95,7 +95,7 @@ void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) 
     top = &tier;
   }
   if (top == nullptr || !(top->oversubscription > 1)) return;
-  for (std::size_t i = 0; i < std::min(tiers.items.size(), most_tiers); ++i) {
+  for (std::size_t i = 0; i < std::min(tiers.items.size(), max_tiers); ++i) {
     const SpecNode *called = tiers.items[i].find("name"), *given = tiers.items[i].find("oversubscription");
     if (called == nullptr || given == nullptr || called->text != top->name.view()) continue;
     faults.add(issue_at(
@@ -144,14 +144,14 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   const SpecNode* tiers = in.take("tiers", true);
   if (tiers != nullptr && tiers->kind != SpecNode::Kind::list)
     in.fault(*tiers, "tiers", "is not a list", "write one `- name: ...` per tier");
-  else if (tiers != nullptr && (tiers->items.empty() || tiers->items.size() > most_tiers))
-    in.fault(*tiers, "tiers", fmt::format("has {} tiers", tiers->items.size()), fmt::format("write 1 to {}", most_tiers));
+  else if (tiers != nullptr && (tiers->items.empty() || tiers->items.size() > max_tiers))
+    in.fault(*tiers, "tiers", fmt::format("has {} tiers", tiers->items.size()), fmt::format("write 1 to {}", max_tiers));
   for (const SpecNode::Entry& entry : tree.entries)
     if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu"))
       altered.inside = true;
   std::set<std::string> names{"l2", "hbm"};
   if (tiers != nullptr) {
-    for (std::size_t i = 0; i < std::min(tiers->items.size(), most_tiers); ++i) {
+    for (std::size_t i = 0; i < std::min(tiers->items.size(), max_tiers); ++i) {
       const SpecNode& node = tiers->items[i];
       Tier tier = read_tier(node, fmt::format("tiers[{}]", i), library, faults);
       const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };

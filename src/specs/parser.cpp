@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t largest_spec = 1U << 20U;
 constexpr std::size_t deepest = 24;
-constexpr std::size_t most_values = 10'000;
+constexpr std::size_t max_values = 10'000;
 
 /// False for a text with characters that need an escape such as "\0" or "\e".
 bool is_printable(const std::string& text) {
@@ -113,8 +113,8 @@ class Builder : public YAML::EventHandler {
   }
   SpecNode leaf(const YAML::Mark& mark, YAML::anchor_t anchor, SpecNode::Kind kind, std::string text) {
     check_anchor(mark, anchor);
-    if (++values_ > most_values)
-      throw SpecError({issue_at(at(mark), "", fmt::format("more than {} values", most_values), "a spec needs some hundred")});
+    if (++values_ > max_values)
+      throw SpecError({issue_at(at(mark), "", fmt::format("more than {} values", max_values), "a spec needs some hundred")});
     SpecNode node;
     node.kind = kind;
     node.text = std::move(text);

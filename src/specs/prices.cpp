@@ -6,7 +6,6 @@
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
 
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +19,7 @@ constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_ho
 
 /// A number with exactly one unit, `least` to `most` of it, as a multiple of `worth`.
 template <class Quantity>
-void amount(MapReader& in, std::string_view key, std::string_view unit, double worth, double least, double most, Sourced<Quantity>& into) {
+void amount(MapReader& in, std::string_view key, std::string_view unit, double worth, double min, double max, Sourced<Quantity>& into) {
   const SpecNode* value = in.take(key);
   if (value == nullptr) return;
   const SpecNode* scalar = value->kind == SpecNode::Kind::map ? value->find("value") : value;
@@ -32,19 +31,19 @@ void amount(MapReader& in, std::string_view key, std::string_view unit, double w
   const double number = leading_number(scalar->text, rest);
   if (std::isnan(number) || rest != unit)
     return in.fault(*scalar, key, fmt::format("\"{}\" is not a number of {}", clipped(scalar->text), unit),
-                    fmt::format("write for example \"{} {}\"", least > 0 ? least : 1, unit));
-  if (!(number >= least && number <= most))
-    return in.fault(*scalar, key, fmt::format("\"{}\" is outside {} to {} {}", clipped(scalar->text), least, most, unit),
+                    fmt::format("write for example \"{} {}\"", min > 0 ? min : 1, unit));
+  if (!(number >= min && number <= max))
+    return in.fault(*scalar, key, fmt::format("\"{}\" is outside {} to {} {}", clipped(scalar->text), min, max, unit),
                     "write one in that range");
   into = {Quantity::from_value(number * worth), in.provenance(*value)};
 }
 
 /// A plain number in a range, with its origin.
-void plain(MapReader& in, std::string_view key, double least, double most, Sourced<double>& into) {
+void plain(MapReader& in, std::string_view key, double min, double max, Sourced<double>& into) {
   const auto value = in.quantity(key, QuantityKind::number);
   if (!value) return;
-  if (!(value->number >= least && value->number <= most))
-    return in.fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
+  if (!(value->number >= min && value->number <= max))
+    return in.fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, min, max),
                     "write a number in that range");
   into = {value->number, value->provenance};
 }

@@ -97,23 +97,23 @@ bool MapReader::flag(std::string_view key, bool otherwise) {
   return otherwise;
 }
 
-int MapReader::count(std::string_view key, int otherwise, int least, int most, bool required) {
+int MapReader::count(std::string_view key, int otherwise, int min, int max, bool required) {
   const auto value = quantity(key, QuantityKind::count, required);
   if (!value) return otherwise;
-  if (value->number < least || value->number > most) {
-    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
-          fmt::format("write a whole number from {} to {}", least, most));
+  if (value->number < min || value->number > max) {
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, min, max),
+          fmt::format("write a whole number from {} to {}", min, max));
     return otherwise;
   }
   return static_cast<int>(value->number);
 }
 
-double MapReader::number(std::string_view key, double otherwise, double least, double most) {
+double MapReader::number(std::string_view key, double otherwise, double min, double max) {
   const auto value = quantity(key, QuantityKind::number);
   if (!value) return otherwise;
-  if (!(value->number >= least && value->number <= most)) {
-    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
-          fmt::format("write a number from {} to {}", least, most));
+  if (!(value->number >= min && value->number <= max)) {
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, min, max),
+          fmt::format("write a number from {} to {}", min, max));
     return otherwise;
   }
   return value->number;

@@ -55,8 +55,8 @@ class MapReader {
   /// The entries of a list of plain texts.
   std::vector<const SpecNode*> texts(std::string_view key);
   bool flag(std::string_view key, bool otherwise);
-  int count(std::string_view key, int otherwise, int least, int most, bool required = false);
-  double number(std::string_view key, double otherwise, double least, double most);
+  int count(std::string_view key, int otherwise, int min, int max, bool required = false);
+  double number(std::string_view key, double otherwise, double min, double max);
   double fraction(std::string_view key, double otherwise);
   std::vector<int> counts(std::string_view key);
 

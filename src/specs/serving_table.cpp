@@ -25,13 +25,13 @@ template <class T, std::size_t N>
 void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>, N>& parameters) {
   for (const ServingParameter<T>& p : parameters) {
     if (!p.time) {
-      into.*p.member = in.number(p.key, into.*p.member, p.least, p.most);
+      into.*p.member = in.number(p.key, into.*p.member, p.min, p.max);
     } else if (const SpecNode* told = in.take(p.key)) {
       const auto seconds = io::parse_duration(told->text);
-      if (!seconds || *seconds < p.least || *seconds > p.most)
+      if (!seconds || *seconds < p.min || *seconds > p.max)
         in.fault(*told, p.key,
-                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::short_time_text(p.least),
-                             io::short_time_text(p.most)),
+                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::short_time_text(p.min),
+                             io::short_time_text(p.max)),
                  "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;
@@ -74,8 +74,8 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     s.from = in.number("from", 0, 0, 1e7);
     s.until = in.number("until", 0, 0, 1e7);
     s.chunk_is_prompt = in.flag("chunk_is_prompt", false);
-    const auto set = [&](std::string_view key, std::optional<double>& into, double least, double most) {
-      if (in.has(key)) into = in.number(key, least, least, most);
+    const auto set = [&](std::string_view key, std::optional<double>& into, double min, double max) {
+      if (in.has(key)) into = in.number(key, min, min, max);
     };
     set("chunk", s.settings.chunk, 1, 1e7);
     set("poll", s.settings.poll, 1, 1e5);
@@ -142,7 +142,7 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
   for (const ServingParameter<T>& p : parameters) {
     double sum = 0;
     for (const T* s : sets) sum += std::log(std::max(1e-12, s->*p.member));
-    into.*p.member = std::clamp(std::exp(sum / static_cast<double>(sets.size())), p.least, p.most);
+    into.*p.member = std::clamp(std::exp(sum / static_cast<double>(sets.size())), p.min, p.max);
   }
 }
 

@@ -1,11 +1,10 @@
 /// \file stacks.cpp
 /// Software stacks: data/stacks/*.yaml, and their factors from published runs (data/workloads/stacks.yaml).
 
-#include <fabricost/specs/stacks.hpp>
 #include "specs/stacks.hpp"
+#include <fabricost/specs/stacks.hpp>
 
 #include "specs/store.hpp"
-
 
 #include <fmt/format.h>
 
@@ -19,7 +18,7 @@ namespace {
 void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   MapReader in(node, "memory", faults);
   in.text("notes");
-  const auto number = [&](std::string_view key, double& value, double most) { value = in.number(key, value, 0, most); };
+  const auto number = [&](std::string_view key, double& value, double max) { value = in.number(key, value, 0, max); };
   const auto flag = [&](std::string_view key, bool& value) { value = in.flag(key, value); };
   number("weight", into.weight, 8);
   number("gradient", into.gradient, 8);

@@ -54,11 +54,12 @@ const SpecNode* SpecNode::find(std::string_view key) const {
 SpecNode* SpecNode::find(std::string_view key) { return const_cast<SpecNode*>(std::as_const(*this).find(key)); }
 
 std::string clipped(std::string text) {
-  constexpr std::size_t most = 300;
-  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  constexpr std::size_t max = 300;
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   text = plain_text(std::move(text));
-  if (text.size() <= most) return text;
-  std::size_t end = most;
+  if (text.size() <= max) return text;
+  std::size_t end = max;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
   text.resize(end);
   return text + "...";

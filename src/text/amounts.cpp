@@ -68,16 +68,16 @@ std::vector<Bytes> sizes_of(const std::string& text, std::string_view option) {
   return naming(option, [&] { return parse_sizes(text); });
 }
 
-int count_of(const std::string& text, std::string_view option, int least, int most) {
+int count_of(const std::string& text, std::string_view option, int min, int max) {
   if (text.empty()) return 0;
   int value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, fault] = std::from_chars(text.data(), end, value);
   const bool whole = stopped == end && text.front() != '-';
-  if (whole && (fault == std::errc::result_out_of_range || value > most))
-    throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, most));
-  if (!whole || fault != std::errc{} || value < least)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}", option, text, least));
+  if (whole && (fault == std::errc::result_out_of_range || value > max))
+    throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, max));
+  if (!whole || fault != std::errc{} || value < min)
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}", option, text, min));
   return value;
 }
 
@@ -97,19 +97,19 @@ double share_of(const std::string& text, std::string_view option) {
   return share;
 }
 
-double number_from(const std::string& text, std::string_view option, double least, double most) {
+double number_from(const std::string& text, std::string_view option, double min, double max) {
   std::string_view rest;
   const double number = leading_number(text, rest);
-  if (!rest.empty() || !(number >= least && number <= most)) refuse(option, text, fmt::format("a number from {} to {}", least, most));
+  if (!rest.empty() || !(number >= min && number <= max)) refuse(option, text, fmt::format("a number from {} to {}", min, max));
   return number;
 }
 
-int whole_number_from(const std::string& text, std::string_view option, int least, int most) {
+int whole_number_from(const std::string& text, std::string_view option, int min, int max) {
   int number = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, fault] = std::from_chars(text.data(), end, number);
-  if (stopped != end || fault != std::errc{} || number < least || number > most)
-    refuse(option, text, fmt::format("a whole number from {} to {}", least, most));
+  if (stopped != end || fault != std::errc{} || number < min || number > max)
+    refuse(option, text, fmt::format("a whole number from {} to {}", min, max));
   return number;
 }
 

@@ -18,7 +18,7 @@ namespace fabricost::io {
 [[nodiscard]] std::vector<Bytes> sizes_of(const std::string& text, std::string_view option);
 
 /// A whole number of a range; 0 for no text. \throws RequestError
-[[nodiscard]] int count_of(const std::string& text, std::string_view option, int least = 1, int most = 10'000'000);
+[[nodiscard]] int count_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
 
 /// A count that may end in k, M, B (or G) or T: "15T" tokens. \throws RequestError, also for 0 and less
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);
@@ -27,9 +27,9 @@ namespace fabricost::io {
 [[nodiscard]] double share_of(const std::string& text, std::string_view option);
 
 /// A plain number in a range. \throws RequestError
-[[nodiscard]] double number_from(const std::string& text, std::string_view option, double least, double most);
+[[nodiscard]] double number_from(const std::string& text, std::string_view option, double min, double max);
 /// The same of whole numbers: "1.5" and "1e3" are none. \throws RequestError
-[[nodiscard]] int whole_number_from(const std::string& text, std::string_view option, int least, int most);
+[[nodiscard]] int whole_number_from(const std::string& text, std::string_view option, int min, int max);
 
 /// Bytes per second of a storage: "2TB/s". \throws RequestError
 [[nodiscard]] double storage_rate_of(const std::string& text, std::string_view option);

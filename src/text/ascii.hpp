@@ -17,8 +17,8 @@ namespace fabricost::io {
 
 [[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 /// To quote: at most so many bytes, control characters as question marks, whatever else no terminal shows as plain_text has it.
-[[nodiscard]] inline std::string printable(std::string_view text, std::size_t most = 40) {
-  std::string out{text.substr(0, most)};
+[[nodiscard]] inline std::string printable(std::string_view text, std::size_t max = 40) {
+  std::string out{text.substr(0, max)};
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F) c = '?';
   return plain_text(std::move(out));

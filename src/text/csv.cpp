@@ -127,7 +127,7 @@ void CsvTable::fault(int column, std::string message, std::string remedy) {
 
 void CsvTable::fault_at(int place, std::string message, std::string remedy) {
   issues_.push_back(fault_in_line(name(), reader_.number(), place, text_, std::move(message), std::move(remedy)));
-  if (issues_.size() >= most_faults) finish();
+  if (issues_.size() >= max_faults) finish();
 }
 
 void CsvTable::finish() {

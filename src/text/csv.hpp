@@ -31,7 +31,7 @@ struct CsvFault {
 /// A CSV file with a header.
 class CsvTable {
  public:
-  static constexpr std::size_t most_faults = 20;
+  static constexpr std::size_t max_faults = 20;
 
   /// Reads the header. \throws SpecError, also for a column named twice
   explicit CsvTable(const std::filesystem::path& file);

@@ -26,14 +26,14 @@ constexpr long long longest_bar = 60;
 std::string error_histogram(const std::vector<double>& errors) {
   std::array<long long, edges.size() + 1> counts{};
   for (const double error : errors) ++counts[bin_of(100 * error)];
-  const long long most = std::max(1LL, *std::max_element(counts.begin(), counts.end()));
+  const long long max = std::max(1LL, *std::max_element(counts.begin(), counts.end()));
   TextTable rows{{{"error %", right}, {"points", right}, {"share", right}, {""}}};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::string label = i == 0              ? fmt::format("below {:+.0f}", edges.front())
                               : i == edges.size() ? fmt::format("above {:+.0f}", edges.back())
                                                   : fmt::format("{:+.0f} to {:+.0f}", edges[i - 1], edges[i]);
     const double share = errors.empty() ? 0 : 100 * static_cast<double>(counts[i]) / static_cast<double>(errors.size());
-    const long long bar = (counts[i] * longest_bar + most - 1) / most;
+    const long long bar = (counts[i] * longest_bar + max - 1) / max;
     rows.row({label, std::to_string(counts[i]), fmt::format("{:.1f} %", share), std::string(static_cast<std::size_t>(bar), '#')});
   }
   return rows.text(2);

@@ -16,7 +16,7 @@ namespace fabricost {
 namespace {
 
 constexpr double size_limit = 1e18;
-constexpr std::size_t most_sizes = 100'000;
+constexpr std::size_t max_sizes = 100'000;
 
 struct SizeUnit {
   std::string_view text;
@@ -104,7 +104,7 @@ struct Leading {
 }
 
 void append_checked(std::vector<Bytes>& sizes, double bytes, std::string_view text) {
-  if (sizes.size() == most_sizes) refuse(text, "asks for more than 100,000 sizes; take larger steps");
+  if (sizes.size() == max_sizes) refuse(text, "asks for more than 100,000 sizes; take larger steps");
   sizes.push_back(Bytes::from_value(bytes));
 }
 
@@ -125,7 +125,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
   if (!step.empty() && step.front() == '+') {
     const double width = size_of(step.substr(1));
     if (!(width > 0)) refuse(part, "never ends: its step is zero");
-    if ((last - first) / width >= static_cast<double>(most_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
+    if ((last - first) / width >= static_cast<double>(max_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
     for (int i = 0; first + i * width <= last; ++i) append_checked(sizes, first + i * width, text);
     return;
   }

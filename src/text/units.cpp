@@ -121,8 +121,8 @@ Parsed fraction(std::string_view text, double number, std::string_view rest) {
   return value;
 }
 
-Parsed checked(std::string_view text, Parsed value, double least, double most, std::string_view why) {
-  if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= least && *number <= most))
+Parsed checked(std::string_view text, Parsed value, double min, double max, std::string_view why) {
+  if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= min && *number <= max))
     return Refusal{fmt::format("\"{}\" is impossible here", text), std::string{why}};
   return value;
 }

@@ -102,7 +102,7 @@ class Question {
     const Fabric& f = curve_.fabric();
     const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
     const bool switches_seen = f.domains() <= 1 && system_.constants.basis == Basis::calibrated;
-    double least = 0;
+    double min = 0;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i] == out.now) continue;
       const PricedChoice other = priced(candidates_[i], lines_[i], bytes);
@@ -112,10 +112,10 @@ class Question {
       const bool compared = !never_compared(out.now, candidates_[i], f);
       const bool sure = can_be_sure && known_to_lose && compared && gain > std::hypot(now.half_width, other.half_width);
       const double counted = candidates_[i] == keep ? other.seconds * std::exp(-worth_listing) : other.seconds;
-      if (out.better && (out.sure > sure || (out.sure == sure && least <= counted))) continue;
+      if (out.better && (out.sure > sure || (out.sure == sure && min <= counted))) continue;
       out.better = candidates_[i];
       out.sure = sure;
-      least = counted;
+      min = counted;
     }
     return out;
   }

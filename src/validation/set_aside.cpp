@@ -25,7 +25,7 @@ constexpr double slower = 1.3;                     ///< ratio of a warm-up row t
 constexpr double flat = 0.1;                       ///< maximum difference of neighbours on a flat curve
 constexpr std::size_t first_rows = 4;              ///< rows of a sweep that may be warm-up
 constexpr std::size_t same_in_a_row = 10;          ///< equal times under two names
-constexpr std::size_t fewest_impossible = 3;       ///< impossible times of a run that make all of it doubtful
+constexpr std::size_t min_impossible = 3;          ///< impossible times of a run that make all of it doubtful
 constexpr double one_message = 4.0 * 1024 * 1024;  ///< from here on, nearly all of a message's time is wire time
 
 /// Bytes per second one way out of a node, by the NICs of the point or else of the machine.
@@ -124,14 +124,14 @@ class Screen {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const Point& p = points_[i];
       const System* system = machines_.of(p.system);
-      const double most = system != nullptr ? highest_bus_bandwidth(*system, p) : 0;
-      if (!(most > 0)) continue;
+      const double max = system != nullptr ? highest_bus_bandwidth(*system, p) : 0;
+      if (!(max > 0)) continue;
       const int ranks = p.path ? 2 : p.nodes * (p.gpus_per_node > 0 ? p.gpus_per_node : system->gpus_per_node);
       const double rate = p.bytes / p.seconds * bus_factor(p.collective, ranks);
-      if (rate > most * headroom) {
+      if (rate > max * headroom) {
         impossible_[i] = true;
         doubt(i, Doubt::above_the_wires,
-              fmt::format("bus bandwidth {:.4g} GB/s where the wires of {} allow {:.4g}", rate / 1e9, p.system.str(), most / 1e9));
+              fmt::format("bus bandwidth {:.4g} GB/s where the wires of {} allow {:.4g}", rate / 1e9, p.system.str(), max / 1e9));
       }
     }
   }
@@ -158,7 +158,7 @@ class Screen {
       run.impossible += impossible_[i] ? 1 : 0;
     }
     for (std::size_t i = 0; i < points_.size(); ++i)
-      if (const Count& run = counts[run_of(points_[i])]; run.impossible >= fewest_impossible && 3 * run.impossible >= run.all)
+      if (const Count& run = counts[run_of(points_[i])]; run.impossible >= min_impossible && 3 * run.impossible >= run.all)
         doubt(i, Doubt::impossible_run,
               fmt::format("{} of this run's {} times are shorter than they can be: its times or sizes are not what they say",
                           run.impossible, run.all));
@@ -291,16 +291,16 @@ double highest_bus_bandwidth(const System& system, const Point& point) {
     case Collective::reduce_scatter: return D * (n - 1) / (n - g);
     case Collective::all_reduce: break;
   }
-  double most = may(Algorithm::ring) ? D : 0;
-  if (may(Algorithm::tree) || may(Algorithm::nvls_tree)) most = std::max(most, (N <= 2 ? 2 : 1) * D);
+  double max = may(Algorithm::ring) ? D : 0;
+  if (may(Algorithm::tree) || may(Algorithm::nvls_tree)) max = std::max(max, (N <= 2 ? 2 : 1) * D);
   const bool reduces = f.sharp || point.sharp.value_or(false);
-  if (reduces && (may(Algorithm::collnet_direct) || may(Algorithm::collnet_chain) || may(Algorithm::nvls))) most = std::max(most, 2 * D);
-  return most > 0 ? most : 2 * D;
+  if (reduces && (may(Algorithm::collnet_direct) || may(Algorithm::collnet_chain) || may(Algorithm::nvls))) max = std::max(max, 2 * D);
+  return max > 0 ? max : 2 * D;
 }
 
-bool is_impossible(const Point& point, double most) {
+bool is_impossible(const Point& point, double max) {
   if (below_a_launch(point)) return true;
-  return most > 0 && point.bytes / point.seconds * bus_factor(point.collective, point.path ? 2 : point.ranks()) > most * headroom;
+  return max > 0 && point.bytes / point.seconds * bus_factor(point.collective, point.path ? 2 : point.ranks()) > max * headroom;
 }
 
 Screened screen(std::vector<Point> points) { return Screen(std::move(points)).result(); }

@@ -49,17 +49,17 @@ TEST_CASE("of a ring's steps those between groups are those of the block that cr
     // the block of rank b goes to b+1, b+2, ...: the luckiest starts right after a border
     for (const Collective c : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce}) {
       const int hops = (c == Collective::all_reduce ? 2 : 1) * (n - 1);
-      int fewest = hops, most = 0;
+      int min = hops, max = 0;
       for (int b = 0; b < n; ++b) {
         int crossings = 0;
         for (int i = 0; i < hops; ++i) crossings += w.distance((b + i) % n, (b + i + 1) % n);
-        fewest = std::min(fewest, crossings);
-        most = std::max(most, crossings);
+        min = std::min(min, crossings);
+        max = std::max(max, crossings);
       }
       const Schedule schedule = schedule_of(Algorithm::ring, c, support::levels_of_sizes(sizes));
-      CHECK(schedule.steps(1) == most);
+      CHECK(schedule.steps(1) == max);
       CHECK(schedule.steps() == hops);
-      CHECK(most <= fewest + 2);
+      CHECK(max <= min + 2);
     }
     // from the first rank to the last
     CHECK(schedule_of(Algorithm::ring, Collective::broadcast, support::levels_of_sizes(sizes)).steps(1) == sizes[1] - 1);

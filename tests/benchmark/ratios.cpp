@@ -66,15 +66,15 @@ double median_ratio(const Contender& a, const Contender& b) {
 }
 
 /// The least of 12 lines at every size: what a choice by price could cost at best.
-void least_of_lines(const std::vector<double>& sizes, std::vector<double>& out) {
+void min_of_lines(const std::vector<double>& sizes, std::vector<double>& out) {
   constexpr std::array<double, 12> base{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   for (std::size_t i = 0; i < count; ++i) {
-    double least = base[0] + sizes[i];
+    double min = base[0] + sizes[i];
     for (std::size_t k = 1; k < base.size(); ++k) {
       const double t = base[k] + sizes[i] / static_cast<double>(1U << k);
-      least = t < least ? t : least;
+      min = t < min ? t : min;
     }
-    out[i] = least;
+    out[i] = min;
   }
   sink = out[count / 2];
 }
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
                    std::memcpy(out.data(), sorted.data(), count * sizeof(double));
                    sink = out[count / 2];
                  }});
-  all.push_back({"least_of_12_lines", static_cast<double>(count), [&] { least_of_lines(sorted, out); }});
+  all.push_back({"least_of_12_lines", static_cast<double>(count), [&] { min_of_lines(sorted, out); }});
   all.push_back(one_at_a_time("predict_three_tiers", mixed, 1024, ask(cluster, three_tiers)));
   all.push_back(one_at_a_time("predict_one_node", mixed, 1024, ask(node, eight)));
   all.push_back(one_at_a_time("compile", mixed, 128, [&](double) { return static_cast<double>(compile(cluster, three_tiers).pieces()); }));
@@ -176,8 +176,8 @@ int main(int argc, char** argv) {
   // milliseconds each: longer than a busy machine leaves a process alone, so the least of many rounds
   for (int round = 0; round < std::max(3, rounds / 2); ++round)
     for (Contender* c : {&pow_pair, &layouts, &pruned}) c->time();
-  const auto least = [](const Contender& c) { return *std::min_element(c.nanoseconds.begin(), c.nanoseconds.end()); };
-  for (const Contender* c : {&layouts, &pruned}) std::printf("%s,%.4g,%.4g,,\n", c->name.c_str(), least(*c), least(*c) / least(pow_pair));
+  const auto min = [](const Contender& c) { return *std::min_element(c.nanoseconds.begin(), c.nanoseconds.end()); };
+  for (const Contender* c : {&layouts, &pruned}) std::printf("%s,%.4g,%.4g,,\n", c->name.c_str(), min(*c), min(*c) / min(pow_pair));
   std::printf("layouts_priced,%lld,,,\nlayouts_decided,%.0f,,,\n", plan.evaluated, decided);
   return 0;
 }

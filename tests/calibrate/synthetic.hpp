@@ -117,7 +117,7 @@ inline Constants drawn(const Block& block, Random& random) {
     detail::apply_changes(out, block, change);
     const bool inside = std::all_of(table.begin(), table.end(), [&](const Parameter& p) {
       const double value = p.value(out);
-      return p.held() || (value > p.least * (1 + 1e-9) && value < p.most * (1 - 1e-9));
+      return p.held() || (value > p.min * (1 + 1e-9) && value < p.max * (1 - 1e-9));
     });
     if (inside) return out;
   }

@@ -47,13 +47,13 @@ int skipped(const Calibration& fit, std::string_view words) {
 }
 /// Largest difference, in log, between the constants of two fits' sets of the same name.
 double apart(const Calibration& a, const Calibration& b) {
-  double most = 0;
+  double max = 0;
   REQUIRE(a.sets.size() == b.sets.size());
   for (const CalibratedSet& set : a.sets) {
     const CalibratedSet& same = set_named(b, set.name);
-    for (const FittedConstant& c : set.fitted) most = std::max(most, std::fabs(std::log(c.value / constant(same, c.key).value)));
+    for (const FittedConstant& c : set.fitted) max = std::max(max, std::fabs(std::log(c.value / constant(same, c.key).value)));
   }
-  return most;
+  return max;
 }
 Point one_point(const std::string& system, Collective op, int ranks, double bytes, double microseconds) {
   Point p;

@@ -72,7 +72,7 @@ TEST_CASE("the constants of the reference forms are found from their times", "[c
     INFO(known.box.name);
     const Constants truth = fitted::constants_of(known.g);
     const std::vector<Series> series = reference_points(known.box, 0, known.g, 0.001);  // so exact that the prior has no say
-    const Fit fit = fit_constants({flat_block(1)}, {machine_of(known.box, 0)}, series, {.starts = 3, .most_steps = 500});
+    const Fit fit = fit_constants({flat_block(1)}, {machine_of(known.box, 0)}, series, {.starts = 3, .max_steps = 500});
     for (const Unknown& u : fit.unknowns) {
       if (known.g.BN == 0 && u.parameter->key.starts_with("nvls.")) continue;
       INFO(u.parameter->key);
@@ -93,7 +93,7 @@ TEST_CASE("a joint fit has one value of every shared constant and finds every ge
   const std::vector<Block> blocks{flat_block(), flat_block(), flat_block()};
   const std::vector<FittedMachine> machines{machine_of(systems::ampere_box(), 0), machine_of(systems::hopper_box(), 1),
                                             machine_of(systems::blackwell_box(), 2)};
-  const Fit fit = fit_constants(blocks, machines, series, {.starts = 1, .share = true, .most_steps = 500});
+  const Fit fit = fit_constants(blocks, machines, series, {.starts = 1, .share = true, .max_steps = 500});
   const Constants truths[]{fitted::constants_of(fitted::ampere), fitted::constants_of(fitted::hopper),
                            fitted::constants_of(fitted::blackwell)};
   for (const Parameter& p : scale_up_parameters) {
@@ -121,8 +121,8 @@ TEST_CASE("bounds hold whatever was measured", "[calibrate]") {
     const Fit fit = fit_constants({flat_block(3)}, {machine_of(box, 0)}, series, {.starts = 2});
     for (const Parameter& p : scale_up_parameters) {
       INFO(p.key);
-      CHECK(p.value(fit.blocks[0]) >= p.least);
-      CHECK(p.value(fit.blocks[0]) <= p.most);
+      CHECK(p.value(fit.blocks[0]) >= p.min);
+      CHECK(p.value(fit.blocks[0]) <= p.max);
     }
     for (const Unknown& u : fit.unknowns) {
       CHECK(std::isfinite(u.deviation));

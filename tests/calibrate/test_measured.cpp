@@ -10,7 +10,6 @@
 
 #include "catch.hpp"
 
-
 using namespace fabricost;
 using namespace synthetic;
 
@@ -123,7 +122,7 @@ TEST_CASE("a generation left out is predicted well after a few probes", "[measur
   struct Step {
     const char* what;
     std::span<const Probe> probes;
-    double most;
+    double max;
   };
   double before = 1e9;
   for (const Step& step : {Step{"nothing", {}, 25}, Step{"two latencies", latency_probes, 8}, Step{"with one bandwidth", first_probes, 8},
@@ -138,7 +137,7 @@ TEST_CASE("a generation left out is predicted well after a few probes", "[measur
     CHECK(pooled.size() == 1512);
     const double now = median(pooled);
     WARN("left out, " << step.what << ": median error " << now << " % (" << each << " )");
-    CHECK(now <= step.most);
+    CHECK(now <= step.max);
     CHECK(now < before);
     before = now;
   }

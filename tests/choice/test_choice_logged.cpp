@@ -29,17 +29,17 @@ std::filesystem::path runs() {
 }
 
 /// One line of NCCL_DEBUG_SUBSYS=TUNING up to 2.22: "65536 Bytes -> Algo 0 proto 1 time 37.8", the time NCCL believes in, in us.
-struct Said {
+struct Stated {
   double bytes = 0;
   Candidate chosen;
   double microseconds = 0;
 };
-std::vector<Said> said_in(const std::filesystem::path& file) {
+std::vector<Stated> stated_in(const std::filesystem::path& file) {
   static const std::regex line(R"((\d+) Bytes -> Algo (\d) proto (\d) time ([0-9.]+))");
   static constexpr std::array<Algorithm, 7> algorithms{
       Algorithm::tree,      Algorithm::ring, Algorithm::collnet_direct, Algorithm::collnet_chain, Algorithm::nvls,
       Algorithm::nvls_tree, Algorithm::pat};
-  std::vector<Said> out;
+  std::vector<Stated> out;
   std::ifstream in(file);
   for (std::string text; std::getline(in, text);) {
     if (text.find("NCCL_ALGO set by environment") != std::string::npos || text.find("NCCL_PROTO set by environment") != std::string::npos)
@@ -80,7 +80,7 @@ TEST_CASE("what NCCL printed that it chose is what we say it chooses", "[choice]
   int said = 0, same = 0;
   for (const char* logs : {"logs", "diagnose/logs"})
     for (const auto& entry : std::filesystem::directory_iterator(folder / logs)) {
-      const std::vector<Said> lines = said_in(entry.path());
+      const std::vector<Stated> lines = stated_in(entry.path());
       if (lines.empty()) continue;
       const std::string name_of = entry.path().stem().string();
       INFO(name_of);
@@ -90,7 +90,7 @@ TEST_CASE("what NCCL printed that it chose is what we say it chooses", "[choice]
       const Fabric fabric = fabric_of(system, operation);
       const TunerTable table = tuner_table(operation.collective, fabric, is_byte_wide(operation.dtype));
       const Curve curve = compile(system, operation);
-      for (const Said& line : lines) {
+      for (const Stated& line : lines) {
         INFO(line.bytes << " bytes: " << name(line.chosen.algorithm) << " " << name(line.chosen.protocol));
         ++said;
         same += curve.ran(line.bytes) == line.chosen ? 1 : 0;
@@ -107,9 +107,8 @@ TEST_CASE("a ring was chosen between three domains of GB200 without in-switch re
   // NVIDIA/nccl issue 1801: 3 domains of 4 or 8 GB200, NVLS off, 16 GiB: "ring, default" at 196.9 and 393.6 GB/s, four and eight NICs'
   // worth
   for (const int gpus : {4, 8}) {
-    System s =
-        systems::machine("gb200", Generation::blackwell, gpus, gpus,
-                         {systems::scale_up(TierKind::switched, gpus, 18, 50, 40.1), systems::nics(gpus, 50, systems::infiniband)});
+    System s = systems::machine("gb200", Generation::blackwell, gpus, gpus,
+                                {systems::scale_up(TierKind::switched, gpus, 18, 50, 40.1), systems::nics(gpus, 50, systems::infiniband)});
     s.cpu = Cpu::arm;
     CHECK(compile(s, {.nodes = 3}).ran(16 * GiB) == Candidate{Algorithm::ring, Protocol::simple});
   }

@@ -147,7 +147,7 @@ TEST_CASE("tables of a version are chosen by name", "[choice]") {
   CHECK(name(newest_tuner) == "nccl-2.30");
   CHECK_FALSE(parse_tuner("nccl-2"));
   for (const TunerTables& tables : tuner_tables) {
-    CHECK(tables.most_channels >= 1);
+    CHECK(tables.max_channels >= 1);
     for (const auto& speeds : tables.speeds) {  // fast to slow, ended by a 0
       CHECK(speeds[0] > 0);
       CHECK(std::end(speeds)[-1] == 0);

@@ -147,8 +147,8 @@ TEST_CASE("a generation nobody measured waits in its own steps: NCCL's") {
   a.custom.pull_one_shot.start = 2.5e-6, b.custom.pull_one_shot.start = 10e-6;  // five steps both
   a.custom.pull_one_shot.share = 0.4, b.custom.pull_one_shot.share = 0.9;
   a.custom.host_launch = 20e-6, b.custom.host_launch = 45e-6;
-  const std::array kin{a, b};
-  take_from_kin(ConstantSet::custom, c, kin, [](std::size_t, const Parameter& p) { return !p.key.starts_with("multicast"); });
+  const std::array related{a, b};
+  take_from_related(ConstantSet::custom, c, related, [](std::size_t, const Parameter& p) { return !p.key.starts_with("multicast"); });
   CHECK(c.custom.pull_one_shot.start == Approx(15e-6));
   CHECK(c.custom.pull_one_shot.share == Approx(0.6));
   CHECK(c.custom.host_launch == Approx(30e-6));
@@ -281,16 +281,17 @@ TEST_CASE("a generation left out of the fit is predicted from the other two with
   }
   double median = 0, mean = 0;
   for (std::size_t left = 0; left < systems.size(); ++left) {
-    std::vector<Constants> kin;
+    std::vector<Constants> related;
     std::vector<const CalibratedSet*> of;
     for (std::size_t i = 0; i < fits.size(); ++i)
-      if (i != left) kin.push_back(fits[i].constants), of.push_back(&fits[i]);
+      if (i != left) related.push_back(fits[i].constants), of.push_back(&fits[i]);
     const auto measured = [&](std::size_t r, const Parameter& p) {
       return std::any_of(of[r]->fitted.begin(), of[r]->fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
     };
     std::erase_if(tables[left].points, [](const Point& p) { return p.from_host(); });
     const ErrorSummary e =
-        validate(tables[left], {.adjust = [&](System& s) { take_from_kin(ConstantSet::custom, s.constants, kin, measured); }}).total;
+        validate(tables[left], {.adjust = [&](System& s) { take_from_related(ConstantSet::custom, s.constants, related, measured); }})
+            .total;
     INFO(systems[left] << ": median " << e.median_ape << " %, mean " << e.mape << " %");
     CHECK(e.median_ape <= 8);
     median += e.median_ape / 3, mean += e.mape / 3;

@@ -31,10 +31,10 @@ struct Row {
 };
 
 /// The rows of the table of terms, its total last.
-std::vector<Row> told_terms(const std::string& story) {
-  const auto from = story.find("The terms, which sum to the time\n"), to = story.find("\n\n", from);
+std::vector<Row> stated_terms(const std::string& context) {
+  const auto from = context.find("The terms, which sum to the time\n"), to = context.find("\n\n", from);
   REQUIRE(from != std::string::npos);
-  const std::string table = story.substr(from, to - from);
+  const std::string table = context.substr(from, to - from);
   std::vector<Row> out;
   const std::regex line(R"re(\n  (\S.*?)  +(?:(\S+)  +)?(-?[0-9.]+) +-?[0-9.]+ %)re");
   for (std::sregex_iterator i(table.begin(), table.end(), line), end; i != end; ++i) out.push_back({(*i)[1], (*i)[2], (*i)[3]});
@@ -104,10 +104,10 @@ TEST_CASE("over random questions an explanation's terms, arithmetic and time are
     if (call.launch > 0) CHECK(call.kernel == Approx(kernel).epsilon(1e-9));
     // and what is told is what it holds
     if (answered % 10 != 0 && engines > 60 && called > 40) continue;  // the whole story takes a millisecond
-    for (const std::string& story : {explain(system, p), explain_alone(p)}) {
-      CHECK(told_terms(story) == own_terms(p.terms, p.seconds));
+    for (const std::string& context : {explain(system, p), explain_alone(p)}) {
+      CHECK(stated_terms(context) == own_terms(p.terms, p.seconds));
       std::smatch time;
-      REQUIRE(std::regex_search(story, time, std::regex(R"re(\n  time = (?:.* = )?([0-9.]+) us\n)re")));
+      REQUIRE(std::regex_search(context, time, std::regex(R"re(\n  time = (?:.* = )?([0-9.]+) us\n)re")));
       CHECK(std::stod(time[1]) == Approx(p.seconds * 1e6).margin(0.0011));
     }
   }
@@ -120,7 +120,7 @@ TEST_CASE("an explanation decides nothing again: on another machine's descriptio
   const Prediction p = predict(machine("dgx-h100"), AllReduce{.bytes = units::KiB(64), .ranks = 8});
   System other = machine("dgx-h100");
   other.constants = machine("dgx-a100").constants;
-  CHECK(told_terms(explain(other, p)) == own_terms(p.terms, p.seconds));
+  CHECK(stated_terms(explain(other, p)) == own_terms(p.terms, p.seconds));
 }
 
 TEST_CASE("an engine's own kernel is told with its sizes, and the library's choice beyond the hand-over") {
@@ -143,11 +143,11 @@ TEST_CASE("an engine's own kernel is told with its sizes, and the library's choi
 TEST_CASE("a call from Python is told with what the host and the GPU take beside each other") {
   const Choice choice{.inference = {.library = InferenceLibrary::vllm, .version = 0, .from_host = true}};
   const Prediction p = predict(machine("dgx-h100"), AllReduce{.bytes = units::KiB(64), .ranks = 8}, choice);
-  const std::string story = explain(machine("dgx-h100"), p);
+  const std::string context = explain(machine("dgx-h100"), p);
   const HostCall& call = p.made_from.host_call;
-  CHECK(support::contains(story, "kernel = "));
-  CHECK(support::contains(story, fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy))));
-  CHECK(support::contains(story, "launch from Python"));
+  CHECK(support::contains(context, "kernel = "));
+  CHECK(support::contains(context, fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy))));
+  CHECK(support::contains(context, "launch from Python"));
   CHECK(std::pow(std::pow(call.launch, 4) + std::pow(call.kernel + call.extra + call.copy, 4), 0.25) == Approx(p.seconds).epsilon(1e-9));
 }
 
@@ -183,10 +183,10 @@ TEST_CASE("dispatch and combine of experts are told by every kernel's own terms,
           }
           ++told;
           CAPTURE(name, moe_kernel_names[kernel], ranks, q.tokens);
-          const std::string story = explain(machine(name), p);
-          CHECK(told_terms(story) == own_terms(p.terms, p.seconds));
+          const std::string context = explain(machine(name), p);
+          CHECK(stated_terms(context) == own_terms(p.terms, p.seconds));
           if (q.kernel == MoeKernel::nccl) continue;
-          CHECK(std::regex_search(story, std::regex("\n +time += +" + micro(p.seconds) + "\n")));
+          CHECK(std::regex_search(context, std::regex("\n +time += +" + micro(p.seconds) + "\n")));
           const MoeVolume& v = p.cost.alone;
           const double volume = norm(v.work, norm(v.inside, v.across, 12), v.order);
           const double all = v.floor > 0 ? norm(v.floor, volume, 2) : volume;

@@ -51,19 +51,19 @@ class Sharing {
     }
     std::size_t open = active.size();
     while (open > 0) {
-      double least = std::numeric_limits<double>::infinity();
+      double min = std::numeric_limits<double>::infinity();
       for (const std::size_t l : links)
-        if (weight_[l] > tiny) least = std::min(least, left_[l] / weight_[l]);
-      if (!std::isfinite(least)) throw std::logic_error("a flow that uses no link has no rate");
+        if (weight_[l] > tiny) min = std::min(min, left_[l] / weight_[l]);
+      if (!std::isfinite(min)) throw std::logic_error("a flow that uses no link has no rate");
       for (const std::size_t l : links) {
-        if (!(weight_[l] > tiny) || left_[l] / weight_[l] > least * (1 + 1e-12)) continue;
+        if (!(weight_[l] > tiny) || left_[l] / weight_[l] > min * (1 + 1e-12)) continue;
         for (const int f : on_[l]) {
           if (rate[static_cast<std::size_t>(f)] >= 0) continue;
-          rate[static_cast<std::size_t>(f)] = least;
+          rate[static_cast<std::size_t>(f)] = min;
           --open;
           for (const Use& use : flows[static_cast<std::size_t>(f)].uses) {
             const auto other = static_cast<std::size_t>(use.link);
-            left_[other] = std::max(0.0, left_[other] - least * use.weight);
+            left_[other] = std::max(0.0, left_[other] - min * use.weight);
             weight_[other] -= use.weight;
           }
         }

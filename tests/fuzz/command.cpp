@@ -21,7 +21,7 @@ namespace fuzz {
 
 namespace {
 
-constexpr std::size_t most_arguments = 40;
+constexpr std::size_t max_arguments = 40;
 
 /// stdout or stderr, kept in memory while it lives.
 class Captured {
@@ -49,7 +49,7 @@ class Captured {
 
 std::vector<std::string> arguments_in(std::string_view bytes, const std::string& file) {
   std::vector<std::string> out{"fabricost"};
-  while (!bytes.empty() && out.size() < most_arguments) {
+  while (!bytes.empty() && out.size() < max_arguments) {
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
     std::string one{bytes.substr(0, end)};
     one.resize(std::strlen(one.c_str()));  // an argument ends at a zero byte

@@ -99,10 +99,10 @@ class FakeDevice : public Device {
       unit.l2 = traits.l2;
       unit.pcie_generation = 5;
       unit.pcie_lanes = 8;
-      unit.pcie_generation_most = 5;
-      unit.pcie_lanes_most = 16;
+      unit.pcie_generation_max = 5;
+      unit.pcie_lanes_max = 16;
       unit.nvlinks = traits.peers && traits.gpus > 1 ? 18 : 0;
-      unit.clock_most = 1.98e9;
+      unit.clock_max = 1.98e9;
       unit.ecc = true;
       unit.mig = traits.mig;
       unit.mig_instance = traits.mig;

@@ -12,7 +12,7 @@ using namespace fake;
 
 namespace {
 
-struct Said {
+struct Stated {
   char call = ' ';
   double value = 0;
 };
@@ -21,14 +21,14 @@ struct Said {
 class Meeting {
  public:
   /// Both sides' words. \throws std::logic_error when they are not at the same call, or one stays away
-  std::pair<Said, Said> meet(int side, Said mine) {
+  std::pair<Stated, Stated> meet(int side, Stated mine) {
     std::unique_lock lock{mutex_};
     const long round = round_;
-    said_[side] = mine;
+    stated_[side] = mine;
     if (++here_ == 2) {
       here_ = 0;
       ++round_;
-      last_ = {said_[0], said_[1]};
+      last_ = {stated_[0], stated_[1]};
       changed_.notify_all();
     } else if (!changed_.wait_for(lock, std::chrono::seconds{20}, [&] { return round_ != round; })) {
       throw std::logic_error("the other process is not here");
@@ -40,8 +40,8 @@ class Meeting {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  Said said_[2];
-  std::pair<Said, Said> last_;
+  Stated stated_[2];
+  std::pair<Stated, Stated> last_;
   int here_ = 0;
   long round_ = 0;
 };

@@ -32,7 +32,7 @@ TEST_CASE("a batch lasts long against the grain of the clock, whatever the time 
     FakeDevice device({});
     const Case what{.kind = kind, .bytes = kind == ProbeKind::kernel_launch ? 0 : 64 * MiB};
     const Sample s = sample(device, what);
-    const bool as_many_as_allowed = s.repetitions == SampleRules{}.most_repetitions;
+    const bool as_many_as_allowed = s.repetitions == SampleRules{}.max_repetitions;
     CHECK((s.seconds * s.repetitions >= 2e-3 || as_many_as_allowed));
   }
 }
@@ -52,7 +52,7 @@ TEST_CASE("what warms up slowly is not measured cold") {
 TEST_CASE("warm-up lasts as long as asked, though the first two batches agree") {
   FakeDevice device({.noise = 0});
   const double start = device.time;
-  const Sample s = sample(device, large_copy, {.least_warm_up = 1.5, .least_batches = 3, .most_batches = 3});
+  const Sample s = sample(device, large_copy, {.min_warm_up = 1.5, .min_batches = 3, .max_batches = 3});
   CHECK(s.steady);
   CHECK(device.time - start > 1.5);
   CHECK(device.time - start < 1.6);
@@ -95,7 +95,7 @@ TEST_CASE("clocks that say nothing are refused") {
 
 TEST_CASE("planted outliers are counted and leave the median alone") {
   FakeDevice device({.noise = 0.002, .outlier_every = 5});
-  const Sample s = sample(device, large_copy, {.least_batches = 20});
+  const Sample s = sample(device, large_copy, {.min_batches = 20});
   CHECK(s.outliers >= 3);
   CHECK(s.outliers <= 6);
   CHECK(s.seconds == Approx(device.truth(large_copy)).epsilon(0.005));
@@ -103,8 +103,8 @@ TEST_CASE("planted outliers are counted and leave the median alone") {
 
 TEST_CASE("noise asks for more batches, quiet for fewer") {
   FakeDevice quiet({.noise = 0.0005}), loud({.noise = 0.05});
-  CHECK(sample(quiet, large_copy).batches == SampleRules{}.least_batches);
-  CHECK(sample(loud, large_copy).batches > 2 * SampleRules{}.least_batches);
+  CHECK(sample(quiet, large_copy).batches == SampleRules{}.min_batches);
+  CHECK(sample(loud, large_copy).batches > 2 * SampleRules{}.min_batches);
 }
 
 TEST_CASE("a point whose time is spent ends after three batches") {

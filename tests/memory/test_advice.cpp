@@ -1,5 +1,5 @@
-#include "support/random_layouts.hpp"
 #include "stacks.hpp"
+#include "support/random_layouts.hpp"
 
 #include <catch.hpp>
 
@@ -70,9 +70,9 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
     } else {
       ++none;
       CHECK_FALSE(fits(a.use, capacity, 0.05));
-      Layout least = l;
-      least.zero = 3, least.recompute = Recompute::full, least.microbatch = 1;
-      CHECK_FALSE(fits(worst_stage(m, least, s), capacity, 0.05));
+      Layout min = l;
+      min.zero = 3, min.recompute = Recompute::full, min.microbatch = 1;
+      CHECK_FALSE(fits(worst_stage(m, min, s), capacity, 0.05));
       CHECK(a.sentence.find("take more GPUs") != std::string::npos);
     }
   }

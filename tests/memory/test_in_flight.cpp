@@ -74,7 +74,7 @@ std::vector<double> run(const std::vector<std::vector<Work>>& orders, int v, boo
   const int p = static_cast<int>(orders.size());
   std::set<std::tuple<char, int, int>> done;  // kind, microbatch, place in the order of layers
   std::vector<std::size_t> next(orders.size());
-  std::vector<int> live(orders.size()), most(orders.size());
+  std::vector<int> live(orders.size()), max(orders.size());
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t s = 0; s < orders.size(); ++s) {
@@ -87,7 +87,7 @@ std::vector<double> run(const std::vector<std::vector<Work>>& orders, int v, boo
                                            : done.count({'B', w.microbatch, place}) > 0;
         if (!ready) break;
         done.insert({w.kind, w.microbatch, place});
-        if (w.kind == 'F') most[s] = std::max(most[s], ++live[s]);
+        if (w.kind == 'F') max[s] = std::max(max[s], ++live[s]);
         if (w.kind == (split_weight ? 'W' : 'B')) --live[s];
         ++next[s];
         moved = true;
@@ -97,7 +97,7 @@ std::vector<double> run(const std::vector<std::vector<Work>>& orders, int v, boo
   std::vector<double> out;
   for (std::size_t s = 0; s < orders.size(); ++s) {
     if (next[s] < orders[s].size() || live[s] != 0) return {};
-    out.push_back(static_cast<double>(most[s]) / v);
+    out.push_back(static_cast<double>(max[s]) / v);
   }
   return out;
 }
@@ -117,23 +117,23 @@ TEST_CASE("microbatches in flight are those counted while the schedule runs") {
            {std::pair{PipelineSchedule::gpipe, &gpipe}, std::pair{PipelineSchedule::one_f_one_b, &one_f_one_b}}) {
         std::vector<std::vector<Work>> orders;
         for (int s = 0; s < p; ++s) orders.push_back(order(s, p, 1, m));
-        const auto most = run(orders, 1, false);
-        REQUIRE(most.size() == static_cast<std::size_t>(p));
+        const auto max = run(orders, 1, false);
+        REQUIRE(max.size() == static_cast<std::size_t>(p));
         for (int s = 0; s < p; ++s) {
           INFO("p " << p << " m " << m << " stage " << s << " schedule " << static_cast<int>(schedule));
-          CHECK(microbatches_in_flight(layout(schedule, p, 1, m), s) == most[static_cast<std::size_t>(s)]);
+          CHECK(microbatches_in_flight(layout(schedule, p, 1, m), s) == max[static_cast<std::size_t>(s)]);
         }
       }
       if (m % p != 0) continue;
       for (const int v : {2, 3, 4}) {
         std::vector<std::vector<Work>> orders;
         for (int s = 0; s < p; ++s) orders.push_back(interleaved(s, p, v, m));
-        const auto most = run(orders, v, false);
-        REQUIRE(most.size() == static_cast<std::size_t>(p));
+        const auto max = run(orders, v, false);
+        REQUIRE(max.size() == static_cast<std::size_t>(p));
         for (int s = 0; s < p; ++s) {
           INFO("p " << p << " v " << v << " m " << m << " stage " << s);
           CHECK(microbatches_in_flight(layout(PipelineSchedule::interleaved, p, v, m), s) ==
-                Approx(most[static_cast<std::size_t>(s)]).epsilon(1e-14));
+                Approx(max[static_cast<std::size_t>(s)]).epsilon(1e-14));
         }
       }
     }

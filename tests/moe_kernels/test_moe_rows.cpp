@@ -179,10 +179,10 @@ TEST_CASE("DeepEP on one generation follows from the other, latencies stretched 
   for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
     const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {from}));
     REQUIRE(fit.sets.size() == 1);
-    const std::array kin{fit.sets[0].constants};
+    const std::array related{fit.sets[0].constants};
     std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {left}));
     predict_moe_kernel_rows(rows, {},
-                            [&](System& s) { take_from_kin(ConstantSet::moe, s.constants, kin, [](auto&&...) { return true; }); });
+                            [&](System& s) { take_from_related(ConstantSet::moe, s.constants, related, [](auto&&...) { return true; }); });
     INFO(left << " from " << from);
     CHECK(summarise(std::move(rows)).total.median_ape < 7);
   }
@@ -210,7 +210,7 @@ TEST_CASE("a kernel is calibrated on the machines it was measured on, and on no 
 TEST_CASE("kernels on machines the constants never saw fall into their interval nine times in ten or so", "[measurements]") {
   const auto folder = fabricost::test::measurements();
   if (folder.empty() || !std::filesystem::is_directory(folder / "second")) return;
-  for (const auto& [system, least] : {std::pair{"gb200-nvl72", 0.85}, {"dgx-h200", 0.88}, {"dgx-b300", 0.88}}) {
+  for (const auto& [system, min] : {std::pair{"gb200-nvl72", 0.85}, {"dgx-h200", 0.88}, {"dgx-b300", 0.88}}) {
     std::vector<MoeKernelRow> rows;
     for (MoeKernelRow& row : read_moe_kernel_rows(folder / "second" / (std::string(system) + ".moe.csv")))
       if (row.question.kernel == MoeKernel::deepep_normal || row.question.kernel == MoeKernel::deepep_low_latency)
@@ -225,7 +225,7 @@ TEST_CASE("kernels on machines the constants never saw fall into their interval 
     }
     INFO(system << ": " << inside / all << " of " << all);
     CHECK(all > 1000);
-    CHECK(inside / all > least);
+    CHECK(inside / all > min);
   }
 }
 

@@ -89,11 +89,11 @@ TEST_CASE("one that is held up elsewhere leaves its part of the shared link to t
   const Contention c = contention(t, both);
   CHECK(c.outcomes[0].slow_down() == Approx(1));
   CHECK(c.links[static_cast<std::size_t>(c.outcomes[0].bottleneck)].name.substr(0, 3) == "nic");
-  double most = 0;  // of the ring across on any NVLink of node 0
+  double max = 0;  // of the ring across on any NVLink of node 0
   const Traffic across = TrafficCounter{t}.count(Collective::all_reduce, Algorithm::ring, first(16));
   for (const LinkLoad& l : across.loads)
-    if (l.link < t.link(t.gpu_out, 8)) most = std::max(most, l.bytes);
-  CHECK(c.outcomes[1].shared == Approx((450e9 - most * c.outcomes[0].shared) / 1.75));
+    if (l.link < t.link(t.gpu_out, 8)) max = std::max(max, l.bytes);
+  CHECK(c.outcomes[1].shared == Approx((450e9 - max * c.outcomes[0].shared) / 1.75));
   CHECK(c.outcomes[1].slow_down() > 1.1);
 }
 

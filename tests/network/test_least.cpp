@@ -15,7 +15,7 @@ namespace {
 double fast_end(const char* system, Collective op, double bytes, int nodes = 1, std::vector<std::string> overrides = {}) {
   const Prediction p =
       predict(load_system(system, overrides), Operation{.collective = op, .bytes = Bytes::from_value(bytes), .nodes = nodes});
-  CHECK(p.low >= p.least);
+  CHECK(p.low >= p.min);
   return bytes / p.low * bus_factor(op, p.ranks) / 1e9;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("the least time of a ring or an exchange is what its routes put on the
       const Fabric f = fabric_of(system, Operation{.collective = op, .nodes = nodes});
       const double counted = 1 / alone(t, TrafficCounter{t, {.relay_on_rails = false}}.count(op, algorithm, all)).rate;
       INFO(name << " " << fabricost::name(op));
-      CHECK(least_per_byte(schedule_of(algorithm, op, f), f) == Approx(counted).epsilon(0.01));
+      CHECK(min_per_byte(schedule_of(algorithm, op, f), f) == Approx(counted).epsilon(0.01));
     }
 }
 

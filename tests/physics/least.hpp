@@ -42,7 +42,7 @@ inline Rates rates_of(const fabricost::System& system) {
 }
 
 /// \param ranks, nodes as counted by the prediction
-inline double least_seconds(const fabricost::System& system, const fabricost::Operation& op, int ranks, int nodes) {
+inline double min_seconds(const fabricost::System& system, const fabricost::Operation& op, int ranks, int nodes) {
   using fabricost::Collective;
   const Rates rate = rates_of(system);
   const double bytes = op.bytes.value(), n = ranks;
@@ -71,7 +71,7 @@ inline double least_seconds(const fabricost::System& system, const fabricost::Op
 
 /// Bytes of tokens that must leave a rank: with uniform or forced choices at least one copy of all but the
 /// n-th part that stays, at least one byte per value (four bits: half).
-inline double least_exchange(const fabricost::System& system, double tokens, double hidden, int ranks) {
+inline double min_exchange(const fabricost::System& system, double tokens, double hidden, int ranks) {
   const Rates rate = rates_of(system);
   const double one = rate.links + rate.nics;
   return one > 0 && ranks > 1 ? tokens * hidden / 2 * (1 - 1.0 / ranks) / one : 0;
@@ -80,7 +80,7 @@ inline double least_exchange(const fabricost::System& system, double tokens, dou
 /// Floating-point operations of one training sequence that no kernel can avoid: three passes of two per
 /// parameter a token is multiplied with, counted from the shape's matrices alone, and for dense attention the
 /// scores of earlier tokens (half of all).
-inline double least_training_flops(const fabricost::Model& m, double tokens, double context) {
+inline double min_training_flops(const fabricost::Model& m, double tokens, double context) {
   double per_token = 0;
   const double h = m.hidden;
   const double attention = m.latent() ? 0 : h * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads) * (m.shared_kv ? 0.7 : 1);

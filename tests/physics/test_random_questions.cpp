@@ -51,23 +51,23 @@ const std::vector<Model>& models() {
 class Ledger {
  public:
   explicit Ledger(std::string what) : what_(std::move(what)) {}
-  void asked() { ++asked_; }
+  void asked() { ++request_; }
   void answered() { ++answered_; }
   template <class Text>
   void expect(bool holds, const char* rule, const Text& question) {
     if (holds) return;
     if (faults_[rule]++ < 3) std::printf("  %s: %s\n", rule, std::string(question()).c_str());
   }
-  void finish(double least_answered) {
-    std::printf("  %s: %lld asked, %lld answered\n", what_.c_str(), asked_, answered_);
+  void finish(double min_answered) {
+    std::printf("  %s: %lld asked, %lld answered\n", what_.c_str(), request_, answered_);
     for (const auto& [rule, count] : faults_) std::printf("    %lld times: %s\n", count, rule.c_str());
     CHECK(faults_.empty());
-    CHECK(static_cast<double>(answered_) >= least_answered * static_cast<double>(asked_));
+    CHECK(static_cast<double>(answered_) >= min_answered * static_cast<double>(request_));
   }
 
  private:
   std::string what_;
-  long long asked_ = 0, answered_ = 0;
+  long long request_ = 0, answered_ = 0;
   std::map<std::string, long long> faults_;
 };
 
@@ -80,12 +80,12 @@ constexpr double rounding = 1 + 1e-9;
 
 /// What must hold of a time and its interval.
 template <class Text>
-void expect_time(Ledger& ledger, double seconds, double low, double high, double least, const Text& question) {
+void expect_time(Ledger& ledger, double seconds, double low, double high, double min, const Text& question) {
   ledger.expect(std::isfinite(seconds) && std::isfinite(low) && std::isfinite(high), "a time or an end of its interval is not finite",
                 question);
   ledger.expect(low >= 0 && low <= seconds * rounding && seconds <= high * rounding, "the time lies outside its interval", question);
-  ledger.expect(seconds * rounding >= least, "faster than its bytes over its links", question);
-  ledger.expect(low * rounding >= least, "the fast end is faster than its bytes over its links", question);
+  ledger.expect(seconds * rounding >= min, "faster than its bytes over its links", question);
+  ledger.expect(low * rounding >= min, "the fast end is faster than its bytes over its links", question);
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ TEST_CASE("no collective beats its bytes over its links, at either end of its in
     try {
       const Prediction p = predict(system, op, choice);
       ledger.answered();
-      expect_time(ledger, p.seconds, p.low, p.high, physics::least_seconds(system, op, p.ranks, p.nodes), [&] {
+      expect_time(ledger, p.seconds, p.low, p.high, physics::min_seconds(system, op, p.ranks, p.nodes), [&] {
         return question() + " " + std::string(p.algorithm.view()) + " " + std::to_string(p.low * 1e6) + " " +
-               std::to_string(p.seconds * 1e6) + " us, least " + std::to_string(1e6 * physics::least_seconds(system, op, p.ranks, p.nodes));
+               std::to_string(p.seconds * 1e6) + " us, least " + std::to_string(1e6 * physics::min_seconds(system, op, p.ranks, p.nodes));
       });
       double sum = 0;
       for (const Term& term : p.terms) {
@@ -149,7 +149,7 @@ TEST_CASE("no exchange of experts beats its bytes over its links", "[physics]") 
     try {
       const MoePrediction p = predict(system, q);
       ledger.answered();
-      expect_time(ledger, p.seconds, p.low, p.high, physics::least_exchange(system, q.tokens, q.hidden, p.placement.ranks),
+      expect_time(ledger, p.seconds, p.low, p.high, physics::min_exchange(system, q.tokens, q.hidden, p.placement.ranks),
                   [&] { return question() + ": " + std::to_string(p.low * 1e6) + " us"; });
     } catch (const RequestError&) {}
   }
@@ -186,11 +186,11 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
       if (plan.layouts.empty()) continue;
       ledger.answered();
       const double peak = Processor::of(system).peak(q.precision);
-      const double least =
-          physics::least_training_flops(q.model, static_cast<double>(q.global_batch) * q.sequence, q.sequence) / (peak * q.gpus);
+      const double min =
+          physics::min_training_flops(q.model, static_cast<double>(q.global_batch) * q.sequence, q.sequence) / (peak * q.gpus);
       for (const PricedLayout& one : plan.layouts) {
         const TrainingFigures f = figures_of(q, system, one.time.seconds);
-        expect_time(ledger, one.time.seconds, f.low, f.high, least, question);
+        expect_time(ledger, one.time.seconds, f.low, f.high, min, question);
         double sum = 0;
         for (const TimeTerm& term : terms_of(one.time)) {
           sum += term.seconds;
@@ -246,7 +246,7 @@ TEST_CASE("no deployment decodes faster than it reads its weights, nor holds mor
         ledger.expect(q.tpot == 0 || p.time.tpot <= q.tpot * rounding, "slower than the limit", with);
         ledger.expect(p.used() <= q.gpus, "more GPUs than there are", with);
         // tokens in and out, two operations per parameter a token is multiplied with (a third of training's six)
-        const double work = physics::least_training_flops(q.model, 1, 0) / 3;
+        const double work = physics::min_training_flops(q.model, 1, 0) / 3;
         ledger.expect(p.tokens_per_s_per_gpu * work <= flops * rounding, "more arithmetic than the peak", with);
         ledger.expect(p.tokens_per_s_per_user * p.batch * p.replicas <= 0 || std::isfinite(p.tokens_per_s_per_user), "a user's rate", with);
       }

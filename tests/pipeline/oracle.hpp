@@ -33,7 +33,7 @@ struct Times {
 struct Outcome {
   std::vector<double> span, peak;
   double longest() const { return *std::max_element(span.begin(), span.end()); }
-  double most() const { return *std::max_element(peak.begin(), peak.end()); }
+  double max() const { return *std::max_element(peak.begin(), peak.end()); }
 };
 
 /// Layers are numbered along the model; the shape alone determines the stage of each.
@@ -184,12 +184,12 @@ inline std::vector<std::vector<Task>> all_orders(const std::string& kinds, int i
 inline double shortest(int stages, int items, const std::string& kinds, const Times& t, int room) {
   std::vector<std::vector<Task>> orders;
   for (auto& order : all_orders(kinds, items)) {
-    int held = 0, most = 0;
+    int held = 0, max = 0;
     for (const Task& task : order) {
       held += task.what == 'F' ? 1 : task.what == kinds.back() ? -1 : 0;
-      most = std::max(most, held);
+      max = std::max(max, held);
     }
-    if (most <= room) orders.push_back(std::move(order));
+    if (max <= room) orders.push_back(std::move(order));
   }
   const auto n = static_cast<std::size_t>(stages);
   std::vector<std::size_t> pick(n, 0);

@@ -101,7 +101,7 @@ TEST_CASE("an independent event simulation runs every order and takes as long", 
       const oracle::Outcome seen = by_oracle(c, pipeline_orders(c.schedule, c.stages, c.chunks, c.microbatches, c.times));
       CHECK(seen.longest() == Approx(run.longest_stage).epsilon(1e-9));
       for (std::size_t k = 0; k < seen.peak.size(); ++k) CHECK(seen.peak[k] <= run.peak_activations[k] + 1e-9);
-      CHECK(seen.most() <= peak_activations(s, 0, c.stages, c.chunks, c.microbatches) + 1e-9);
+      CHECK(seen.max() <= peak_activations(s, 0, c.stages, c.chunks, c.microbatches) + 1e-9);
     }
 }
 
@@ -115,10 +115,10 @@ TEST_CASE("a schedule holds what it says when weight gradients hold everything",
                    .times = {.forward = 1, .backward = 1, .weight = 1, .held_for_weight = 1}};
       INFO(c.text());
       const PipelineRun run = c.run();
-      double most = 0;
-      for (const double peak : run.peak_activations) most = std::max(most, peak);
-      CHECK(most <= c.cost().peak_activations + 1e-9);
-      if (s != S::zb_2p) CHECK(most == Approx(c.cost().peak_activations));  // may stay below its limit
+      double max = 0;
+      for (const double peak : run.peak_activations) max = std::max(max, peak);
+      CHECK(max <= c.cost().peak_activations + 1e-9);
+      if (s != S::zb_2p) CHECK(max == Approx(c.cost().peak_activations));  // may stay below its limit
     }
 }
 

@@ -22,9 +22,9 @@ namespace {
 /// FLOPs of a token, forward and backward: six for every weight it is multiplied with, and scores with `earlier` tokens of either kind of
 /// layer: twice over queries and values, forward and twice backward.
 double per_token(const Model& m, double sequence, bool causal, double routed_rows = 1) {
-  const auto earlier = [&](double most) {
-    if (most <= 0 || most >= sequence) return causal ? sequence / 2 : sequence;
-    return causal ? most - most * most / (2 * sequence) : most;
+  const auto earlier = [&](double max) {
+    if (max <= 0 || max >= sequence) return causal ? sequence / 2 : sequence;
+    return causal ? max - max * max / (2 * sequence) : max;
   };
   const ParameterCount n = parameters_of(m);
   const double routed = m.expert_layers() * m.top_k * n.expert;

@@ -20,12 +20,12 @@ TEST_CASE("No layout needs less than the bound of its ranks, whatever its schedu
     if (l.pp > 1 && jobs.flip() && !jobs.reschedule(m, l)) continue;
     if (jobs.flip()) l.shard = jobs.pick({1, 2, 4});
     INFO("seed " << jobs.seed << " case " << i << told(m, l) << " schedule " << static_cast<int>(l.schedule));
-    double most = 0;
-    for (int stage = 0; stage < l.pp; ++stage) most = std::max(most, memory_of(m, l, s, stage).total());
-    const double least = least_memory(m, parameters_of(m), l, s);
-    CHECK(least <= most * rounding);
-    CHECK(least > 0);
-    close += least > 0.5 * most;
+    double max = 0;
+    for (int stage = 0; stage < l.pp; ++stage) max = std::max(max, memory_of(m, l, s, stage).total());
+    const double min = min_memory(m, parameters_of(m), l, s);
+    CHECK(min <= max * rounding);
+    CHECK(min > 0);
+    close += min > 0.5 * max;
   }
   CHECK(close > 300);  // not empty words: it is often most of what is needed
 }
@@ -40,12 +40,12 @@ TEST_CASE("The bound falls as states are sharded further or spread over more sta
     INFO("seed " << jobs.seed << " case " << i << told(m, l));
     double before = std::numeric_limits<double>::infinity();
     for (l.zero = 0; l.zero <= 3; ++l.zero) {
-      const double now = least_memory(m, count, l, s);
+      const double now = min_memory(m, count, l, s);
       CHECK(now <= before * rounding);
       before = now;
     }
     l.zero = jobs.pick({0, 1, 3});
-    const auto states = [&](const Layout& at) { return least_memory(m, count, at, s) - runtime_memory(at, s); };
+    const auto states = [&](const Layout& at) { return min_memory(m, count, at, s) - runtime_memory(at, s); };
     for (int Layout::*size : {&Layout::pp, &Layout::tp, &Layout::ep}) {
       Layout more = l;
       more.*size *= 2;

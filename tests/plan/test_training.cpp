@@ -30,8 +30,8 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
   Tried out;
   const Processor gpu = Processor::of(system);
   GroupCosts costs{system};
-  const int most_tp = q.max_tp > 0 ? q.max_tp : system.domain;
-  for (int tp = 1; tp <= most_tp; ++tp)
+  const int max_tp = q.max_tp > 0 ? q.max_tp : system.domain;
+  for (int tp = 1; tp <= max_tp; ++tp)
     for (int pp = 1; pp <= q.model.layers + 2 && tp * pp <= q.gpus; ++pp)
       for (int cp = 1; cp <= 64 && tp * pp * cp <= q.gpus; ++cp) {
         if (q.gpus % (tp * pp * cp) != 0 || q.sequence % (2 * cp) != 0 || (cp > 1 && q.sequence / cp < 1024)) continue;

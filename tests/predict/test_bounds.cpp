@@ -34,7 +34,7 @@ Wires wires_of(const support::Case& c, const Fabric& f) {
 }
 
 /// Highest bus bandwidth the algorithm allows.
-double most_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
+double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
   if (w.N <= 1) return pair.algorithm == Algorithm::nvls && op == Collective::all_reduce ? 2 * (w.n - 1) / (w.n + 1) * w.gpu : w.gpu;
   switch (op) {
     case Collective::all_to_all: return w.domain / w.g * (w.n - 1) / (w.n - w.g);  // (n-g)/n S of every rank leave its domain
@@ -62,11 +62,11 @@ TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rat
     const Wires w = wires_of(c, fabric_of(c.system, c.operation));
     for (const Candidate pair : support::pairs_of(c)) {
       const Curve curve = compile(c.system, c.operation, support::forced(pair));
-      const double most = most_bus_bandwidth(pair, c.operation.collective, w);
+      const double max = max_bus_bandwidth(pair, c.operation.collective, w);
       for (const double bytes : support::random_sizes(i)) {
         const double busbw = bytes / curve(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
-        report.expect(busbw <= most * (1 + 1e-12), c, pair, bytes, [&] {
-          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(most / 1e9)).append(",");
+        report.expect(busbw <= max * (1 + 1e-12), c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
         });
       }
     }
@@ -85,21 +85,21 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
     const Fabric f = fabric_of(c.system, c.operation);
     const Wires w = wires_of(c, f);
     for (const Candidate pair : support::pairs_of(c)) {
-      double most = most_bus_bandwidth(pair, c.operation.collective, w);
+      double max = max_bus_bandwidth(pair, c.operation.collective, w);
       const bool trees = pair.algorithm == Algorithm::tree || pair.algorithm == Algorithm::nvls_tree;
       // two trees of N - 1 edges that carry half of the data both ways: on the average 2 (N-1)/N S leave a domain
-      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce) most = w.domain * (w.n - 1) / w.n * w.N / (w.N - 1);
+      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce) max = w.domain * (w.n - 1) / w.n * w.N / (w.N - 1);
       // one GPU of a domain sends, over its own NICs alone
-      if (w.N > 1 && c.operation.collective == Collective::send_recv) most = w.domain / std::min(w.nics, w.g);
+      if (w.N > 1 && c.operation.collective == Collective::send_recv) max = w.domain / std::min(w.nics, w.g);
       for (const double bytes : support::random_sizes(i)) {
         Operation op = c.operation;
         op.bytes = Bytes::from_value(bytes);
         const Prediction p = predict(c.system, op, support::forced(pair));
         const double busbw = bytes / p.low * bus_factor(op.collective, static_cast<int>(w.n));
-        report.expect(busbw <= most * (1 + 1e-9) && p.least <= p.low && p.low <= p.seconds, c, pair, bytes, [&] {
-          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(most / 1e9)).append(",");
+        report.expect(busbw <= max * (1 + 1e-9) && p.min <= p.low && p.low <= p.seconds, c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
         });
-        held += p.low == p.least && p.low < p.seconds ? 1 : 0;
+        held += p.low == p.min && p.low < p.seconds ? 1 : 0;
       }
     }
   }
@@ -117,8 +117,8 @@ TEST_CASE("the least time knows no fitted constant and is the same in a curve", 
     const Fabric f = fabric_of(c.system, c.operation);
     for (const Candidate pair : support::pairs_of(c)) {
       const Curve here = compile(c.system, c.operation, support::forced(pair)), there = compile(other, c.operation, support::forced(pair));
-      CHECK(here.least(1e9) == there.least(1e9));
-      CHECK(here.least(1e9) == 1e9 * least_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
+      CHECK(here.min(1e9) == there.min(1e9));
+      CHECK(here.min(1e9) == 1e9 * min_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
     }
   }
 }

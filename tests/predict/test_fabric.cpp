@@ -77,11 +77,11 @@ TEST_CASE("ranks that do not fit are refused with numbers", "[predict]") {
 }
 
 TEST_CASE("absurd counts are refused, not overflowed", "[predict]") {
-  const int most = std::numeric_limits<int>::max();
+  const int max = std::numeric_limits<int>::max();
   for (const System& s : {systems::hopper_box(), systems::rack(), systems::lone_gpus()}) {
     INFO(s.name);
-    for (const auto& [ranks, nodes] : std::vector<std::pair<int, int>>{
-             {0, most}, {8, most}, {most, 0}, {most, 1}, {most, most}, {0, most / 2}, {2000000000, 1000000000}}) {
+    for (const auto& [ranks, nodes] :
+         std::vector<std::pair<int, int>>{{0, max}, {8, max}, {max, 0}, {max, 1}, {max, max}, {0, max / 2}, {2000000000, 1000000000}}) {
       INFO(ranks << " ranks on " << nodes << " nodes");
       try {
         const Levels levels = levels_of(s, ranks, nodes);

@@ -159,11 +159,11 @@ TEST_CASE("the fastest pair is never slower than any forced one", "[predict][pro
     (std::make_index_sequence<Candidates::capacity>{});
     for (const double bytes : support::random_sizes(i)) {
       op.bytes = Bytes::from_value(bytes);
-      const double least = predict(c.system, op, fastest).seconds;
+      const double min = predict(c.system, op, fastest).seconds;
       for (int pair = 0; pair < pairs.count; ++pair) {
         const double t = curves[static_cast<std::size_t>(pair)](bytes);
-        report.expect(least <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes,
-                      [&] { return std::to_string(least / t).append(" times slower than"); });
+        report.expect(min <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes,
+                      [&] { return std::to_string(min / t).append(" times slower than"); });
       }
     }
   }

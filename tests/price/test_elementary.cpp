@@ -57,7 +57,7 @@ TEST_CASE("the inverse sixth root is right to the last digits", "[price]") {
 
 TEST_CASE("the norm of arrays is that of one size, to 2e-14", "[price]") {
   std::mt19937_64 random{3};
-  std::uniform_real_distribution<double> ratio{-80, 80}, overlap{1, detail::most_fast_overlap};
+  std::uniform_real_distribution<double> ratio{-80, 80}, overlap{1, detail::max_fast_overlap};
   double worst = 0, worst_alone = 0;
   for (int i = 0; i < tries; ++i) {
     const double a = 1e-5, b = a * std::exp2(ratio(random)), q = overlap(random);

@@ -12,7 +12,7 @@ TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
   CHECK(line.ramps.size() == 0);
   line.ramp({.shape = Ramp::Shape::linear, .amplitude = 1, .per_byte = 1});
   line.ramp({.shape = Ramp::Shape::linear, .amplitude = 2, .per_byte = 1});
-  CHECK(line.ramps.size() == Line::most_ramps);
+  CHECK(line.ramps.size() == Line::max_ramps);
   CHECK(line(10) == 3);
 #ifdef NDEBUG  // else a third stops the program: a form that asks for one is at fault
   line.ramp({.shape = Ramp::Shape::linear, .amplitude = 4, .per_byte = 1});
@@ -24,7 +24,7 @@ TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
 TEST_CASE("parts beyond those a line has room for are carried by the last", "[price]") {
   Line line;
   for (int i = 1; i <= 6; ++i) line.base_part(TermKind::steps, 0, i, 0.5);
-  CHECK(line.base_parts.size() == Line::most_parts);
+  CHECK(line.base_parts.size() == Line::max_parts);
   CHECK(line(0) == 0.5 * (1 + 2 + 3 + 4 + 5 + 6));
   double sum = 0;
   for (const Part& part : line.base_parts) sum += part.value();

@@ -18,9 +18,9 @@ double drawn_maximum(int ranks, int rounds, Draw&& draw) {
   std::mt19937_64 random{20261120};
   double sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    double most = draw(random);
-    for (int r = 1; r < ranks; ++r) most = std::max(most, draw(random));
-    sum += most;
+    double max = draw(random);
+    for (int r = 1; r < ranks; ++r) max = std::max(max, draw(random));
+    sum += max;
   }
   return sum / rounds;
 }

@@ -82,8 +82,8 @@ TEST_CASE("no deployment needs more memory than a GPU and its host have, in whol
       CHECK(p.batch == std::floor(p.batch));
       CHECK(p.time.running == std::floor(p.time.running));
       // counted a second time: the replica with most sequences, each of its whole length
-      const double most = std::ceil(p.time.running / p.engine.attention_dp);
-      const double cache = most * kv_bytes_per_rank(q.model, q.isl + q.osl, q.format.kv_width, p.engine.tp, p.engine.pp);
+      const double max = std::ceil(p.time.running / p.engine.attention_dp);
+      const double cache = max * kv_bytes_per_rank(q.model, q.isl + q.osl, q.format.kv_width, p.engine.tp, p.engine.pp);
       const double weights = Engine{q.model, p.engine, q.format, machine}.weights();
       CHECK(p.memory + p.on_host == Approx(weights + cache));
       CHECK(p.memory <= q.stack.memory_share * system.memory().value() * (1 + 1e-9));

@@ -57,10 +57,10 @@ void check_front(const ServingQuestion& q, const System& system, double slack) {
     CHECK(front[i].tokens_per_s_per_gpu > front[i - 1].tokens_per_s_per_gpu);
   }
   int beaten = 0, far = 0;
-  double most_all = 0, most_user = 0;
+  double max_all = 0, max_user = 0;
   for (const Point& p : all) {
-    most_all = std::max(most_all, p.all);
-    most_user = std::max(most_user, p.user);
+    max_all = std::max(max_all, p.all);
+    max_user = std::max(max_user, p.user);
     bool near = false;
     for (const PricedServing& row : front) {
       const double more_all = p.all / row.tokens_per_s_per_gpu, more_user = p.user / row.tokens_per_s_per_user;
@@ -71,8 +71,8 @@ void check_front(const ServingQuestion& q, const System& system, double slack) {
   }
   CHECK(beaten == 0);
   CHECK(far == 0);
-  CHECK(front.front().tokens_per_s_per_user == Approx(most_user));
-  CHECK(front.back().tokens_per_s_per_gpu >= most_all * (1 - slack) * (1 - 1e-9));
+  CHECK(front.front().tokens_per_s_per_user == Approx(max_user));
+  CHECK(front.back().tokens_per_s_per_gpu >= max_all * (1 - slack) * (1 - 1e-9));
   CHECK(front.back().tokens_per_s_per_gpu == Approx(plan_serving(q, system).layouts.front().tokens_per_s_per_gpu));
 }
 

@@ -121,12 +121,12 @@ TEST_CASE("a stack nobody measured takes after its engine's other versions") {
   fresh.name = "trtllm-9";
   table.stacks.push_back(fresh);
   const double first = table.stack("trtllm-9", Generation::blackwell).first;
-  double least = 1e9, most = 0;
+  double min = 1e9, max = 0;
   for (const auto& [name, generations] : table.fitted)
     if (name.starts_with("trtllm"))
-      for (const auto& [g, set] : generations) least = std::min(least, set.stack.first), most = std::max(most, set.stack.first);
-  CHECK(first > least);
-  CHECK(first < most);
+      for (const auto& [g, set] : generations) min = std::min(min, set.stack.first), max = std::max(max, set.stack.first);
+  CHECK(first > min);
+  CHECK(first < max);
 }
 
 TEST_CASE("a generation nobody measured gets the mean of those that were, and wider intervals") {

@@ -280,7 +280,7 @@ TEST_CASE("weights on the host come over its link every step, shared by the whol
   const Engine engine{model, {}, {WeightFormat::bf16, 2}, rig.machine};
   const ServingStack stack = bare();
   const double rate = host_rate(rig.system);
-  const Offload one = least_offload(engine, 1, 544, 0.9), block = least_offload(engine, 144, 544, 0.9);
+  const Offload one = min_offload(engine, 1, 544, 0.9), block = min_offload(engine, 144, 544, 0.9);
   CHECK(one.weights == Approx(1 - 0.9 * rig.system.memory().value() / engine.weights()).epsilon(0.001));
   CHECK(one.cache == 1);
   CHECK(offloaded_step(engine, stack, 1, 544, one, rate) == Approx((one.weights * engine.weights() + engine.kv(544)) / rate));
@@ -288,7 +288,7 @@ TEST_CASE("weights on the host come over its link every step, shared by the whol
   CHECK(144 / offloaded_step(engine, stack, 144, 544, block, rate) > 20 / offloaded_step(engine, stack, 1, 544, one, rate));
   // what fits stays on the GPU
   const Model small = load_model("opt-6.7b");
-  const Offload none = least_offload(Engine{small, {}, {WeightFormat::bf16, 2}, rig.machine}, 1, 100, 0.95);
+  const Offload none = min_offload(Engine{small, {}, {WeightFormat::bf16, 2}, rig.machine}, 1, 100, 0.95);
   CHECK(none.weights == 0);
   CHECK(none.cache == 0);
   // chip to chip is quicker than PCIe

@@ -19,7 +19,7 @@ MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_
 BROKEN = [
     ("priors/moe.yaml", "  form.few_sms: {", "  form few sms {", "moe.yaml:"),
     ("priors/experts.yaml", "{value: 1.83}", "{value: 1.83, spread: 0.1}", "is no number"),
-    ("policies/fits.yaml", "  least_width: {value: 0.01}", "  least_width: {}", "is no number"),
+    ("policies/fits.yaml", "  min_width: {value: 0.01}", "  least_width: {}", "is no number"),
     ("engines/vllm.yaml", "hand_over:", "hand over", "is no `key: value` line"),
 ]
 

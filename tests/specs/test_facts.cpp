@@ -113,15 +113,15 @@ TEST_CASE("a DGX-1 with V100 has six links a GPU and its worst cut crosses six",
   CHECK(links.size() == 8);
   for (const auto& [gpu, count] : links) CHECK(count == 6);
   // every even cut, counted here on its own
-  int least = 1000;
+  int min = 1000;
   for (unsigned side = 0; side < 256; ++side) {
     int members = 0, crossing = 0;
     for (unsigned gpu = 0; gpu < 8; ++gpu) members += (side >> gpu) & 1U;
     for (const Edge& e : nvlink.edges) crossing += ((side >> e.from) & 1U) != ((side >> e.to) & 1U) ? e.links : 0;
-    if (members == 4) least = std::min(least, crossing);
+    if (members == 4) min = std::min(min, crossing);
   }
-  CHECK(least == 6);
-  CHECK(in(nvlink.bisection(), GB_per_s).value() == Approx(least * 25));
+  CHECK(min == 6);
+  CHECK(in(nvlink.bisection(), GB_per_s).value() == Approx(min * 25));
 }
 
 TEST_CASE("four A100 are joined without a switch, eight with six of them", "[specs][facts]") {

@@ -18,7 +18,7 @@ using namespace specs;
 namespace {
 
 /// What the index over a data directory refuses it with; empty: nothing.
-std::string said_of(const Folder& data) {
+std::string stated_of(const Folder& data) {
   try {
     (void)GpuIdentities(data.path("."));
   } catch (const Error& error) {
@@ -99,7 +99,7 @@ TEST_CASE("lanes tell a PCIe generation that some GPU's slot has", "[specs]") {
   CHECK(known.slowest_slot() == 3);
   for (const auto& [rate, generation] : {std::pair{2.5e9, 0}, {5e9, 0}, {8e9, 3}, {16e9, 4}, {32e9, 5}, {64e9, 6}, {128e9, 7}})
     CHECK(known.slot_generation(rate) == generation);
-  CHECK(known.most_nvlinks() == 18);
+  CHECK(known.max_nvlinks() == 18);
   CHECK(known.announced_nvlinks() == std::vector<int>{36, 52});
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
     CHECK(known.clues().size() == 1);
   }
   gpu("x2", "{names: [X1]}");
-  CHECK(support::contains(said_of(folder), "x1 and x2 both have the name \"X1\""));
+  CHECK(support::contains(stated_of(folder), "x1 and x2 both have the name \"X1\""));
   for (const auto& [identity, said] : {std::pair{"{pci: [H100]}", "is no PCI id"},
                                        {"{names: [X]}", "is part of too many names"},
                                        {"{arch: hopper}", "is no architecture"},
@@ -147,6 +147,6 @@ TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
                                        {"{marketing: X}", "unknown key"}}) {
     INFO(identity);
     gpu("x2", identity);
-    CHECK(support::contains(said_of(folder), said));
+    CHECK(support::contains(stated_of(folder), said));
   }
 }

@@ -97,9 +97,9 @@ TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
       INFO(name(set) << " " << p.key << " " << p.member);
       CHECK(p.set == set);
       const double before = p.value(c);
-      CHECK(before >= detail::bounds_of(p.kind).least);
-      CHECK(before <= detail::bounds_of(p.kind).most);
-      CHECK(p.least <= p.most);
+      CHECK(before >= detail::bounds_of(p.kind).min);
+      CHECK(before <= detail::bounds_of(p.kind).max);
+      CHECK(p.min <= p.max);
       p.of(c) = 7.25;
       CHECK(p.value(c) == 7.25);
       p.of(c) = before;

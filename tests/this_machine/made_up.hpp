@@ -27,7 +27,7 @@ struct Gpu {
   double to = 55e9, from = 54e9, start = 1.8e-6;  ///< copies with pinned host memory
   int generation = 5, lanes = 16, generation_most = 5, lanes_most = 16;
   int nvlinks = 18;
-  double clock = 1980e6, clock_most = 1980e6;
+  double clock = 1980e6, clock_max = 1980e6;
   std::string throttled{};
 };
 
@@ -151,7 +151,7 @@ class Files {
       out += fmt::format("    pcie: {{generation: {}, lanes: {}, generation_most: {}, lanes_most: {}}}\n    nvlinks: {}\n", gpu.generation,
                          gpu.lanes, gpu.generation_most, gpu.lanes_most, gpu.nvlinks);
       out += fmt::format("    clock_mhz: {:.0f}\n    clock_most_mhz: {:.0f}\n    ecc: {}\n    mig: {}\n    mig_instance: {}\n",
-                         gpu.clock_most * 1e-6, gpu.clock_most * 1e-6, machine_.ecc, machine_.mig_instance, machine_.mig_instance);
+                         gpu.clock_max * 1e-6, gpu.clock_max * 1e-6, machine_.ecc, machine_.mig_instance, machine_.mig_instance);
       out += fmt::format("    after: {{clock_mhz: {:.0f}{}}}\n", gpu.clock * 1e-6,
                          gpu.throttled.empty() ? "" : fmt::format(", throttled: \"{}\"", gpu.throttled));
     }

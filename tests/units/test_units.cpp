@@ -205,11 +205,11 @@ TEST_CASE("units: payload is an eighth of the line rate times the efficiency", "
 }
 
 TEST_CASE("units: payload refuses an efficiency outside (0, 1] and names it", "[units]") {
-  const double least = std::numeric_limits<double>::denorm_min();
+  const double min = std::numeric_limits<double>::denorm_min();
   const double infinite = std::numeric_limits<double>::infinity();
 
   CHECK(answer_to(1) == "accepted");
-  CHECK(answer_to(least) == "accepted");
+  CHECK(answer_to(min) == "accepted");
 
   CHECK(answer_to(0) == "payload: efficiency 0 is not in (0, 1]; write 97 % as 0.97");
   CHECK(answer_to(1.01) == "payload: efficiency 1.01 is not in (0, 1]; write 97 % as 0.97");

@@ -66,7 +66,7 @@ inline Job random_job(int i) {
       std::vector<std::string>{"llama3-8b", "llama3.1-405b", "gpt3-175b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b", "bloom-176b"});
   const Model& m = model(out.model);
   Layout& l = out.layout;
-  const auto power = [&](int most) { return 1 << random.below(most); };
+  const auto power = [&](int max) { return 1 << random.below(max); };
   l.tp = power(4), l.pp = power(4), l.cp = power(3), l.dp = power(6);
   l.vp = l.pp > 1 ? power(3) : 1;
   if (m.mixture()) {

@@ -25,17 +25,17 @@ double way_across(const System& s) { return s.tier(TierRole::scale_up)->bandwidt
 
 /// Groups of `size` GPUs, `stride` apart, that fill `gpus` GPUs; what they take together at the very least to give every member of each
 /// group `bytes` that all its members hold in equal parts (or to take as much away).
-double least_gather(const System& s, int gpus, int size, int stride, double bytes) {
+double min_gather(const System& s, int gpus, int size, int stride, double bytes) {
   if (size < 2) return 0;
   std::map<int, std::map<int, int>> members;  // of each domain, by group
   for (int gpu = 0; gpu < gpus; ++gpu) ++members[gpu / s.domain][gpu / (size * stride) * stride + gpu % stride];
-  double coming_in = 0, most_inside = 0;
+  double coming_in = 0, max_inside = 0;
   for (const auto& [domain, groups] : members)
     for (const auto& [group, here] : groups) {
       coming_in += bytes * (size - here) / size;
-      if (here == size) most_inside = std::max(most_inside, bytes * (size - 1) / size / way_across(s));
+      if (here == size) max_inside = std::max(max_inside, bytes * (size - 1) / size / way_across(s));
     }
-  return std::max(most_inside, coming_in / (static_cast<double>(members.size()) * way_out(s)));
+  return std::max(max_inside, coming_in / (static_cast<double>(members.size()) * way_out(s)));
 }
 
 /// Nothing hides, no factor: the data term is the exchange itself.
@@ -53,7 +53,7 @@ jobs::Job open_job(int i, bool experts) {
 }
 
 /// What the data term is at the very least: shared parameters over every tp-th GPU, experts over every ep-th.
-double least_data(const jobs::Job& job, const System& s) {
+double min_data(const jobs::Job& job, const System& s) {
   const Layout& l = job.layout;
   const Model& m = jobs::model(job.model);
   const ParameterCount n = parameters_of(m);
@@ -62,8 +62,8 @@ double least_data(const jobs::Job& job, const System& s) {
   for (const bool experts : {false, true}) {
     const double held = experts ? l.ep : l.tp, count = (experts ? routed : n.total - routed) / held;
     const int replicas = static_cast<int>(l.gpus() / held);
-    const auto least = [&](double bytes) { return least_gather(s, l.gpus(), replicas, static_cast<int>(held), bytes); };
-    const double gather = least(2 * count), reduce = least(job.stack.gradient_bytes * count);
+    const auto min = [&](double bytes) { return min_gather(s, l.gpus(), replicas, static_cast<int>(held), bytes); };
+    const double gather = min(2 * count), reduce = min(job.stack.gradient_bytes * count);
     if (l.zero == 3)
       out += l.microbatches() * (2 * gather + reduce);
     else if (l.zero == 0)
@@ -96,7 +96,7 @@ TEST_CASE("gradients and weights never travel faster than their bytes over the l
     support::Random random{support::seed + static_cast<std::uint64_t>(i)};
     const System machine = with(with(s, TierRole::nic, random.scaled(0.05, 4)), TierRole::scale_up, random.scaled(0.2, 2));
     INFO(i << ": " << job.text());
-    REQUIRE(priced(job, machine).data >= least_data(job, machine) * (1 - 1e-9));
+    REQUIRE(priced(job, machine).data >= min_data(job, machine) * (1 - 1e-9));
     sharded_experts += job.layout.zero == 3 && job.layout.ep > 1 && job.layout.gpus() > machine.domain;
   }
   CHECK(sharded_experts > 50);

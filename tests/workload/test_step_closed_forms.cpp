@@ -117,10 +117,10 @@ TEST_CASE("expert ranks exchange every routed token four times a step, distinct 
   Stack stack = bare();
   stack.deduplicated = true;
   // ranks a token's four of sixteen experts are on: drawn with replacement at the least, without at the most
-  const double least = 8 * (1 - std::pow(7.0 / 8, 4)), most = 8 * (1 - 14.0 * 13 * 12 * 11 / (16.0 * 15 * 14 * 13));
+  const double min = 8 * (1 - std::pow(7.0 / 8, 4)), max = 8 * (1 - 14.0 * 13 * 12 * 11 / (16.0 * 15 * 14 * 13));
   const double sent = priced(m, l, stack).expert;
-  CHECK(sent >= micro * layers * 4 * exchange(2048 * least * row) * (1 - 1e-6));
-  CHECK(sent <= micro * layers * 4 * exchange(2048 * most * row) * (1 + 1e-6));
+  CHECK(sent >= micro * layers * 4 * exchange(2048 * min * row) * (1 - 1e-6));
+  CHECK(sent <= micro * layers * 4 * exchange(2048 * max * row) * (1 + 1e-6));
 }
 
 TEST_CASE("a pipeline fills once and hands over from stage to stage", "[step]") {

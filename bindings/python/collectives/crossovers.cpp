@@ -2,8 +2,8 @@
 /// fc.crossovers: from which size what runs, and what is fastest.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
+#include "face.hpp"
 
 #include <fabricost/answers/sweep.hpp>
 
@@ -23,7 +23,7 @@ struct CrossoversAsked : CrossoversRequest {
 };
 [[nodiscard]] CrossoversAnswer answer(const CrossoversAsked& asked) {
   CrossoversRequest r = asked;
-  const AskedOperation& of = asked.given.operation();
+  const OperationRequest& of = asked.given.operation();
   if (of.ranks || of.nodes) throw RequestError("ranks and nodes of the operation are arrays; give lists: crossovers(..., ranks=[8, 16])");
   const Operation& op = of.scalar;
   r.operation = op.collective, r.dtype = op.dtype;

@@ -21,7 +21,7 @@ struct Given {
   const py::object* given;
 };
 
-[[nodiscard]] std::array<Given, 3> fields_of(const AskedOperation& op) {
+[[nodiscard]] std::array<Given, 3> fields_of(const OperationRequest& op) {
   return {Given{"bytes", &op.bytes}, Given{"ranks", &op.ranks}, Given{"nodes", &op.nodes}};
 }
 
@@ -29,11 +29,11 @@ struct Given {
 
 }  // namespace
 
-std::vector<py::ssize_t> broadcast_shape(const AskedOperation& op) {
-  std::size_t most = 0;
+std::vector<py::ssize_t> broadcast_shape(const OperationRequest& op) {
+  std::size_t max = 0;
   for (const Given& field : fields_of(op))
-    if (*field.given) most = std::max(most, static_cast<std::size_t>(as_array(*field.given).ndim()));
-  std::vector<py::ssize_t> out(most, 1);
+    if (*field.given) max = std::max(max, static_cast<std::size_t>(as_array(*field.given).ndim()));
+  std::vector<py::ssize_t> out(max, 1);
   bool fits = true;
   std::string shapes;
   for (const Given& field : fields_of(op)) {
@@ -41,7 +41,7 @@ std::vector<py::ssize_t> broadcast_shape(const AskedOperation& op) {
     const py::array array = as_array(*field.given);
     const auto dims = static_cast<std::size_t>(array.ndim());
     for (std::size_t i = 0; i < dims; ++i) {
-      py::ssize_t& here = out[most - dims + i];
+      py::ssize_t& here = out[max - dims + i];
       const py::ssize_t count = array.shape(static_cast<py::ssize_t>(i));
       if (here == 1)
         here = count;
@@ -57,7 +57,7 @@ std::vector<py::ssize_t> broadcast_shape(const AskedOperation& op) {
   return out;
 }
 
-Grid grid_of(const AskedOperation& op, const std::vector<py::ssize_t>& shape) {
+Grid grid_of(const OperationRequest& op, const std::vector<py::ssize_t>& shape) {
   Grid grid;
   std::vector<Grid::Axis> axes(shape.size());
   for (std::size_t i = 0; i < shape.size(); ++i) axes[i].count = shape[i];

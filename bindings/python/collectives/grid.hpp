@@ -18,10 +18,10 @@
 namespace fabricost::python {
 
 /// The shape all fields broadcast to. \throws RequestError naming fields and shapes that do not
-[[nodiscard]] std::vector<pybind11::ssize_t> broadcast_shape(const AskedOperation& op);
+[[nodiscard]] std::vector<pybind11::ssize_t> broadcast_shape(const OperationRequest& op);
 
 /// \param shape that of broadcast_shape
-[[nodiscard]] Grid grid_of(const AskedOperation& op, const std::vector<pybind11::ssize_t>& shape);
+[[nodiscard]] Grid grid_of(const OperationRequest& op, const std::vector<pybind11::ssize_t>& shape);
 
 /// "[3, 0]", or "" without axes.
 [[nodiscard]] std::string place_text(const std::vector<pybind11::ssize_t>& shape, std::int64_t at);
@@ -62,14 +62,14 @@ class Groups {
     sizes_.push_back(bytes);
     group_.push_back(static_cast<std::uint32_t>(last_));
     ++count_[last_];
-    if (sizes_.size() == most) flush();
+    if (sizes_.size() == max) flush();
   }
   /// Runs what was added, group by group in the order in which they were met; an element has the place it was added with, and those follow
   /// one another.
   void flush();
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 20U;
+  static constexpr std::size_t max = std::size_t{1} << 20U;
   [[nodiscard]] std::size_t group_of(std::uint64_t shape);
   void grow();
 
@@ -88,7 +88,7 @@ class Groups {
 /// elements of the same are brought together, 2^20 at a time.
 /// \throws RequestError for ranks or nodes that are negative or too many
 template <class Run>
-void for_each_stretch(const Grid& grid, const AskedOperation& op, const std::vector<pybind11::ssize_t>& shape, Run&& run) {
+void for_each_stretch(const Grid& grid, const OperationRequest& op, const std::vector<pybind11::ssize_t>& shape, Run&& run) {
   std::int64_t all = 1;
   for (const Grid::Axis& axis : grid.axes) all *= axis.count;
   if (all == 0) return;
@@ -148,7 +148,7 @@ class PerShape {
     if (last_ != nullptr && key == last_key_) return *last_;
     auto at = known_.find(key);
     if (at == known_.end()) {
-      if (known_.size() == most) known_.clear();
+      if (known_.size() == max) known_.clear();
       at = known_.emplace(key, make(op)).first;
     }
     last_key_ = key;
@@ -157,7 +157,7 @@ class PerShape {
   }
 
  private:
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t max = 256;
   std::map<std::pair<int, int>, Value> known_;
   std::pair<int, int> last_key_;
   const Value* last_ = nullptr;

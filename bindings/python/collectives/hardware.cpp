@@ -2,9 +2,9 @@
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 #include "machine.hpp"
-#include "collectives/operations.hpp"
 #include "plain.hpp"
 
 #include <cli/write_file.hpp>
@@ -114,8 +114,8 @@ void add_tiers(py::module_& module) {
 
 [[nodiscard]] std::string drawn(const Machine& m, const py::object& operation) {
   if (operation.is_none()) return picture(m);
-  if (!py::isinstance<AskedOperation>(operation)) throw_type("operation", "an Operation", operation);
-  const Prediction p = predict(m, operation.cast<const AskedOperation&>().one());
+  if (!py::isinstance<OperationRequest>(operation)) throw_type("operation", "an Operation", operation);
+  const Prediction p = predict(m, operation.cast<const OperationRequest&>().one());
   return picture(m, &p,
                  fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
                              p.nodes, p.nodes == 1 ? "" : "s"));

@@ -4,9 +4,9 @@
 #include "collectives/operations.hpp"
 
 #include "bindings.hpp"
+#include "collectives/predictions.hpp"
 #include "exchanges.hpp"
 #include "face.hpp"
-#include "collectives/predictions.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>
@@ -111,11 +111,11 @@ void take(const py::object& given, std::string_view field, bool whole, Number& s
 [[nodiscard]] double size_of(const py::object& given) {
   if (given.is_none()) return std::numeric_limits<double>::quiet_NaN();
   const double bytes = number_of(given, "bytes");
-  if (!(bytes >= 0 && bytes < most_bytes)) throw RequestError(fmt::format("bytes: {} is not between 0 and 10^18 bytes", bytes));
+  if (!(bytes >= 0 && bytes < max_bytes)) throw RequestError(fmt::format("bytes: {} is not between 0 and 10^18 bytes", bytes));
   return bytes;
 }
 
-void take_bytes(AskedOperation& out, const py::object& bytes) {
+void take_bytes(OperationRequest& out, const py::object& bytes) {
   double one = std::numeric_limits<double>::quiet_NaN();
   if (bytes) take(bytes, "bytes", false, one, out.bytes, size_of);
   out.scalar.bytes = Bytes::from_value(one);
@@ -142,7 +142,7 @@ template <Collective C>
   Asked<Collective::send_recv> out;
   Path by = Path::gpu_gpu;
   if (path) detail::from_object(path, "path", {}, by);
-  static_cast<AskedOperation&>(out).scalar = SendRecv{.path = by};
+  static_cast<OperationRequest&>(out).scalar = SendRecv{.path = by};
   Fields given{bytes, {}, {}};
   given.by_place();
   out.axes = given.axes;
@@ -181,7 +181,7 @@ template <Collective C>
 }
 
 /// A size as short as it can be written: 268435456, 1e+15, 0.5.
-[[nodiscard]] std::string shown(const AskedOperation& op) {
+[[nodiscard]] std::string shown(const OperationRequest& op) {
   std::string out = class_names[static_cast<std::size_t>(op.scalar.collective)];
   const double bytes = op.scalar.bytes.value();
   out += op.bytes ? "(bytes=" + shown(op.bytes) : bytes >= 0 ? fmt::format("(bytes={}", bytes) : "(bytes=None";
@@ -191,19 +191,19 @@ template <Collective C>
   return out + fmt::format(", dtype='{}')", name(op.scalar.dtype));
 }
 
-[[nodiscard]] py::object bytes_field(const AskedOperation& op) {
+[[nodiscard]] py::object bytes_field(const OperationRequest& op) {
   if (op.bytes) return op.bytes;
   const double bytes = op.scalar.bytes.value();
   return bytes >= 0 ? py::object(py::float_(bytes)) : py::none();
 }
-[[nodiscard]] py::object ranks_field(const AskedOperation& op) { return op.ranks ? op.ranks : py::int_(op.scalar.ranks); }
-[[nodiscard]] py::object nodes_field(const AskedOperation& op) { return op.nodes ? op.nodes : py::int_(op.scalar.nodes); }
+[[nodiscard]] py::object ranks_field(const OperationRequest& op) { return op.ranks ? op.ranks : py::int_(op.scalar.ranks); }
+[[nodiscard]] py::object nodes_field(const OperationRequest& op) { return op.nodes ? op.nodes : py::int_(op.scalar.nodes); }
 
 [[nodiscard]] bool same(const py::object& a, const py::object& b) {
   if (!a || !b) return !a && !b;
   return numpy().attr("array_equal")(a, b).cast<bool>();
 }
-[[nodiscard]] bool same(const AskedOperation& a, const AskedOperation& b) {
+[[nodiscard]] bool same(const OperationRequest& a, const OperationRequest& b) {
   const double x = a.scalar.bytes.value(), y = b.scalar.bytes.value();
   return a.scalar.collective == b.scalar.collective && (x == y || (x != x && y != y)) && a.scalar.ranks == b.scalar.ranks &&
          a.scalar.nodes == b.scalar.nodes && a.scalar.dtype == b.scalar.dtype && a.scalar.path == b.scalar.path && same(a.bytes, b.bytes) &&
@@ -211,7 +211,7 @@ template <Collective C>
 }
 
 /// What makes the same object again: pickles hold it.
-[[nodiscard]] py::tuple state_of(const AskedOperation& op) {
+[[nodiscard]] py::tuple state_of(const OperationRequest& op) {
   const py::object axes = op.axes ? op.axes : py::none();
   if (op.scalar.collective == Collective::send_recv)
     return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}), axes);
@@ -242,62 +242,61 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
       "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
       "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
-  py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
-      .def(py::init(&asked_by<C>),
-           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
+  py::class_<Asked<C>, OperationRequest>(module, title, doc.c_str())
+      .def(py::init(&asked_by<C>), "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
       .def(py::pickle(
           [](const Asked<C>& op) { return state_of(op); },
           [](const py::tuple& state) { return from_pickle(state, 4, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }); }));
 }
 
 void add_operation(py::module_& module) {
-  py::class_<AskedOperation>(module, "Operation",
-                             "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+  py::class_<OperationRequest>(module, "Operation",
+                               "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
       .def_property_readonly(
-          "collective", [](const AskedOperation& op) { return name(op.scalar.collective); },
+          "collective", [](const OperationRequest& op) { return name(op.scalar.collective); },
           "What the command calls it, as in `all_reduce`.")
       .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
       .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
       .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
       .def_property_readonly(
-          "dtype", [](const AskedOperation& op) { return name(op.scalar.dtype); }, "Element type.")
+          "dtype", [](const OperationRequest& op) { return name(op.scalar.dtype); }, "Element type.")
       .def_property_readonly(
-          "path", [](const AskedOperation& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
+          "path", [](const OperationRequest& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
       .def(
           "__eq__",
-          [](const AskedOperation& a, const py::object& b) -> py::object {
-            if (!py::isinstance<AskedOperation>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            return py::bool_(same(a, b.cast<const AskedOperation&>()));
+          [](const OperationRequest& a, const py::object& b) -> py::object {
+            if (!py::isinstance<OperationRequest>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            return py::bool_(same(a, b.cast<const OperationRequest&>()));
           },
           "other"_a, "Equal in every field; arrays as numpy.array_equal has it.")
       .def(
           "__hash__",
-          [](const AskedOperation& op) {
+          [](const OperationRequest& op) {
             if (op.has_arrays()) throw py::type_error("an operation with arrays has no hash");
             return py::hash(py::make_tuple(py::str(std::string{name(op.scalar.collective)}), state_of(op)));
           },
           "Of every field. TypeError when one is an array.")
       .def(
           "__copy__", [](const py::object& self) { return self; }, "Itself: its fields cannot be changed.")
-      .def("__repr__", [](const AskedOperation& op) { return shown(op); });
+      .def("__repr__", [](const OperationRequest& op) { return shown(op); });
 }
 
 }  // namespace
 
-const AskedOperation& GivenOperation::operation() const {
+const OperationRequest& GivenOperation::operation() const {
   if (!value) throw py::type_error("which operation? As in fc.AllReduce(bytes=256 * fc.MiB)");
   if (asked == nullptr) throw_type("operation", "an Operation", value);
   return *asked;
 }
 
-const Operation& AskedOperation::one() const {
+const Operation& OperationRequest::one() const {
   if (has_arrays()) throw RequestError("one question is wanted here, but bytes, ranks or nodes of the operation is an array");
   if (scalar.bytes.value() != scalar.bytes.value())
     throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");
   return scalar;
 }
 
-py::object operation_object(const AskedOperation& asked) {
+py::object operation_object(const OperationRequest& asked) {
   const auto as = [&]<Collective C>() { return py::cast(Asked<C>{asked}); };
   switch (asked.scalar.collective) {
     case Collective::all_reduce: return as.operator()<Collective::all_reduce>();
@@ -325,15 +324,14 @@ void add_operations(py::module_& module) {
   add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
   add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
   add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
-  py::class_<Asked<Collective::send_recv>, AskedOperation>(module, "SendRecv",
-                                                           R"(From one rank to another.
+  py::class_<Asked<Collective::send_recv>, OperationRequest>(module, "SendRecv",
+                                                             R"(From one rank to another.
 
 bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
 algbw = busbw = bytes / seconds.)")
-      .def(py::init(&pair_asked_by),
-           "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
+      .def(py::init(&pair_asked_by), "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
       .def(py::pickle(
           [](const Asked<Collective::send_recv>& op) { return state_of(op); },
           [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return ask_pair(s[0], s[1]); }); }));
@@ -343,8 +341,8 @@ algbw = busbw = bytes / seconds.)")
 
 void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
   out.value = given;
-  if (py::isinstance<python::AskedOperation>(given))
-    out.asked = &given.cast<const python::AskedOperation&>();
+  if (py::isinstance<python::OperationRequest>(given))
+    out.asked = &given.cast<const python::OperationRequest&>();
   else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_asked(given))
     python::throw_type(name, "an Operation", given);
 }

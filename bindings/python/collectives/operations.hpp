@@ -19,7 +19,7 @@ namespace fabricost::python {
 /// A field that is an array stands in `bytes` (float64), `ranks` or `nodes` (int64), which are null where it is one number; that number is
 /// in `scalar`. Bytes that were not given are not-a-number there, which nothing else is. Arrays are the operation's own and cannot be
 /// written to: what a caller does to theirs later changes no question.
-struct AskedOperation {
+struct OperationRequest {
   Operation scalar;
   pybind11::object bytes, ranks, nodes;
   pybind11::object axes{};  ///< (names, coordinates) of xarray objects that were given; null without
@@ -31,24 +31,24 @@ struct AskedOperation {
 
 /// A type of its own per collective, so that Python has a class of its own.
 template <Collective C>
-struct Asked : AskedOperation {};
+struct Asked : OperationRequest {};
 
 /// "AllReduce" of all_reduce: the class of Python.
 inline constexpr std::array<const char*, 7> class_names{"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
                                                         "Reduce",    "AllToAll",  "SendRecv"};
 
 /// Sizes go up to (not including) 10^18 bytes.
-inline constexpr double most_bytes = 1e18;
+inline constexpr double max_bytes = 1e18;
 
 /// A Python object of the class for `asked.scalar.collective`.
-[[nodiscard]] pybind11::object operation_object(const AskedOperation& asked);
+[[nodiscard]] pybind11::object operation_object(const OperationRequest& asked);
 
 /// The `operation` of a call, which holds it: an Operation, or what else its function takes.
 struct GivenOperation {
   pybind11::handle value{};
-  const AskedOperation* asked = nullptr;  ///< where it is an Operation
+  const OperationRequest* asked = nullptr;  ///< where it is an Operation
   /// \throws TypeError where it is none
-  [[nodiscard]] const AskedOperation& operation() const;
+  [[nodiscard]] const OperationRequest& operation() const;
 };
 
 [[nodiscard]] inline std::string taken_text(const GivenOperation& /*of*/) { return "Operation"; }
@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, 2> system_and_operation{"system", 
 
 /// The same as fields of a request. \throws RequestError where one is an array or the bytes were not given
 template <class Request>
-void put_operation(const AskedOperation& asked, Request& out) {
+void put_operation(const OperationRequest& asked, Request& out) {
   const Operation& op = asked.one();
   out.operation = op.collective, out.dtype = op.dtype, out.bytes = op.bytes.value();
   out.ranks = op.ranks, out.nodes = op.nodes;

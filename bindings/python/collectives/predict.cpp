@@ -2,10 +2,10 @@
 /// fc.predict and fc.explain: one question, one answer; a question with arrays, an array of answers.
 
 #include "bindings.hpp"
-#include "exchanges.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
 #include "collectives/predictions.hpp"
+#include "exchanges.hpp"
+#include "face.hpp"
 
 #include <fabricost/explain/moe.hpp>
 
@@ -26,13 +26,8 @@ struct PredictAsked : PredictRequest {
     using enum Amount;
     return std::tuple_cat(PredictRequest::fields(),
                           std::tuple{asks(&R::given, "operation", "", "", what_moves, true),
-                                     Asks{&R::threads,
-                                          "threads",
-                                          "",
-                                          count,
-                                          {0, 1e9},
-                                          "",
-                                          "How many share the sizes of an array; 0: one, and as many as pay where there are millions"}});
+                                     asks(&R::threads, "threads", "", count, {0, 1e9}, "",
+                                          "How many share the sizes of an array; 0: one, and as many as pay where there are millions")});
   }
 };
 
@@ -64,7 +59,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
                      r.threads);
 }
 
-[[nodiscard]] py::object predict_asked(const py::args& args, const py::kwargs& kwargs) {
+[[nodiscard]] py::object predict_request(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&]() -> py::object {
     auto r = request_of<PredictAsked>("predict", 2, args, kwargs);
     if (auto exchange = exchange_asked(r.given.value)) {
@@ -102,7 +97,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 
 void add_predict(py::module_& module) {
   module.def(
-      "predict", &predict_asked,
+      "predict", &predict_request,
       docstring_of<PredictAsked>(
           "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
 

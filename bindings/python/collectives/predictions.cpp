@@ -5,8 +5,8 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "fields.hpp"
 #include "collectives/grid.hpp"
+#include "fields.hpp"
 
 #include <fabricost/predict/curve_threads.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -56,7 +56,7 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
 
 /// The element or the part that `key` selects, with NumPy's rules for keys.
 [[nodiscard]] py::object selected(const Predictions& p, const py::object& key) {
-  AskedOperation op = p.operation;
+  OperationRequest op = p.operation;
   const py::object seconds = p.seconds[key];
   const bool one = !py::isinstance<py::array>(seconds) || seconds.attr("ndim").cast<int>() == 0;
   const auto select = [&](py::object& field, auto set) {
@@ -88,8 +88,8 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
   const auto* const seconds = static_cast<const double*>(p.seconds.data());
   std::string range;
   if (p.size() > 0) {
-    const auto [least, most] = std::minmax_element(seconds, seconds + p.size());
-    range = fmt::format(": {:.4g} to {:.4g} us", *least * 1e6, *most * 1e6);
+    const auto [min, max] = std::minmax_element(seconds, seconds + p.size());
+    range = fmt::format(": {:.4g} to {:.4g} us", *min * 1e6, *max * 1e6);
   }
   return fmt::format("<{} predictions of {} on {}, shape {}{}>", p.size(), name(p.operation.scalar.collective), p.machine().name,
                      py::str(py::tuple(py::cast(p.shape))).cast<std::string>(), range);
@@ -102,7 +102,7 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
 
 [[nodiscard]] Predictions from_state(const py::tuple& s) {
   if (s.size() != 4) throw py::value_error("a pickle of another version of this class");
-  const auto operation = s[1].cast<AskedOperation>();
+  const auto operation = s[1].cast<OperationRequest>();
   Predictions out{s[0], operation, value_of<Choice>(s[2].cast<std::string>()), broadcast_shape(operation), sealed(py::array(s[3])), {}};
   if (!out.has_shape_of_seconds()) throw py::value_error("the pickled seconds have another shape than the question");
   return out;
@@ -150,7 +150,7 @@ const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const Syste
   });
 }
 
-Predictions predict_all(py::object system, const AskedOperation& operation, const Choice& choice, int threads) {
+Predictions predict_all(py::object system, const OperationRequest& operation, const Choice& choice, int threads) {
   Predictions out{std::move(system), operation, choice, broadcast_shape(operation), {}, {}};
   if (!operation.bytes && std::isnan(operation.scalar.bytes.value()))
     throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");

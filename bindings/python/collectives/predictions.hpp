@@ -33,7 +33,7 @@ struct Grid {
 
 struct Predictions {
   pybind11::object system;  ///< a System
-  AskedOperation operation;
+  OperationRequest operation;
   Choice choice;
   std::vector<pybind11::ssize_t> shape;
   pybind11::array seconds;  ///< float64, C order, cannot be written to
@@ -47,7 +47,7 @@ struct Predictions {
 
 /// Evaluates every size. \param threads that share them; 0: as many as pay \throws RequestError naming field, place and value of what
 /// cannot be answered
-[[nodiscard]] Predictions predict_all(pybind11::object system, const AskedOperation& operation, const Choice& choice, int threads = 0);
+[[nodiscard]] Predictions predict_all(pybind11::object system, const OperationRequest& operation, const Choice& choice, int threads = 0);
 
 /// The whole answer at one size of a curve.
 [[nodiscard]] Prediction answer_at(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes);

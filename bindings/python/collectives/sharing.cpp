@@ -2,8 +2,8 @@
 /// Collectives that run at once: fc.Grouped and fc.share.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
+#include "face.hpp"
 
 #include <fabricost/answers/share.hpp>
 
@@ -40,7 +40,7 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
   for (const py::handle one : given) {
     if (py::isinstance<GroupedRequest>(one))
       out.push_back(one.cast<const GroupedRequest&>());
-    else if (py::isinstance<python::AskedOperation>(one))
+    else if (py::isinstance<python::OperationRequest>(one))
       python::detail::from_object(one, name, range, out.emplace_back().operation);
     else if (PyUnicode_Check(one.ptr()) != 0)
       out.push_back(grouped_from(python::text(one, name)));

@@ -22,7 +22,7 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double most_tokens = 1e9;
+constexpr double max_tokens = 1e9;
 
 [[nodiscard]] std::string count_text(double n) {
   for (const auto& [size, unit] : {std::pair{1e12, " T"}, {1e9, " B"}, {1e6, " M"}})
@@ -42,7 +42,7 @@ void add_parameters(py::module_& module) {
   return word<FlopConvention>(value, "convention", "a convention", flop_convention_names);
 }
 [[nodiscard]] Scores scores_from(py::handle value) { return word<Scores>(value, "scores", "a way to count scores", scores_names); }
-[[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, most_tokens); }
+[[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, max_tokens); }
 [[nodiscard]] double width_from(py::handle value) { return real(value, "bytes_per_value", 0, 16); }
 
 void add_figures(py::class_<Model>& type) {
@@ -177,8 +177,9 @@ A training stack by name (see stack_names), or a YAML file. Raises as load_model
 >>> fc.load_stack("megatron-core").name
 'megatron-core'
 )");
-  add_answer<ListedModel>(module, "ListedModel", "A model that has a name. Made by models.")
-      .def("__repr__", [](const ListedModel& m) { return fmt::format("{}: {} parameters", m.name, count_text(m.parameters)); });
+  add_answer<ListedModel>(module, "ListedModel", "A model that has a name. Made by models.").def("__repr__", [](const ListedModel& m) {
+    return fmt::format("{}: {} parameters", m.name, count_text(m.parameters));
+  });
   add_answer<ModelAnswer>(module, "ModelFigures", "A model and what follows from its shape. Made by models.")
       .def("__repr__", [](const ModelAnswer& a) { return fmt::format("{} at sequences of {:.0f}", a.model.name, a.sequence); });
   add_face<ModelsRequest>(module, "models", 1, "The models that have a name, a list of ListedModel; of one, a ModelFigures.",

@@ -74,7 +74,7 @@ struct Hierarchical : Defaults {
   static void traffic(Network& net, Collective op, std::span<const int> ranks, double) {
     const auto domains = net.by_domain(ranks);
     net.require_even(domains, name);
-    const std::size_t g = domains.most, N = domains.members.size();
+    const std::size_t g = domains.max, N = domains.members.size();
     const auto among = [&](const std::vector<int>& members, double part, bool inside) {
       const auto m = static_cast<double>(members.size());
       if (op == Collective::all_to_all) return net.exchange(members, 1 / m);

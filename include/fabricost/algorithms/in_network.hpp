@@ -78,7 +78,7 @@ struct NvlsTree : Defaults {
   template <class Network>
   static void traffic(Network& net, Collective op, std::span<const int> ranks, double sent) {
     const auto domains = net.by_domain(ranks);
-    if (domains.most > 1) net.in_switch(domains, op, sent);
+    if (domains.max > 1) net.in_switch(domains, op, sent);
     net.trees(domains, op, true);
   }
 };
@@ -120,7 +120,7 @@ struct Collnet : Defaults {
     net.require_even(domains, "CollNet");
     const double own = 1 / static_cast<double>(N);
     const double up = op == Collective::all_gather ? own : 1, down = op == Collective::reduce_scatter ? own : 1;
-    const std::size_t channels = chain ? net.channels_of(domains) : domains.most;
+    const std::size_t channels = chain ? net.channels_of(domains) : domains.max;
     const double part = 1 / static_cast<double>(channels);
     std::vector<int> heads(N);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -129,7 +129,7 @@ struct Collnet : Defaults {
           heads[d] = domains.members[d][c];
           continue;
         }
-        const std::vector<int> order = net.ending_with(domains.members[d], c, domains.most);
+        const std::vector<int> order = net.ending_with(domains.members[d], c, domains.max);
         heads[d] = order.back();
         for (std::size_t i = 1; i < order.size(); ++i) {
           net.send(order[i - 1], order[i], part);

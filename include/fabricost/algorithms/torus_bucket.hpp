@@ -24,9 +24,9 @@ namespace fabricost::algorithms {
 /// parts with their phases (one along each axis when scattering; gathering runs them in reverse), the links
 /// of an axis shared evenly by the parts on it.
 [[nodiscard]] inline double bucket_volume(std::span<const int> dims, bool scatters, bool gathers) {
-  constexpr std::size_t most_axes = 8;
+  constexpr std::size_t max_axes = 8;
   const std::size_t axes = dims.size();
-  assert(axes <= most_axes);
+  assert(axes <= max_axes);
   const std::size_t phases = axes * ((scatters ? 1 : 0) + (gathers ? 1 : 0));
   // position in its own order of the axis a part is on: 0, 1, 2 when scattering, 2, 1, 0 when gathering
   const auto turn = [&](std::size_t phase) { return scatters && phase < axes ? phase : phases - 1 - phase; };
@@ -36,12 +36,12 @@ namespace fabricost::algorithms {
     const double a = dims[(part + turn(phase)) % axes];
     return left * (a - 1) / a;
   };
-  std::array<std::size_t, most_axes> at{};
-  std::array<double, most_axes> remaining{};
+  std::array<std::size_t, max_axes> at{};
+  std::array<double, max_axes> remaining{};
   for (std::size_t part = 0; part < axes; ++part) remaining[part] = volume(part, 0);
   double time = 0;
   for (;;) {
-    std::array<int, most_axes> sharing{};
+    std::array<int, max_axes> sharing{};
     for (std::size_t part = 0; part < axes; ++part)
       if (at[part] < phases) ++sharing[(part + turn(at[part])) % axes];
     double next = -1;

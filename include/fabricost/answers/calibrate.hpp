@@ -42,45 +42,15 @@ struct CalibrateRequest {
     using R = CalibrateRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::samples,
-             "samples",
-             "--from,-f",
-             number,
-             {},
-             "FILE...",
-             "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here",
-             true},
-        Asks{&R::system,
-             "system",
-             "--system,-s",
-             number,
-             {},
-             "NAME",
-             "The machine; without it all machines of the files are fitted together",
-             true},
-        Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"},
-        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"},
-        Asks{&R::calibration,
-             "calibration",
-             "--calibration",
-             number,
-             {},
-             "FILE",
-             "What to start from: none or a file; default the shipped one"},
-        Asks{&R::only,
-             "only",
-             "--only",
-             number,
-             {},
-             "SET",
-             "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"},
-        Asks{&R::leave_out,
-             "leave_out",
-             "--leave-out",
-             number,
-             {},
-             "SOURCE...",
-             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"}};
+        asks(&R::samples, "samples", "--from,-f", "FILE...",
+             "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
+        asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
+        asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"),
+        asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"),
+        asks(&R::calibration, "calibration", "--calibration", "FILE", "What to start from: none or a file; default the shipped one"),
+        asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
+        asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
+             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters")};
   }
 };
 
@@ -96,18 +66,18 @@ struct ConstantAnswer {
   static constexpr auto fields() {
     using A = ConstantAnswer;
     constexpr bool left_out = true;
-    return std::tuple{Gives{&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."},
-                      Gives{&A::name, "name", "name", "As in a calibration file, `simple.hop`."},
-                      Gives{&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."},
-                      Gives{&A::file_value, "value", "", ""},
-                      Gives{&A::file_before, "prior", "", ""},
-                      Gives{&A::value, "", "value", "Fitted, in that unit."},
-                      Gives{&A::before, "", "before", "What was known before, in that unit."},
-                      Gives{&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."},
-                      Gives{&A::determined, "determined", "determined", "False: the data left it where it was."},
-                      Gives{&A::partner, "correlated_with", "partner",
-                            "The constant it is most strongly correlated with; None: of kernels.", 1, left_out},
-                      Gives{&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out}};
+    return std::tuple{gives(&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."),
+                      gives(&A::name, "name", "name", "As in a calibration file, `simple.hop`."),
+                      gives(&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."),
+                      gives(&A::file_value, "value", "", ""),
+                      gives(&A::file_before, "prior", "", ""),
+                      gives(&A::value, "", "value", "Fitted, in that unit."),
+                      gives(&A::before, "", "before", "What was known before, in that unit."),
+                      gives(&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."),
+                      gives(&A::determined, "determined", "determined", "False: the data left it where it was."),
+                      gives(&A::partner, "correlated_with", "partner",
+                            "The constant it is most strongly correlated with; None: of kernels.", 1, left_out),
+                      gives(&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out)};
   }
 };
 
@@ -119,10 +89,10 @@ struct ResidualAnswer {
 
   static constexpr auto fields() {
     using A = ResidualAnswer;
-    return std::tuple{Gives{&A::points, "points", "points", "How many."},
-                      Gives{&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."},
-                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
-                      Gives{&A::width, "interval", "interval", "Half width in log that holds nine in ten."}};
+    return std::tuple{gives(&A::points, "points", "points", "How many."),
+                      gives(&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."),
+                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                      gives(&A::width, "interval", "interval", "Half width in log that holds nine in ten.")};
   }
 };
 
@@ -138,14 +108,14 @@ struct FittedSet {
 
   static constexpr auto fields() {
     using A = FittedSet;
-    return std::tuple{Gives{&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."},
-                      Gives{&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."},
-                      Gives{&A::systems, "systems", "systems", "That were measured."},
-                      Gives{&A::points, "points", "points", "How many points it was fitted to."},
-                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
-                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
-                      Gives{&A::constants, "constants", "constants", "List of Constant."},
-                      Gives{&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name."}};
+    return std::tuple{gives(&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."),
+                      gives(&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."),
+                      gives(&A::systems, "systems", "systems", "That were measured."),
+                      gives(&A::points, "points", "points", "How many points it was fitted to."),
+                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                      gives(&A::constants, "constants", "constants", "List of Constant."),
+                      gives(&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name.")};
   }
 };
 
@@ -168,22 +138,22 @@ struct FitAnswer {
 
   static constexpr auto fields() {
     using A = FitAnswer;
-    return std::tuple{Gives{&A::points, "points", "points", "Merged points that were fitted."},
-                      Gives{&A::constant_count, "constants", "", ""},
-                      Gives{&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."},
-                      Gives{&A::converged, "converged", "converged", "False: it had not settled after its last step."},
-                      Gives{&A::median_before, "median_ape.before", "", ""},
-                      Gives{&A::median_after, "median_ape.after", "", ""},
-                      Gives{&A::mean_before, "mape.before", "", ""},
-                      Gives{&A::mean_after, "mape.after", "", ""},
-                      Gives{&A::median_error, "", "median_error", "Median over the fitted points, after the fit."},
-                      Gives{&A::mean_error, "", "mean_error", "Mean, after the fit."},
-                      Gives{&A::median_error_before, "", "median_error_before", "Median with what was known before."},
-                      Gives{&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."},
-                      Gives{&A::sets, "sets", "sets", "List of FittedSet, one for each file."},
-                      Gives{&A::constants, "", "constants", "List of Constant, of all sets."},
-                      Gives{&A::skipped_rows, "skipped", "", ""},
-                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+    return std::tuple{gives(&A::points, "points", "points", "Merged points that were fitted."),
+                      gives(&A::constant_count, "constants", "", ""),
+                      gives(&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."),
+                      gives(&A::converged, "converged", "converged", "False: it had not settled after its last step."),
+                      gives(&A::median_before, "median_ape.before", "", ""),
+                      gives(&A::median_after, "median_ape.after", "", ""),
+                      gives(&A::mean_before, "mape.before", "", ""),
+                      gives(&A::mean_after, "mape.after", "", ""),
+                      gives(&A::median_error, "", "median_error", "Median over the fitted points, after the fit."),
+                      gives(&A::mean_error, "", "mean_error", "Mean, after the fit."),
+                      gives(&A::median_error_before, "", "median_error_before", "Median with what was known before."),
+                      gives(&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."),
+                      gives(&A::sets, "sets", "sets", "List of FittedSet, one for each file."),
+                      gives(&A::constants, "", "constants", "List of Constant, of all sets."),
+                      gives(&A::skipped_rows, "skipped", "", ""),
+                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }
 };
 
@@ -197,12 +167,12 @@ struct SetAsidePoint {
 
   static constexpr auto fields() {
     using A = SetAsidePoint;
-    return std::tuple{Gives{&A::system, "system", "", ""},
-                      Gives{&A::operation, "operation", "", ""},
-                      Gives{&A::bytes, "bytes", "", ""},
-                      Gives{&A::ranks, "ranks", "", ""},
-                      Gives{&A::seconds, "time_us", "", "", in_microseconds},
-                      Gives{&A::reason, "reason", "", ""}};
+    return std::tuple{gives(&A::system, "system", "", ""),
+                      gives(&A::operation, "operation", "", ""),
+                      gives(&A::bytes, "bytes", "", ""),
+                      gives(&A::ranks, "ranks", "", ""),
+                      gives(&A::seconds, "time_us", "", "", in_microseconds),
+                      gives(&A::reason, "reason", "", "")};
   }
 };
 
@@ -223,9 +193,9 @@ struct CalibrationAnswer : FitAnswer {
 
   static constexpr auto fields() {
     using A = CalibrationAnswer;
-    return std::tuple_cat(FitAnswer::fields(), std::tuple{Gives{&A::set_aside_points, "set_aside", "", ""},
-                                                          Gives{&A::set_aside, "", "set_aside",
-                                                                "Points nobody should fit, each as a sentence with its reason."}});
+    return std::tuple_cat(FitAnswer::fields(), std::tuple{gives(&A::set_aside_points, "set_aside", "", ""),
+                                                          gives(&A::set_aside, "", "set_aside",
+                                                                "Points nobody should fit, each as a sentence with its reason.")});
   }
 };
 

@@ -21,12 +21,11 @@ struct DiagnoseRequest {
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{
-        Asks{&R::log, "log", "LOG", number, {}, " ", "A log of nccl-tests, or of any run with NCCL_DEBUG=INFO", true},
-        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine; default: what the log tells"},
-        Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"},
-        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"},
-        Asks{&R::expected, "expected", "--expected,-e", number, {}, "RATE", "The bandwidth that was expected, with its unit"}};
+    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log of nccl-tests, or of any run with NCCL_DEBUG=INFO", true),
+                      asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
+                      asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
+                      asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
+                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit")};
   }
 };
 
@@ -39,10 +38,10 @@ struct FindingAnswer {
 
   static constexpr auto fields() {
     using A = FindingAnswer;
-    return std::tuple{Gives{&A::cause, "cause", "cause", "Its name, as in `gdr_off`; those of `fabricost diagnose --json`."},
-                      Gives{&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."},
-                      Gives{&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."},
-                      Gives{&A::remedy, "remedy", "remedy", "What to try."}};
+    return std::tuple{gives(&A::cause, "cause", "cause", "Its name, as in `gdr_off`; those of `fabricost diagnose --json`."),
+                      gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
+                      gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
+                      gives(&A::remedy, "remedy", "remedy", "What to try.")};
   }
 };
 
@@ -57,16 +56,16 @@ struct DiagnosedSize {
   static constexpr auto fields() {
     using A = DiagnosedSize;
     return std::tuple{
-        Gives{&A::operation, "operation", "operation", "As in `all_reduce`."},
-        Gives{&A::bytes, "bytes", "bytes", "Size, byte."},
-        Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."},
-        Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
-        Gives{&A::measured_seconds, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds},
-        Gives{&A::predicted_seconds, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds},
-        Gives{&A::low_seconds, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds},
-        Gives{&A::high_seconds, "interval_us[]", "high_seconds", "Most of nine in ten measurements, s.", in_microseconds},
-        Gives{&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second", "Measured bus bandwidth, byte/s.", in_gigabytes_per_second},
-        Gives{&A::ratio, "ratio", "", "Measured over predicted."}};
+        gives(&A::operation, "operation", "operation", "As in `all_reduce`."),
+        gives(&A::bytes, "bytes", "bytes", "Size, byte."),
+        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
+        gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
+        gives(&A::measured_seconds, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds),
+        gives(&A::predicted_seconds, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds),
+        gives(&A::low_seconds, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),
+        gives(&A::high_seconds, "interval_us[]", "high_seconds", "Most of nine in ten measurements, s.", in_microseconds),
+        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second", "Measured bus bandwidth, byte/s.", in_gigabytes_per_second),
+        gives(&A::ratio, "ratio", "", "Measured over predicted.")};
   }
 };
 
@@ -82,15 +81,15 @@ struct DiagnosisAnswer {
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
-    return std::tuple{Gives{&A::healthy, "healthy", "healthy", "True: nothing speaks against the run."},
-                      Gives{&A::causes, "causes", "causes", "List of Finding, likeliest first."},
-                      Gives{&A::verdict, "verdict", "verdict", "One sentence."},
-                      Gives{&A::system, "", "system", "Name of the machine it was compared with; empty: with none."},
-                      Gives{&A::compared_with, "system", "", "Name of the machine it was compared with."},
-                      Gives{&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."},
-                      Gives{&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."},
-                      Gives{&A::sizes, "sizes", "", "Each size of the log."},
-                      Gives{&A::notes, "notes", "notes", "What the log did not say, what was set aside."}};
+    return std::tuple{gives(&A::healthy, "healthy", "healthy", "True: nothing speaks against the run."),
+                      gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
+                      gives(&A::verdict, "verdict", "verdict", "One sentence."),
+                      gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
+                      gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
+                      gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
+                      gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
+                      gives(&A::sizes, "sizes", "", "Each size of the log."),
+                      gives(&A::notes, "notes", "notes", "What the log did not say, what was set aside.")};
   }
 };
 

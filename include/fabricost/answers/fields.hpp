@@ -55,9 +55,9 @@ inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigaby
 
 /// Both ends are allowed, unless `above`: then `least` itself is not.
 struct Range {
-  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false;
-  [[nodiscard]] constexpr bool holds(double x) const { return (above ? x > least : x >= least) && x <= most; }
+  [[nodiscard]] constexpr bool holds(double x) const { return (above ? x > min : x >= min) && x <= max; }
 };
 inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
 
@@ -80,9 +80,11 @@ struct Asks {
 };
 
 template <class Request, class T>
-Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false, bool = false)
-    -> Asks<Request, T>;
-
+[[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, Amount amount,
+                                              Range range, std::string_view kind, std::string_view words, bool needed = false,
+                                              bool inside = false) {
+  return {member, name, option, amount, range, kind, words, needed, inside};
+}
 /// The same of a value that is no amount: a name, a word, a file, a flag.
 template <class Request, class T>
 [[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
@@ -105,7 +107,10 @@ struct Gives {
 };
 
 template <class Answer, class T>
-Gives(T Answer::*, std::string_view, std::string_view, std::string_view, JsonUnit = {}, bool = false, bool = false) -> Gives<Answer, T>;
+[[nodiscard]] constexpr Gives<Answer, T> gives(T Answer::*member, std::string_view json, std::string_view name, std::string_view words,
+                                               JsonUnit json_unit = {}, bool left_out = false, bool beside = false) {
+  return {member, json, name, words, json_unit, left_out, beside};
+}
 
 /// Values by their names, in their order: an object in JSON, a dict in Python.
 template <class T>
@@ -143,11 +148,11 @@ template <class E>
 /// The table of a struct. Types of the model, which know nothing of tables, have an overload beside the answers that hold them.
 template <class S>
 requires requires { S::fields(); }
-[[nodiscard]] constexpr auto fields_of(std::type_identity<S> /*of*/) {
-  return S::fields();
-}
+[[nodiscard]] constexpr auto fields_of(std::type_identity<S> /*of*/) { return S::fields(); }
 template <class S>
-concept HasFields = requires { fields_of(std::type_identity<S>{}); };
+concept HasFields = requires {
+  fields_of(std::type_identity<S>{});
+};
 
 /// visit(field)... in the order of the table.
 template <HasFields S, class Visit>

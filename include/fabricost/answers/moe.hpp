@@ -51,32 +51,22 @@ struct MoeRequest {
   static constexpr auto fields() {
     using R = MoeRequest;
     using enum Amount;
-    constexpr Range or_none{0, any_count.most};
+    constexpr Range or_none{0, any_count.max};
     return std::tuple{
-        Asks{&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank", true},
-        Asks{&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token", true},
-        Asks{&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true},
-        Asks{&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to", true},
-        Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"},
-        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes they sit on; 0: as few as hold the ranks"},
-        Asks{&R::implementation,
-             "implementation",
-             "--implementation",
-             number,
-             {},
-             "KERNEL",
-             "deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"},
-        Asks{&R::dtype, "dtype", "--dtype", number, {}, "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"},
-        Asks{&R::distribution,
-             "distribution",
-             "--distribution",
-             number,
-             {},
-             "D",
-             "uniform (default), balanced, zipf:EXPONENT,\nor the tokens each expert received"},
-        Asks{&R::groups, "groups", "--groups", count, or_none, "G", "Groups of experts, of which a token"},
-        Asks{&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "may use so many"},
-        Asks{&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20"}};
+        asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank", true),
+        asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token", true),
+        asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true),
+        asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to", true),
+        asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"),
+        asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes they sit on; 0: as few as hold the ranks"),
+        asks(&R::implementation, "implementation", "--implementation", "KERNEL",
+             "deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"),
+        asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),
+        asks(&R::distribution, "distribution", "--distribution", "D",
+             "uniform (default), balanced, zipf:EXPONENT,\nor the tokens each expert received"),
+        asks(&R::groups, "groups", "--groups", count, or_none, "G", "Groups of experts, of which a token"),
+        asks(&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "may use so many"),
+        asks(&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20")};
   }
 };
 
@@ -98,28 +88,28 @@ struct MoeAnswer {
     using A = MoeAnswer;
     constexpr JsonUnit us = in_microseconds;
     return std::tuple{
-        Gives{&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."},
-        Gives{&A::system, "system", "system", "Name of the machine."},
-        Gives{&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."},
-        Gives{&A::ranks, "ranks", "ranks", "GPUs that took part."},
-        Gives{&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."},
-        Gives{&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."},
-        Gives{&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us},
-        Gives{&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9},
-        Gives{&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
-              "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9},
-        Gives{&A::implementation, "algorithm", "implementation", "The kernels."},
-        Gives{&A::protocol, "protocol", "", "simple."},
-        Gives{&A::binding_tier, "bottleneck", "", "Tier of the largest term."},
-        Gives{&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."},
-        Gives{&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."},
-        Gives{&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."},
-        Gives{&A::interval_seconds, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us},
-        Gives{&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."},
-        Gives{&A::copies, "copies", "copies", "Expected copies of a token that kernels count."},
-        Gives{&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."},
-        Gives{&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."},
-        Gives{&A::terms, "terms", "terms", "List of Term."}};
+        gives(&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."),
+        gives(&A::system, "system", "system", "Name of the machine."),
+        gives(&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."),
+        gives(&A::ranks, "ranks", "ranks", "GPUs that took part."),
+        gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
+        gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
+        gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us),
+        gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
+        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+              "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),
+        gives(&A::implementation, "algorithm", "implementation", "The kernels."),
+        gives(&A::protocol, "protocol", "", "simple."),
+        gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term."),
+        gives(&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."),
+        gives(&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
+        gives(&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."),
+        gives(&A::interval_seconds, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
+        gives(&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."),
+        gives(&A::copies, "copies", "copies", "Expected copies of a token that kernels count."),
+        gives(&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
+        gives(&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
+        gives(&A::terms, "terms", "terms", "List of Term.")};
   }
 };
 

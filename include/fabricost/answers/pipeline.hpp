@@ -36,29 +36,23 @@ struct PipelineRequest {
     constexpr Range stage_time{0, 1e6};
     constexpr bool needed = true;
     return std::tuple{
-        Asks{&R::schedule,
-             "schedule",
-             "--schedule",
-             number,
-             {},
-             "NAME",
-             "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v",
-             needed},
-        Asks{&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed},
-        Asks{&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed},
-        Asks{&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"},
-        Asks{&R::forward_seconds, "forward_seconds", "--forward", seconds, stage_time, "TIME",
-             "Of one microbatch in all layers of a stage, as in 18.5ms", needed},
-        Asks{&R::backward_seconds, "backward_seconds", "--backward", seconds, stage_time, "TIME",
-             "Gradient of the input alone; default as forward"},
-        Asks{&R::weight_seconds, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Gradient of the weights; default as forward"},
-        Asks{&R::exchange_seconds, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "One hand-over, one way; default 0ms"},
-        Asks{&R::head_seconds, "head_seconds", "--head", seconds, stage_time, "TIME",
-             "What the last layers take more, forward and both\nbackwards together; default 0ms"},
-        Asks{&R::overlapped_seconds, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
-             "dualpipe: a forward and a full backward run as one;\ndefault their sum"},
-        Asks{&R::held, "held", "--held", share, any_share, "SHARE",
-             "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)"}};
+        asks(&R::schedule, "schedule", "--schedule", "NAME",
+             "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v", needed),
+        asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
+        asks(&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed),
+        asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"),
+        asks(&R::forward_seconds, "forward_seconds", "--forward", seconds, stage_time, "TIME",
+             "Of one microbatch in all layers of a stage, as in 18.5ms", needed),
+        asks(&R::backward_seconds, "backward_seconds", "--backward", seconds, stage_time, "TIME",
+             "Gradient of the input alone; default as forward"),
+        asks(&R::weight_seconds, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Gradient of the weights; default as forward"),
+        asks(&R::exchange_seconds, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "One hand-over, one way; default 0ms"),
+        asks(&R::head_seconds, "head_seconds", "--head", seconds, stage_time, "TIME",
+             "What the last layers take more, forward and both\nbackwards together; default 0ms"),
+        asks(&R::overlapped_seconds, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
+             "dualpipe: a forward and a full backward run as one;\ndefault their sum"),
+        asks(&R::held, "held", "--held", share, any_share, "SHARE",
+             "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)")};
   }
 };
 
@@ -70,11 +64,11 @@ struct PipelinePiece {
 
   static constexpr auto fields() {
     using A = PipelinePiece;
-    return std::tuple{Gives{&A::kind, "kind", "kind", "forward, backward, weight or full_backward."},
-                      Gives{&A::chunk, "chunk", "chunk", "Chunk of the stage."},
-                      Gives{&A::microbatch, "microbatch", "microbatch", "Which one."},
-                      Gives{&A::start_seconds, "start_s", "start_seconds", "When it starts, s."},
-                      Gives{&A::end_seconds, "end_s", "end_seconds", "When it ends, s."}};
+    return std::tuple{gives(&A::kind, "kind", "kind", "forward, backward, weight or full_backward."),
+                      gives(&A::chunk, "chunk", "chunk", "Chunk of the stage."),
+                      gives(&A::microbatch, "microbatch", "microbatch", "Which one."),
+                      gives(&A::start_seconds, "start_s", "start_seconds", "When it starts, s."),
+                      gives(&A::end_seconds, "end_s", "end_seconds", "When it ends, s.")};
   }
 };
 struct PipelineStage {
@@ -84,11 +78,11 @@ struct PipelineStage {
 
   static constexpr auto fields() {
     using A = PipelineStage;
-    return std::tuple{Gives{&A::stage, "stage", "stage", "Which one."},
-                      Gives{&A::peak_activations, "peak_activations", "peak_activations",
-                            "Microbatches' activations in 1/stages of the layers that it holds at the most."},
-                      Gives{&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."},
-                      Gives{&A::work, "work", "work", "Its pieces, in order of time."}};
+    return std::tuple{gives(&A::stage, "stage", "stage", "Which one."),
+                      gives(&A::peak_activations, "peak_activations", "peak_activations",
+                            "Microbatches' activations in 1/stages of the layers that it holds at the most."),
+                      gives(&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."),
+                      gives(&A::work, "work", "work", "Its pieces, in order of time.")};
   }
 };
 
@@ -107,23 +101,23 @@ struct PipelineAnswer {
   static constexpr auto fields() {
     using A = PipelineAnswer;
     return std::tuple{
-        Gives{&A::schedule, "schedule", "schedule", "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v."},
-        Gives{&A::stages, "stages", "stages", "Pipeline stages."},
-        Gives{&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."},
-        Gives{&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."},
-        Gives{&A::step_seconds, "step_s", "step_seconds", "The longest stage, first to last piece, s."},
-        Gives{&A::work_seconds, "work_s", "work_seconds", "microbatches x (forward + backward + weight), s."},
-        Gives{&A::bubble_seconds, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."},
-        Gives{&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
-              "bubble / (work + bubble), as the zero-bubble papers have it."},
-        Gives{&A::bubble_over_ideal, "bubble_over_ideal", "bubble_over_ideal", "bubble / work, as Megatron has it."},
-        Gives{&A::makespan_seconds, "makespan_s", "makespan_seconds", "First start to last end of all stages, s."},
-        Gives{&A::closed_form_bubble_seconds, "closed_form_bubble_s", "closed_form_bubble_seconds",
-              "The bubble by the closed form that searches use, s."},
-        Gives{&A::closed_form_exact, "closed_form_exact", "closed_form_exact", "Whether that is exact, or an estimate."},
-        Gives{&A::exposed_exchange_seconds, "exposed_exchange_s", "exposed_exchange_seconds", "What of that bubble hand-overs cause, s."},
-        Gives{&A::hops, "hops", "hops", "Hand-overs of one microbatch, forward and backward."},
-        Gives{&A::by_stage, "by_stage", "", "What each stage does, when."}};
+        gives(&A::schedule, "schedule", "schedule", "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v."),
+        gives(&A::stages, "stages", "stages", "Pipeline stages."),
+        gives(&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."),
+        gives(&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."),
+        gives(&A::step_seconds, "step_s", "step_seconds", "The longest stage, first to last piece, s."),
+        gives(&A::work_seconds, "work_s", "work_seconds", "microbatches x (forward + backward + weight), s."),
+        gives(&A::bubble_seconds, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."),
+        gives(&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
+              "bubble / (work + bubble), as the zero-bubble papers have it."),
+        gives(&A::bubble_over_ideal, "bubble_over_ideal", "bubble_over_ideal", "bubble / work, as Megatron has it."),
+        gives(&A::makespan_seconds, "makespan_s", "makespan_seconds", "First start to last end of all stages, s."),
+        gives(&A::closed_form_bubble_seconds, "closed_form_bubble_s", "closed_form_bubble_seconds",
+              "The bubble by the closed form that searches use, s."),
+        gives(&A::closed_form_exact, "closed_form_exact", "closed_form_exact", "Whether that is exact, or an estimate."),
+        gives(&A::exposed_exchange_seconds, "exposed_exchange_s", "exposed_exchange_seconds", "What of that bubble hand-overs cause, s."),
+        gives(&A::hops, "hops", "hops", "Hand-overs of one microbatch, forward and backward."),
+        gives(&A::by_stage, "by_stage", "", "What each stage does, when.")};
   }
 };
 

@@ -86,8 +86,8 @@ inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VAL
 template <class R>
 inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
 template <class R>
-inline constexpr Asks ask_bytes{&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE", "Message size as nccl-tests counts it: 256MiB, 1GB",
-                                false,     true};
+inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
+                                       "Message size as nccl-tests counts it: 256MiB, 1GB", false, true);
 
 /// An operation on so many nodes and ranks, without its size. \param path where one was said \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
@@ -124,8 +124,8 @@ struct PredictRequest {
              "(case, - and _ do not matter)",
              true, true),
         detail::ask_system<R>,
-        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true},
-        Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true},
+        asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
+        asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true),
         detail::ask_dtype<R>,
         detail::ask_algorithm<R>,
         detail::ask_protocol<R>,
@@ -140,8 +140,8 @@ struct PredictRequest {
              "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"),
         asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
              "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
-        Asks{&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
-             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"}};
+        asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
+             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one")};
   }
 };
 
@@ -155,11 +155,11 @@ struct FusedNormAnswer {
     using A = FusedNormAnswer;
     constexpr JsonUnit us = in_microseconds;
     return std::tuple{
-        Gives{&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."},
-        Gives{&A::all_reduce_seconds, "", "all_reduce_seconds", "The all-reduce alone, s."},
-        Gives{&A::apart_seconds, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us},
-        Gives{&A::fused_seconds, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us},
-        Gives{&A::saved_seconds, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us}};
+        gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
+        gives(&A::all_reduce_seconds, "", "all_reduce_seconds", "The all-reduce alone, s."),
+        gives(&A::apart_seconds, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
+        gives(&A::fused_seconds, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
+        gives(&A::saved_seconds, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
   }
 };
 
@@ -183,30 +183,30 @@ struct PredictAnswer : Prediction {
     constexpr JsonUnit us = in_microseconds;
     constexpr bool left_out = true;
     return std::tuple{
-        Gives{&A::collective, "operation", "", "Its name."},
-        Gives{&A::system, "system", "system", "Name of the machine."},
-        Gives{&A::nodes, "nodes", "nodes", "Nodes they sit on."},
-        Gives{&A::ranks, "ranks", "ranks", "GPUs that took part."},
-        Gives{&A::dtype, "dtype", "", "Element type."},
-        Gives{&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number},
-        Gives{&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us},
-        Gives{&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9},
-        Gives{&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+        gives(&A::collective, "operation", "", "Its name."),
+        gives(&A::system, "system", "system", "Name of the machine."),
+        gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
+        gives(&A::ranks, "ranks", "ranks", "GPUs that took part."),
+        gives(&A::dtype, "dtype", "", "Element type."),
+        gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
+        gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us),
+        gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
+        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
               "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
-              1e9},
-        Gives{&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."},
-        Gives{&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."},
-        Gives{&A::binding_tier, "bottleneck", "", "Tier of the largest term."},
-        Gives{&A::basis, "basis", "basis",
-              "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."},
-        Gives{&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."},
-        Gives{&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."},
-        Gives{&A::interval, "interval_us", "interval_seconds",
-              "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.", us},
-        Gives{&A::low, "", "low_seconds", "Lower end of the interval, s."},
-        Gives{&A::high, "", "high_seconds", "Upper end of the interval, s."},
-        Gives{&A::terms, "terms", "terms", "List of Term."},
-        Gives{&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out}};
+              1e9),
+        gives(&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."),
+        gives(&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."),
+        gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term."),
+        gives(&A::basis, "basis", "basis",
+              "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."),
+        gives(&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
+        gives(&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."),
+        gives(&A::interval, "interval_us", "interval_seconds",
+              "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.", us),
+        gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
+        gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
+        gives(&A::terms, "terms", "terms", "List of Term."),
+        gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out)};
   }
 };
 
@@ -229,8 +229,8 @@ struct ChangeAnswer {
 
   static constexpr auto fields() {
     using A = ChangeAnswer;
-    return std::tuple{Gives{&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."},
-                      Gives{&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds}};
+    return std::tuple{gives(&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."),
+                      gives(&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds)};
   }
 };
 
@@ -241,9 +241,9 @@ struct ExplainAnswer : PredictAnswer {
 
   static constexpr auto fields() {
     using A = ExplainAnswer;
-    return std::tuple_cat(PredictAnswer::fields(), std::tuple{Gives{&A::naive_seconds, "naive_us", "naive_seconds",
-                                                                    "What bytes over the datasheet's rate say, s.", in_microseconds},
-                                                              Gives{&A::changes, "changes", "changes", "What would change it."}});
+    return std::tuple_cat(PredictAnswer::fields(), std::tuple{gives(&A::naive_seconds, "naive_us", "naive_seconds",
+                                                                    "What bytes over the datasheet's rate say, s.", in_microseconds),
+                                                              gives(&A::changes, "changes", "changes", "What would change it.")});
   }
 };
 

@@ -40,10 +40,10 @@ struct GroupedRequest {
     using enum Amount;
     return std::tuple{asks(&R::operation, "operation", "", "", "With its bytes, without ranks", true),
                       asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
-                      Asks{&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"},
+                      asks(&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"),
                       asks(&R::algorithm, "algorithm", "", "", "Force one"),
                       asks(&R::protocol, "protocol", "", "", "Force one"),
-                      Asks{&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"},
+                      asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"),
                       asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
@@ -79,7 +79,7 @@ struct ShareRequest {
     using enum Amount;
     return std::tuple{
         detail::ask_system<R>,
-        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"},
+        asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
         asks(&R::layout, "layout", "--layout", "AXES",
              "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
         asks(&R::collectives, "collectives", "--of", "WORDS",
@@ -102,8 +102,8 @@ struct Sharer {
 
   static constexpr auto fields() {
     using A = Sharer;
-    return std::tuple{Gives{&A::name, "name", "name", "Of the collective."},
-                      Gives{&A::groups, "groups", "groups", "How many of its groups."}, Gives{&A::of, "", "of", "How many it has."}};
+    return std::tuple{gives(&A::name, "name", "name", "Of the collective."),
+                      gives(&A::groups, "groups", "groups", "How many of its groups."), gives(&A::of, "", "of", "How many it has.")};
   }
 };
 
@@ -115,10 +115,10 @@ struct HeldBy {
 
   static constexpr auto fields() {
     using A = HeldBy;
-    return std::tuple{Gives{&A::name, "name", "", "Its name."},
-                      Gives{&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9},
-                      Gives{&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9},
-                      Gives{&A::sharers, "sharers", "", "Who crosses it."}};
+    return std::tuple{gives(&A::name, "name", "", "Its name."),
+                      gives(&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
+                      gives(&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9),
+                      gives(&A::sharers, "sharers", "", "Who crosses it.")};
   }
 };
 
@@ -135,19 +135,19 @@ struct SharedCollective {
 
   static constexpr auto fields() {
     using A = SharedCollective;
-    return std::tuple{Gives{&A::name, "name", "name", "For people."},
-                      Gives{&A::groups, "groups", "groups", "How many groups run it."},
-                      Gives{&A::ranks, "", "ranks", "GPUs of a group."},
-                      Gives{&A::stride, "stride", "stride", "From member to member."},
-                      Gives{&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."},
-                      Gives{&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."},
-                      Gives{&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds},
-                      Gives{&A::alone, "alone", "alone", "With nobody else, a Prediction."},
-                      Gives{&A::held_by, "link", "", "The link that holds it."},
-                      Gives{&A::link, "", "link", "The link that holds it; None: it moves nothing."},
-                      Gives{&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."},
-                      Gives{&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."},
-                      Gives{&A::sharers, "", "sharers", "Who crosses it, a list of Sharer."}};
+    return std::tuple{gives(&A::name, "name", "name", "For people."),
+                      gives(&A::groups, "groups", "groups", "How many groups run it."),
+                      gives(&A::ranks, "", "ranks", "GPUs of a group."),
+                      gives(&A::stride, "stride", "stride", "From member to member."),
+                      gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
+                      gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
+                      gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
+                      gives(&A::alone, "alone", "alone", "With nobody else, a Prediction."),
+                      gives(&A::held_by, "link", "", "The link that holds it."),
+                      gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
+                      gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
+                      gives(&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
+                      gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer.")};
   }
 };
 
@@ -162,13 +162,13 @@ struct ShareAnswer {
 
   static constexpr auto fields() {
     using A = ShareAnswer;
-    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
-                      Gives{&A::nodes, "nodes", "nodes", "Nodes."},
-                      Gives{&A::gpus, "gpus", "gpus", "GPUs."},
-                      Gives{&A::balancing, "balancing", "balancing", "even or hashed."},
-                      Gives{&A::sharp_turns, "sharp_turns", "sharp_turns",
-                            "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."},
-                      Gives{&A::collectives, "collectives", "", "One of each, in the order asked."}};
+    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+                      gives(&A::nodes, "nodes", "nodes", "Nodes."),
+                      gives(&A::gpus, "gpus", "gpus", "GPUs."),
+                      gives(&A::balancing, "balancing", "balancing", "even or hashed."),
+                      gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
+                            "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
+                      gives(&A::collectives, "collectives", "", "One of each, in the order asked.")};
   }
 };
 

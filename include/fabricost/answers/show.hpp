@@ -20,9 +20,9 @@ struct ShowRequest {
   static constexpr auto fields() {
     using R = ShowRequest;
     using enum Amount;
-    return std::tuple{Asks{&R::system, "system", "SYSTEM", number, {}, " ", "A name (see fabricost systems) or a YAML file", true},
-                      Asks{&R::calibration, "", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
-                      Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+    return std::tuple{asks(&R::system, "system", "SYSTEM", " ", "A name (see fabricost systems) or a YAML file", true),
+                      asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
+                      asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
   }
 };
 
@@ -39,20 +39,20 @@ struct ShownTier {
   static constexpr auto fields() {
     using A = ShownTier;
     return std::tuple{
-        Gives{&A::name, "name", "name", "Name within its system, as in `nvlink`."},
-        Gives{&A::role, "role", "role", "What it is for, as in `scale_up`."},
-        Gives{&A::kind, "kind", "kind", "Its shape, as in `switch`."},
-        Gives{&A::endpoints, "endpoints", "endpoints", "How many children it joins."},
-        Gives{&A::bytes_per_second, "bandwidth_GBps", "bytes_per_second", "Of one endpoint, one way, byte/s.", in_gigabytes_per_second},
-        Gives{&A::latency_seconds, "latency_us", "latency_seconds", "Of one hop, s; None: not known.", in_microseconds},
-        Gives{&A::aggregate_bytes_per_second, "aggregate_GBps", "aggregate_bytes_per_second", "Of all its endpoints, one way, byte/s.",
-              in_gigabytes_per_second},
-        Gives{&A::bisection_bytes_per_second, "bisection_GBps", "bisection_bytes_per_second", "Between its halves, one way, byte/s.",
-              in_gigabytes_per_second},
-        Gives{&A::ratio_to_next, "ratio_to_next", "ratio_to_next",
-              "Its rate over that of the next tier outward, for one GPU; None: there is none."},
-        Gives{&A::source, "source", "source", "Where bytes_per_second comes from."},
-        Gives{&A::confidence, "confidence", "confidence", "How far to trust it."}};
+        gives(&A::name, "name", "name", "Name within its system, as in `nvlink`."),
+        gives(&A::role, "role", "role", "What it is for, as in `scale_up`."),
+        gives(&A::kind, "kind", "kind", "Its shape, as in `switch`."),
+        gives(&A::endpoints, "endpoints", "endpoints", "How many children it joins."),
+        gives(&A::bytes_per_second, "bandwidth_GBps", "bytes_per_second", "Of one endpoint, one way, byte/s.", in_gigabytes_per_second),
+        gives(&A::latency_seconds, "latency_us", "latency_seconds", "Of one hop, s; None: not known.", in_microseconds),
+        gives(&A::aggregate_bytes_per_second, "aggregate_GBps", "aggregate_bytes_per_second", "Of all its endpoints, one way, byte/s.",
+              in_gigabytes_per_second),
+        gives(&A::bisection_bytes_per_second, "bisection_GBps", "bisection_bytes_per_second", "Between its halves, one way, byte/s.",
+              in_gigabytes_per_second),
+        gives(&A::ratio_to_next, "ratio_to_next", "ratio_to_next",
+              "Its rate over that of the next tier outward, for one GPU; None: there is none."),
+        gives(&A::source, "source", "source", "Where bytes_per_second comes from."),
+        gives(&A::confidence, "confidence", "confidence", "How far to trust it.")};
   }
 };
 
@@ -68,20 +68,20 @@ struct ShowAnswer {
 
   static constexpr auto fields() {
     using A = ShowAnswer;
-    return std::tuple{Gives{&A::name, "name", "name", "Its name, as in `dgx-h100`."},
-                      Gives{&A::title, "title", "title", "What a person calls it."},
-                      Gives{&A::gpu, "gpu", "gpu", "Name of its GPU, as in `h100-sxm`."},
-                      Gives{&A::memory_bytes, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30},
-                      Gives{&A::memory_source, "memory_source", "memory_source", "Where that comes from."},
-                      Gives{&A::memory_confidence, "memory_confidence", "memory_confidence", "How far to trust it."},
-                      Gives{&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."},
-                      Gives{&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one node, as nccl-tests counts nodes."},
-                      Gives{&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."},
-                      Gives{&A::nodes, "nodes", "nodes", "Nodes of the machine as described."},
-                      Gives{&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."},
-                      Gives{&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."},
-                      Gives{&A::tiers, "tiers", "tiers", "From the inside out, memories first, a list of ShownTier."},
-                      Gives{&A::text, "", "text", "The same with sources, as `fabricost show` prints it."}};
+    return std::tuple{gives(&A::name, "name", "name", "Its name, as in `dgx-h100`."),
+                      gives(&A::title, "title", "title", "What a person calls it."),
+                      gives(&A::gpu, "gpu", "gpu", "Name of its GPU, as in `h100-sxm`."),
+                      gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30),
+                      gives(&A::memory_source, "memory_source", "memory_source", "Where that comes from."),
+                      gives(&A::memory_confidence, "memory_confidence", "memory_confidence", "How far to trust it."),
+                      gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
+                      gives(&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one node, as nccl-tests counts nodes."),
+                      gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
+                      gives(&A::nodes, "nodes", "nodes", "Nodes of the machine as described."),
+                      gives(&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."),
+                      gives(&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."),
+                      gives(&A::tiers, "tiers", "tiers", "From the inside out, memories first, a list of ShownTier."),
+                      gives(&A::text, "", "text", "The same with sources, as `fabricost show` prints it.")};
   }
 };
 

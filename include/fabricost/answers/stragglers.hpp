@@ -40,38 +40,21 @@ struct StragglersRequest {
     using R = StragglersRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::times,
-             "times",
-             "FILE",
-             number,
-             {},
-             " ",
-             "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like"},
-        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "N", "Ranks that wait for each other", true},
-        Asks{&R::mean_seconds, "mean_seconds", "--mean", seconds, some_time, "TIME", "Of one rank's time, as in 10ms"},
-        Asks{&R::deviation_seconds, "deviation_seconds", "--deviation", seconds, any_time, "TIME", "Its standard deviation"},
-        Asks{&R::p50_seconds, "p50_seconds", "--p50", seconds, any_time, "TIME",
-             "Median of a collective or a step, as benchmarks print it"},
-        Asks{&R::p99_seconds, "p99_seconds", "--p99", seconds, any_time, "TIME", "Its 99th percentile"},
-        Asks{&R::shape,
-             "shape",
-             "--shape",
-             number,
-             {},
-             "NAME",
-             "normal (default with <mean_seconds>), lognormal (with <p50_seconds>) or exponential"},
-        Asks{&R::barriers, "barriers", "--barriers", count, any_count, "K", "Times a step waits for all ranks; default 1"},
-        Asks{&R::slow,
-             "slow",
-             "--slow",
-             number,
-             {},
-             "SHARE:FACTOR...",
-             "A share of ranks that are slow by chance, and how much, as in 1%:1.1"},
-        Asks{&R::rails, "rails", "--rails", count, any_count, "N", "NICs of a node"},
-        Asks{&R::rails_lost, "rails_lost", "--rails-lost", count, any_count, "N", "Of those, how many are down; default 1"},
-        Asks{&R::reroute, "reroute", "--reroute", number, {}, "HOW", "Where their traffic goes: spread (default) or neighbour"},
-        Asks{&R::network_share, "network_share", "--network-share", share, any_share, "X", "Share of a step that waits for the network"}};
+        asks(&R::times, "times", "FILE", " ",
+             "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like"),
+        asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "N", "Ranks that wait for each other", true),
+        asks(&R::mean_seconds, "mean_seconds", "--mean", seconds, some_time, "TIME", "Of one rank's time, as in 10ms"),
+        asks(&R::deviation_seconds, "deviation_seconds", "--deviation", seconds, any_time, "TIME", "Its standard deviation"),
+        asks(&R::p50_seconds, "p50_seconds", "--p50", seconds, any_time, "TIME",
+             "Median of a collective or a step, as benchmarks print it"),
+        asks(&R::p99_seconds, "p99_seconds", "--p99", seconds, any_time, "TIME", "Its 99th percentile"),
+        asks(&R::shape, "shape", "--shape", "NAME", "normal (default with <mean_seconds>), lognormal (with <p50_seconds>) or exponential"),
+        asks(&R::barriers, "barriers", "--barriers", count, any_count, "K", "Times a step waits for all ranks; default 1"),
+        asks(&R::slow, "slow", "--slow", "SHARE:FACTOR...", "A share of ranks that are slow by chance, and how much, as in 1%:1.1"),
+        asks(&R::rails, "rails", "--rails", count, any_count, "N", "NICs of a node"),
+        asks(&R::rails_lost, "rails_lost", "--rails-lost", count, any_count, "N", "Of those, how many are down; default 1"),
+        asks(&R::reroute, "reroute", "--reroute", "HOW", "Where their traffic goes: spread (default) or neighbour"),
+        asks(&R::network_share, "network_share", "--network-share", share, any_share, "X", "Share of a step that waits for the network")};
   }
 };
 
@@ -82,10 +65,10 @@ struct StragglersAtRanks {
 
   static constexpr auto fields() {
     using A = StragglersAtRanks;
-    return std::tuple{Gives{&A::ranks, "ranks", "ranks", "Ranks that wait for each other."},
-                      Gives{&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."},
-                      Gives{&A::efficiency, "efficiency", "efficiency", "Mean over that."},
-                      Gives{&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor."}};
+    return std::tuple{gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
+                      gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."),
+                      gives(&A::efficiency, "efficiency", "efficiency", "Mean over that."),
+                      gives(&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor.")};
   }
 };
 struct SlowRank {
@@ -95,7 +78,7 @@ struct SlowRank {
 
   static constexpr auto fields() {
     using A = SlowRank;
-    return std::tuple{Gives{&A::rank, "rank", "rank", "Its name."}, Gives{&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s."}};
+    return std::tuple{gives(&A::rank, "rank", "rank", "Its name."), gives(&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s.")};
   }
 };
 
@@ -118,30 +101,30 @@ struct StragglersAnswer {
     using A = StragglersAnswer;
     constexpr bool left_out = true, beside = true;
     return std::tuple{
-        Gives{&A::ranks, "ranks", "ranks", "Ranks that wait for each other."},
-        Gives{&A::mean_seconds, "mean_s", "mean_seconds", "Of one rank's time, s."},
-        Gives{&A::deviation_seconds, "deviation_s", "deviation_seconds", "Its standard deviation, s."},
-        Gives{&A::times, "measured.times", "times", "How many times were measured; None: a distribution was given.", 1, left_out},
-        Gives{&A::p50_seconds, "measured.p50_s", "p50_seconds", "Their median, s.", 1, left_out},
-        Gives{&A::p99_seconds, "measured.p99_s", "p99_seconds", "Their 99th percentile, s.", 1, left_out},
-        Gives{&A::measured_ranks, "measured.ranks", "measured_ranks", "Ranks that were told apart.", 1, false, beside},
-        Gives{&A::slowest_seconds, "measured.slowest_s", "slowest_seconds",
-              "Mean of the slowest rank of each iteration, s; None: ranks were not told apart.", 1, left_out},
-        Gives{&A::slow_ranks, "measured.slow_ranks", "slow_ranks", "Those slow all the time, a list of SlowRank.", 1, false, beside},
-        Gives{&A::shape, "shape", "shape", "normal, lognormal or exponential; None: measured.", 1, left_out},
-        Gives{&A::barriers, "barriers", "barriers", "Waits a step; None: measured.", 1, left_out},
-        Gives{&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s: int x d F(x)^n."},
-        Gives{&A::efficiency, "efficiency", "efficiency", "mean_seconds / step_seconds."},
-        Gives{&A::somebody_late, "slow.somebody_late", "somebody_late",
-              "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds.", 1, left_out},
-        Gives{&A::slow_factor, "slow.factor", "slow_factor", "Expected factor of slow kinds on a step.", 1, left_out},
-        Gives{&A::slow_step_seconds, "slow.step_s", "slow_step_seconds", "step_seconds x slow_factor.", 1, left_out},
-        Gives{&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out},
-        Gives{&A::rails_lost, "rails.lost", "", "Of those, how many are down.", 1, left_out},
-        Gives{&A::network_factor, "rails.network_factor", "network_factor",
-              "Factor of lost rails on the network's part; None: no rails were given.", 1, left_out},
-        Gives{&A::rails_step_seconds, "rails.step_s", "rails_step_seconds", "A step with them, s.", 1, left_out},
-        Gives{&A::by_ranks, "by_ranks", "by_ranks", "Other numbers of ranks, a list of StragglersAtRanks."}};
+        gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
+        gives(&A::mean_seconds, "mean_s", "mean_seconds", "Of one rank's time, s."),
+        gives(&A::deviation_seconds, "deviation_s", "deviation_seconds", "Its standard deviation, s."),
+        gives(&A::times, "measured.times", "times", "How many times were measured; None: a distribution was given.", 1, left_out),
+        gives(&A::p50_seconds, "measured.p50_s", "p50_seconds", "Their median, s.", 1, left_out),
+        gives(&A::p99_seconds, "measured.p99_s", "p99_seconds", "Their 99th percentile, s.", 1, left_out),
+        gives(&A::measured_ranks, "measured.ranks", "measured_ranks", "Ranks that were told apart.", 1, false, beside),
+        gives(&A::slowest_seconds, "measured.slowest_s", "slowest_seconds",
+              "Mean of the slowest rank of each iteration, s; None: ranks were not told apart.", 1, left_out),
+        gives(&A::slow_ranks, "measured.slow_ranks", "slow_ranks", "Those slow all the time, a list of SlowRank.", 1, false, beside),
+        gives(&A::shape, "shape", "shape", "normal, lognormal or exponential; None: measured.", 1, left_out),
+        gives(&A::barriers, "barriers", "barriers", "Waits a step; None: measured.", 1, left_out),
+        gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s: int x d F(x)^n."),
+        gives(&A::efficiency, "efficiency", "efficiency", "mean_seconds / step_seconds."),
+        gives(&A::somebody_late, "slow.somebody_late", "somebody_late",
+              "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds.", 1, left_out),
+        gives(&A::slow_factor, "slow.factor", "slow_factor", "Expected factor of slow kinds on a step.", 1, left_out),
+        gives(&A::slow_step_seconds, "slow.step_s", "slow_step_seconds", "step_seconds x slow_factor.", 1, left_out),
+        gives(&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out),
+        gives(&A::rails_lost, "rails.lost", "", "Of those, how many are down.", 1, left_out),
+        gives(&A::network_factor, "rails.network_factor", "network_factor",
+              "Factor of lost rails on the network's part; None: no rails were given.", 1, left_out),
+        gives(&A::rails_step_seconds, "rails.step_s", "rails_step_seconds", "A step with them, s.", 1, left_out),
+        gives(&A::by_ranks, "by_ranks", "by_ranks", "Other numbers of ranks, a list of StragglersAtRanks.")};
   }
 };
 

@@ -29,14 +29,14 @@ struct OperationOnCounts {
 
 namespace detail {
 template <class R>
-inline constexpr Asks ask_several_nodes{
-    &R::nodes, "nodes", "--nodes", Amount::count, any_count, "N", "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8"};
+inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes", Amount::count, any_count, "N",
+                                               "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
 template <class R>
-inline constexpr Asks ask_several_ranks{
-    &R::ranks, "ranks", "--ranks", Amount::count, any_count, "R", "GPUs; default all of the nodes; several as for <nodes>"};
+inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Amount::count, any_count, "R",
+                                               "GPUs; default all of the nodes; several as for <nodes>");
 template <class R>
-inline constexpr Asks ask_sizes{
-    &R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES", "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB"};
+inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
+                                       "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
 }  // namespace detail
 
 /// Several sizes on one count, or one size on several counts.
@@ -76,13 +76,8 @@ struct CrossoversRequest : OperationOnCounts {
                       detail::ask_calibration<R>,
                       detail::ask_overrides<R>,
                       detail::ask_path<R>,
-                      Asks{&R::sizes,
-                           "sizes",
-                           "--sizes",
-                           Amount::size,
-                           {},
-                           "SIZES",
-                           "The least and the largest of these bound them; default 8 B to 16 GiB"}};
+                      asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
+                           "The least and the largest of these bound them; default 8 B to 16 GiB")};
   }
 };
 
@@ -94,9 +89,9 @@ struct CrossoverAnswer {
 
   static constexpr auto fields() {
     using A = CrossoverAnswer;
-    return std::tuple{Gives{&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number},
-                      Gives{&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."},
-                      Gives{&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple."}};
+    return std::tuple{gives(&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
+                      gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
+                      gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
   }
 };
 
@@ -106,9 +101,9 @@ struct CrossoversAtCount {
 
   static constexpr auto fields() {
     using A = CrossoversAtCount;
-    return std::tuple{Gives{&A::nodes, "nodes", "nodes", "Nodes."}, Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."},
-                      Gives{&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."},
-                      Gives{&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover."}};
+    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes."), gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
+                      gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
+                      gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
   }
 };
 
@@ -118,8 +113,8 @@ struct CrossoversAnswer {
 
   static constexpr auto fields() {
     using A = CrossoversAnswer;
-    return std::tuple{Gives{&A::operation, "", "operation", "Its name."}, Gives{&A::dtype, "", "dtype", "Element type."},
-                      Gives{&A::system, "", "system", "Name of the machine."}};
+    return std::tuple{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
+                      gives(&A::system, "", "system", "Name of the machine.")};
   }
 };
 

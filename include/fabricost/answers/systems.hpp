@@ -23,12 +23,12 @@ struct ListedSystem {
 
   static constexpr auto fields() {
     using A = ListedSystem;
-    return std::tuple{Gives{&A::name, "name", "name", "As in `dgx-h100`, for load_system."},
-                      Gives{&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."},
-                      Gives{&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."},
-                      Gives{&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."},
-                      Gives{&A::title, "", "title", "What a person calls it."},
-                      Gives{&A::cluster, "", "cluster", "Several nodes, and the network that joins them."}};
+    return std::tuple{gives(&A::name, "name", "name", "As in `dgx-h100`, for load_system."),
+                      gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
+                      gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
+                      gives(&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."),
+                      gives(&A::title, "", "title", "What a person calls it."),
+                      gives(&A::cluster, "", "cluster", "Several nodes, and the network that joins them.")};
   }
 };
 

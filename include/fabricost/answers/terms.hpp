@@ -15,9 +15,9 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto fields_of(std::type_identity<Term> /*of*/) {
   return std::tuple{
-      Gives{&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire or local copies."},
-      Gives{&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."},
-      Gives{&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds},
+      gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire or local copies."),
+      gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
+      gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds),
   };
 }
 
@@ -29,7 +29,7 @@ struct StepTerm {
 
   static constexpr auto fields() {
     using A = StepTerm;
-    return std::tuple{Gives{&A::name, "name", "name", "What it is."}, Gives{&A::seconds, "time_s", "seconds", "Its share of the time, s."}};
+    return std::tuple{gives(&A::name, "name", "name", "What it is."), gives(&A::seconds, "time_s", "seconds", "Its share of the time, s.")};
   }
 };
 

@@ -26,16 +26,10 @@ struct CalibrateMachineRequest {
     using R = CalibrateMachineRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::path, "path", "--from,-f", number, {}, "FILE", "measured.csv, beside which measured.machine.yaml lies", true},
-        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The stock system, where the one the measurement names is not meant"},
-        Asks{&R::calibration,
-             "calibration",
-             "--calibration",
-             number,
-             {},
-             "FILE",
-             "What to start from: none or a file; default the shipped one"},
-        Asks{&R::date, "date", "--date", number, {}, "YYYY-MM-DD", "The date to write into it; default the day of the measurement"}};
+        asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
+        asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
+        asks(&R::calibration, "calibration", "--calibration", "FILE", "What to start from: none or a file; default the shipped one"),
+        asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
   }
 };
 
@@ -61,22 +55,22 @@ struct FigureAnswer : MeasuredFigure {
     using F = MeasuredFigure;
     constexpr bool left_out = true;
     constexpr JsonUnit us{1, 1e6}, GBps{1, 1e-9};
-    return std::tuple{Gives{&F::tier, "tier", "tier", ""},
-                      Gives{&F::what, "what", "what", ""},
-                      Gives{&A::unit, "", "unit", ""},
-                      Gives{&F::value, "", "measured", ""},
-                      Gives{&A::some_datasheet, "", "datasheet", ""},
-                      Gives{&A::some_stock, "", "stock", ""},
-                      Gives{&A::measured_time, "measured_us", "", "", us, left_out},
-                      Gives{&A::measured_rate, "measured_GBps", "", "", GBps, left_out},
-                      Gives{&A::datasheet_time, "datasheet_us", "", "", us, left_out},
-                      Gives{&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out},
-                      Gives{&A::stock_time, "stock_us", "", "", us, left_out},
-                      Gives{&A::stock_rate, "stock_GBps", "", "", GBps, left_out},
-                      Gives{&A::share, "share_of_datasheet", "", ""},
-                      Gives{&F::points, "points", "points", ""},
-                      Gives{&F::smallest, "smallest_bytes", "smallest", ""},
-                      Gives{&F::largest, "largest_bytes", "largest", ""}};
+    return std::tuple{gives(&F::tier, "tier", "tier", ""),
+                      gives(&F::what, "what", "what", ""),
+                      gives(&A::unit, "", "unit", ""),
+                      gives(&F::value, "", "measured", ""),
+                      gives(&A::some_datasheet, "", "datasheet", ""),
+                      gives(&A::some_stock, "", "stock", ""),
+                      gives(&A::measured_time, "measured_us", "", "", us, left_out),
+                      gives(&A::measured_rate, "measured_GBps", "", "", GBps, left_out),
+                      gives(&A::datasheet_time, "datasheet_us", "", "", us, left_out),
+                      gives(&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out),
+                      gives(&A::stock_time, "stock_us", "", "", us, left_out),
+                      gives(&A::stock_rate, "stock_GBps", "", "", GBps, left_out),
+                      gives(&A::share, "share_of_datasheet", "", ""),
+                      gives(&F::points, "points", "points", ""),
+                      gives(&F::smallest, "smallest_bytes", "smallest", ""),
+                      gives(&F::largest, "largest_bytes", "largest", "")};
   }
 };
 
@@ -96,17 +90,17 @@ struct MachineAnswer {
 
   static constexpr auto fields() {
     using A = MachineAnswer;
-    return std::tuple{Gives{&A::file, "system", "", ""},
-                      Gives{&A::stock, "stock", "stock", "Name of the stock system it extends."},
-                      Gives{&A::title, "title", "title", "Host, GPUs and day of the measurement."},
-                      Gives{&A::gpus, "gpus", "gpus", "How many GPUs were measured."},
-                      Gives{&A::host, "host", "host", "Of the measurement."},
-                      Gives{&A::date, "date", "date", "Of the measurement."},
-                      Gives{&A::figures, "tiers", "", ""},
-                      Gives{&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."},
-                      Gives{&A::findings, "findings", "", ""},
-                      Gives{&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."},
-                      Gives{&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why."}};
+    return std::tuple{gives(&A::file, "system", "", ""),
+                      gives(&A::stock, "stock", "stock", "Name of the stock system it extends."),
+                      gives(&A::title, "title", "title", "Host, GPUs and day of the measurement."),
+                      gives(&A::gpus, "gpus", "gpus", "How many GPUs were measured."),
+                      gives(&A::host, "host", "host", "Of the measurement."),
+                      gives(&A::date, "date", "date", "Of the measurement."),
+                      gives(&A::figures, "tiers", "", ""),
+                      gives(&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."),
+                      gives(&A::findings, "findings", "", ""),
+                      gives(&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."),
+                      gives(&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why.")};
   }
 };
 

@@ -29,13 +29,13 @@ struct OnMachine {
   [[nodiscard]] System load() const;
 
   static constexpr auto machine() {
-    return std::tuple{Asks{&OnMachine::system, "system", "--system", Amount::number, Range{}, "NAME",
-                           "A name (see fabricost systems) or a YAML file", true}};
+    return std::tuple{asks(&OnMachine::system, "system", "--system", Amount::number, Range{}, "NAME",
+                           "A name (see fabricost systems) or a YAML file", true)};
   }
   static constexpr auto changes() {
     return std::tuple{
-        Asks{&OnMachine::calibration, "", "--calibration", Amount::number, Range{}, "FILE", "none or a file; default the shipped one"},
-        Asks{&OnMachine::overrides, "", "--set", Amount::number, Range{}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+        asks(&OnMachine::calibration, "", "--calibration", Amount::number, Range{}, "FILE", "none or a file; default the shipped one"),
+        asks(&OnMachine::overrides, "", "--set", Amount::number, Range{}, "PATH=VALUE", "Override one value of the system, repeatable")};
   }
 };
 
@@ -56,20 +56,20 @@ struct StorageRequest : OnMachine {
     return std::tuple_cat(
         machine(),
         std::tuple{
-            Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"},
-            Asks{&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"},
-            Asks{&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"},
-            Asks{&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"},
-            Asks{&R::client, "client", "--client", number, {}, "LINK", "Link a node reads by, as ethernet-100"},
-            Asks{&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"},
-            Asks{&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
-                 "What a node's drives deliver, as \"50 GB/s\""},
-            Asks{&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
-                 "What the store gives all nodes together"},
-            Asks{&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""},
-            Asks{&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
-                 "Rate of a node's memory, reads and writes"},
-            Asks{&R::behind_host, "behind_host", "--behind-host", number, {}, "", "Drives or ports do not hang on the GPUs' switches"}},
+            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"),
+            asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"),
+            asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
+            asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
+            asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
+            asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
+            asks(&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
+                 "What a node's drives deliver, as \"50 GB/s\""),
+            asks(&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
+                 "What the store gives all nodes together"),
+            asks(&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
+            asks(&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
+                 "Rate of a node's memory, reads and writes"),
+            asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports do not hang on the GPUs' switches")},
         changes());
   }
 };
@@ -89,20 +89,20 @@ struct StorageWay {
   static constexpr auto fields() {
     using A = StorageWay;
     return std::tuple{
-        Gives{&A::system, "", "system", "Name of the machine."},
-        Gives{&A::sharing, "sharing", "sharing",
-              "every_node reads all, each by_part reads its part, or its part is then gathered over the network."},
-        Gives{&A::nodes, "", "nodes", "Nodes that load."},
-        Gives{&A::gpus, "", "gpus", "GPUs that load."},
-        Gives{&A::bytes, "", "bytes", "All of the weights."},
-        Gives{&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."},
-        Gives{&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."},
-        Gives{&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9},
-        Gives{&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."},
-        Gives{&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."},
-        Gives{&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second", "Of the slowest part, byte/s.",
-              1e9},
-        Gives{&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is."}};
+        gives(&A::system, "", "system", "Name of the machine."),
+        gives(&A::sharing, "sharing", "sharing",
+              "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
+        gives(&A::nodes, "", "nodes", "Nodes that load."),
+        gives(&A::gpus, "", "gpus", "GPUs that load."),
+        gives(&A::bytes, "", "bytes", "All of the weights."),
+        gives(&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
+        gives(&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
+        gives(&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
+        gives(&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."),
+        gives(&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
+        gives(&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second", "Of the slowest part, byte/s.",
+              1e9),
+        gives(&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is.")};
   }
 };
 
@@ -115,13 +115,13 @@ struct StorageAnswer {
 
   static constexpr auto fields() {
     using A = StorageAnswer;
-    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
-                      Gives{&A::nodes, "nodes", "nodes", "Nodes that load."},
-                      Gives{&A::gpus, "gpus", "gpus", "GPUs that load."},
-                      Gives{&A::bytes, "bytes", "bytes", "All of the weights."},
-                      Gives{&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
-                            "What a node's drives or client ports deliver, byte/s.", 1e9},
-                      Gives{&A::ways, "ways", "ways", "Ways of sharing the weights."}};
+    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+                      gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
+                      gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
+                      gives(&A::bytes, "bytes", "bytes", "All of the weights."),
+                      gives(&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
+                            "What a node's drives or client ports deliver, byte/s.", 1e9),
+                      gives(&A::ways, "ways", "ways", "Ways of sharing the weights.")};
   }
 };
 
@@ -137,18 +137,13 @@ struct AccessRequest : OnMachine {
     using enum Amount;
     return std::tuple_cat(
         machine(),
-        std::tuple{Asks{&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"},
-                   Asks{&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"},
-                   Asks{&R::in_flight_bytes,
-                        "in_flight_bytes",
-                        "--in-flight",
-                        size_or_unbounded,
-                        {0, std::numeric_limits<double>::infinity(), true},
-                        "SIZE",
-                        "Bytes in flight, or unbounded (DMA engines)"},
-                   Asks{&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"},
-                   Asks{&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
-                        "What posting an RDMA message adds, as \"2 us\""}},
+        std::tuple{asks(&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"),
+                   asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
+                   asks(&R::in_flight_bytes, "in_flight_bytes", "--in-flight", size_or_unbounded,
+                        {0, std::numeric_limits<double>::infinity(), true}, "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
+                   asks(&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"),
+                   asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                        "What posting an RDMA message adds, as \"2 us\"")},
         changes());
   }
 };
@@ -159,10 +154,10 @@ struct AccessOfSize {
 
   static constexpr auto fields() {
     using A = AccessOfSize;
-    return std::tuple{Gives{&A::bytes, "bytes", "bytes", "Size."},
-                      Gives{&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6},
-                      Gives{&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6},
-                      Gives{&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6}};
+    return std::tuple{gives(&A::bytes, "bytes", "bytes", "Size."),
+                      gives(&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
+                      gives(&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6),
+                      gives(&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
   }
 };
 
@@ -177,17 +172,17 @@ struct AccessAnswer {
 
   static constexpr auto fields() {
     using A = AccessAnswer;
-    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
-                      Gives{&A::tier, "tier", "tier", "Name of its scale-up tier."},
-                      Gives{&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."},
-                      Gives{&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
-                            "Up to this size stores are faster than RDMA; infinity: at every size."},
-                      Gives{&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."},
-                      Gives{&A::sizes, "sizes", "", "By size."},
-                      Gives{&A::bytes, "", "bytes", "Sizes."},
-                      Gives{&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."},
-                      Gives{&A::load_seconds, "", "load_seconds", "There and back, s."},
-                      Gives{&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s."}};
+    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+                      gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
+                      gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."),
+                      gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
+                            "Up to this size stores are faster than RDMA; infinity: at every size."),
+                      gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),
+                      gives(&A::sizes, "sizes", "", "By size."),
+                      gives(&A::bytes, "", "bytes", "Sizes."),
+                      gives(&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
+                      gives(&A::load_seconds, "", "load_seconds", "There and back, s."),
+                      gives(&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s.")};
   }
 };
 
@@ -200,10 +195,10 @@ struct IncastRequest : OnMachine {
     using R = IncastRequest;
     using enum Amount;
     return std::tuple_cat(machine(),
-                          std::tuple{Asks{&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true},
-                                     Asks{&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true},
-                                     Asks{&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
-                                          "What posting an RDMA message adds, as \"2 us\""}},
+                          std::tuple{asks(&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true),
+                                     asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true),
+                                     asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                                          "What posting an RDMA message adds, as \"2 us\"")},
                           changes());
   }
 };
@@ -217,12 +212,12 @@ struct IncastAnswer {
   static constexpr auto fields() {
     using A = IncastAnswer;
     return std::tuple{
-        Gives{&A::system, "system", "system", "Name of the machine."},
-        Gives{&A::senders, "senders", "senders", "How many write at once."},
-        Gives{&A::bytes, "bytes", "bytes", "Of each sender."},
-        Gives{&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6},
-        Gives{&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6},
-        Gives{&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9}};
+        gives(&A::system, "system", "system", "Name of the machine."),
+        gives(&A::senders, "senders", "senders", "How many write at once."),
+        gives(&A::bytes, "bytes", "bytes", "Of each sender."),
+        gives(&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
+        gives(&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6),
+        gives(&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
   }
 };
 

@@ -38,19 +38,14 @@ struct TuneRequest {
   static constexpr auto fields() {
     using R = TuneRequest;
     using enum Amount;
-    return std::tuple{Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "A name (see fabricost systems) or a YAML file", true},
-                      Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"},
-                      Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"},
-                      Asks{&R::dtype, "dtype", "--dtype", number, {}, "TYPE", "int8 half bfloat16 fp8 float double; default half"},
-                      Asks{&R::operation,
-                           "operation",
-                           "--op",
-                           number,
-                           {},
-                           "OP",
-                           "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"},
-                      Asks{&R::calibration, "", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
-                      Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+    return std::tuple{
+        asks(&R::system, "system", "--system,-s", "NAME", "A name (see fabricost systems) or a YAML file", true),
+        asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"),
+        asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"),
+        asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half"),
+        asks(&R::operation, "operation", "--op", "OP", "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"),
+        asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
+        asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
   }
 };
 
@@ -61,8 +56,8 @@ struct TunedGroup {
 
   static constexpr auto fields() {
     using A = TunedGroup;
-    return std::tuple{Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
-                      Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."}};
+    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
+                      gives(&A::ranks, "ranks", "ranks", "GPUs that take part.")};
   }
 };
 
@@ -76,9 +71,9 @@ struct UnmeasuredChoice {
   static constexpr auto fields() {
     using A = UnmeasuredChoice;
     return std::tuple{
-        Gives{&A::operation, "operation", "operation", "As in `all_reduce`."}, Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
-        Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."}, Gives{&A::algorithm, "algorithm", "algorithm", "What NCCL could run."},
-        Gives{&A::protocol, "protocol", "protocol", "Under what."}};
+        gives(&A::operation, "operation", "operation", "As in `all_reduce`."), gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
+        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."), gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
+        gives(&A::protocol, "protocol", "protocol", "Under what.")};
   }
 };
 
@@ -96,26 +91,26 @@ struct SlowChoice {
   static constexpr auto fields() {
     using A = SlowChoice;
     return std::tuple{
-        Gives{&A::operation, "operation", "operation", "As in `all_reduce`."},
-        Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
-        Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."},
-        Gives{&A::first_bytes, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number},
-        Gives{&A::last_bytes, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number},
-        Gives{&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."},
-        Gives{&A::protocol, "runs.protocol", "protocol", "Under what."},
-        Gives{&A::better_algorithm, "faster.algorithm", "better_algorithm", "What is faster."},
-        Gives{&A::better_protocol, "faster.protocol", "better_protocol", "Under what."},
-        Gives{&A::bytes, "bytes", "bytes", "Size at which most time is lost, byte.", as_whole_number},
-        Gives{&A::seconds, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds},
-        Gives{&A::better_seconds, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds},
-        Gives{&A::lost_seconds, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds},
-        Gives{&A::lost_share, "lost_percent", "lost_share", "Share of NCCL's time that is lost: 1 - better_seconds / seconds.", in_percent},
-        Gives{&A::least_share, "lost_percent_interval[]", "least_share", "The share that nineteen in twenty measurements lose at least.",
-              in_percent},
-        Gives{&A::most_share, "lost_percent_interval[]", "most_share", "The share that nineteen in twenty measurements lose at most.",
-              in_percent},
-        Gives{&A::sure, "sure", "sure", "The intervals leave no doubt."},
-        Gives{&A::basis, "basis", "basis", "The weaker of the two: calibrated, sibling or datasheet."}};
+        gives(&A::operation, "operation", "operation", "As in `all_reduce`."),
+        gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
+        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
+        gives(&A::first_bytes, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number),
+        gives(&A::last_bytes, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number),
+        gives(&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."),
+        gives(&A::protocol, "runs.protocol", "protocol", "Under what."),
+        gives(&A::better_algorithm, "faster.algorithm", "better_algorithm", "What is faster."),
+        gives(&A::better_protocol, "faster.protocol", "better_protocol", "Under what."),
+        gives(&A::bytes, "bytes", "bytes", "Size at which most time is lost, byte.", as_whole_number),
+        gives(&A::seconds, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds),
+        gives(&A::better_seconds, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds),
+        gives(&A::lost_seconds, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds),
+        gives(&A::lost_share, "lost_percent", "lost_share", "Share of NCCL's time that is lost: 1 - better_seconds / seconds.", in_percent),
+        gives(&A::least_share, "lost_percent_interval[]", "least_share", "The share that nineteen in twenty measurements lose at least.",
+              in_percent),
+        gives(&A::most_share, "lost_percent_interval[]", "most_share", "The share that nineteen in twenty measurements lose at most.",
+              in_percent),
+        gives(&A::sure, "sure", "sure", "The intervals leave no doubt."),
+        gives(&A::basis, "basis", "basis", "The weaker of the two: calibrated, sibling or datasheet.")};
   }
 };
 
@@ -129,15 +124,15 @@ struct TuneAnswer {
 
   static constexpr auto fields() {
     using A = TuneAnswer;
-    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
-                      Gives{&A::library, "library", "library", "What chooses, as in `nccl`."},
-                      Gives{&A::dtype, "dtype", "dtype", "Type of the elements."},
-                      Gives{&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."},
-                      Gives{&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."},
-                      Gives{&A::unmeasured, "unmeasured", "unmeasured",
-                            "What is never recommended because no fit covers it, a list of UnmeasuredChoice."},
-                      Gives{&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."},
-                      Gives{&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads."}};
+    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+                      gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
+                      gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
+                      gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),
+                      gives(&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."),
+                      gives(&A::unmeasured, "unmeasured", "unmeasured",
+                            "What is never recommended because no fit covers it, a list of UnmeasuredChoice."),
+                      gives(&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."),
+                      gives(&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads.")};
   }
 };
 

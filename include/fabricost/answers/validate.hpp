@@ -25,14 +25,13 @@ struct ValidateRequest {
   static constexpr auto fields() {
     using R = ValidateRequest;
     using enum Amount;
-    return std::tuple{
-        Asks{&R::samples, "samples", "FILES", number, {}, " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true},
-        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine, where a file does not say it"},
-        Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"},
-        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"},
-        Asks{&R::choice, "choice", "--choice", number, {}, "RULE", "nccl (as its tuner picks, default) or fastest"},
-        Asks{&R::calibration, "calibration", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
-        Asks{&R::raw, "raw", "--raw", number, {}, "", "Keep repeats; default: their median"}};
+    return std::tuple{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
+                      asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
+                      asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"),
+                      asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"),
+                      asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest"),
+                      asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
+                      asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median")};
   }
 };
 
@@ -50,27 +49,27 @@ struct Errors : ErrorSummary {
     using A = Errors;
     using E = ErrorSummary;
     return std::tuple{
-        Gives{&E::points, "points", "points", "How many points."},
-        Gives{&E::median_ape, "", "", ""},
-        Gives{&A::if_any<&E::median_ape>, "median_ape", "", ""},
-        Gives{&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."},
-        Gives{&E::mape, "", "", ""},
-        Gives{&A::if_any<&E::mape>, "mape", "", ""},
-        Gives{&A::mean_error, "", "mean_error", "Mean of the same."},
-        Gives{&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."},
-        Gives{&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""},
-        Gives{&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."},
-        Gives{&A::if_any<&E::within_10pct>, "within_10pct", "", ""},
-        Gives{&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."},
-        Gives{&A::if_any<&E::within_25pct>, "within_25pct", "", ""},
-        Gives{&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."},
-        Gives{&A::if_any<&E::interval_coverage>, "interval_coverage", "", ""}};
+        gives(&E::points, "points", "points", "How many points."),
+        gives(&E::median_ape, "", "", ""),
+        gives(&A::if_any<&E::median_ape>, "median_ape", "", ""),
+        gives(&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."),
+        gives(&E::mape, "", "", ""),
+        gives(&A::if_any<&E::mape>, "mape", "", ""),
+        gives(&A::mean_error, "", "mean_error", "Mean of the same."),
+        gives(&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."),
+        gives(&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""),
+        gives(&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."),
+        gives(&A::if_any<&E::within_10pct>, "within_10pct", "", ""),
+        gives(&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."),
+        gives(&A::if_any<&E::within_25pct>, "within_25pct", "", ""),
+        gives(&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."),
+        gives(&A::if_any<&E::interval_coverage>, "interval_coverage", "", "")};
   }
 };
 
 /// Rows that were left out, and why.
 struct SkippedRows : Skipped {
-  static constexpr auto fields() { return std::tuple{Gives{&Skipped::reason, "reason", "", ""}, Gives{&Skipped::rows, "rows", "", ""}}; }
+  static constexpr auto fields() { return std::tuple{gives(&Skipped::reason, "reason", "", ""), gives(&Skipped::rows, "rows", "", "")}; }
 };
 [[nodiscard]] std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped);
 [[nodiscard]] ByName<int> by_reason(const std::vector<Skipped>& skipped);
@@ -93,15 +92,15 @@ struct ValidationAnswer : Errors {
     using A = ValidationAnswer;
     return std::tuple_cat(
         Errors::fields(),
-        std::tuple{Gives{&A::total, "", "total", "Errors over all points."}, Gives{&A::worst_error, "", "worst_error", "The largest."},
-                   Gives{&A::skipped_rows, "skipped", "", ""},
-                   Gives{&A::skipped, "", "skipped", "Rows that could not be priced, by reason."},
-                   Gives{&A::untrustworthy_rows, "untrustworthy", "", ""},
-                   Gives{&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."},
-                   Gives{&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."},
-                   Gives{&A::by_system, "by_system", "by_system", "Errors on each machine, by name."},
-                   Gives{&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."},
-                   Gives{&A::by_library, "by_library", "by_library", "Errors with each library."}});
+        std::tuple{gives(&A::total, "", "total", "Errors over all points."), gives(&A::worst_error, "", "worst_error", "The largest."),
+                   gives(&A::skipped_rows, "skipped", "", ""),
+                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+                   gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
+                   gives(&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."),
+                   gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
+                   gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+                   gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
+                   gives(&A::by_library, "by_library", "by_library", "Errors with each library.")});
   }
 };
 

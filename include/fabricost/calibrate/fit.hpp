@@ -61,7 +61,7 @@ struct FittedMachine {
 struct FitOptions {
   int starts = 3;      ///< the prior, then points scattered around it
   bool share = false;  ///< constants marked `shared` are one for all blocks of a set
-  int most_steps = 200;
+  int max_steps = 200;
 };
 
 /// A fitted constant.
@@ -106,7 +106,7 @@ inline void apply_changes(Constants& into, const Block& block, std::span<const d
     if (value > 0) {
       if (transport && i > 0) value *= p.value(followed) / p.value(follow);
       if (change[i] != 0) value *= std::exp(change[i]);
-      value = std::clamp(value, p.least, p.most);
+      value = std::clamp(value, p.min, p.max);
     }
     p.of(into) = value;
   }
@@ -295,7 +295,7 @@ class Scatter {
     Eigen::VectorXd u = Eigen::VectorXd::Zero(problem.count());
     if (start > 0)
       for (Eigen::Index k = 0; k < u.size(); ++k) u[k] = scatter.next();
-    LeastSquares found = minimise(problem, u, weights, options.most_steps);
+    LeastSquares found = minimise(problem, u, weights, options.max_steps);
     if (found.cost < best.cost) best = std::move(found);
   }
   Fit out;

@@ -68,7 +68,7 @@ class KernelProblem {
         if (unknowns[k].of < 0 || unknowns[k].of == static_cast<int>(g)) {
           const Parameter& p = *unknowns[k].parameter;
           double& value = p.of(out[g]);
-          value = std::clamp(value * std::exp(p.spread * u[static_cast<Eigen::Index>(k)]), p.least, p.most);
+          value = std::clamp(value * std::exp(p.spread * u[static_cast<Eigen::Index>(k)]), p.min, p.max);
         }
     return out;
   }

@@ -50,7 +50,7 @@ namespace detail {
 /// \param model  `residuals(u)` (finite everywhere) and `jacobian(u)` (residuals x unknowns)
 /// \param weight of every residual, 0 to 1
 template <class Model>
-[[nodiscard]] LeastSquares minimise(Model& model, const Eigen::VectorXd& start, const Eigen::VectorXd& weight, int most_steps = 200) {
+[[nodiscard]] LeastSquares minimise(Model& model, const Eigen::VectorXd& start, const Eigen::VectorXd& weight, int max_steps = 200) {
   using Vector = Eigen::VectorXd;
   LeastSquares out;
   out.unknowns = start;
@@ -64,7 +64,7 @@ template <class Model>
   out.cost = cost_of(start, r);
   double damping = 1e-2;
   Eigen::MatrixXd normal;
-  for (; out.steps < most_steps && !out.converged; ++out.steps) {
+  for (; out.steps < max_steps && !out.converged; ++out.steps) {
     const Eigen::MatrixXd j = model.jacobian(out.unknowns);
     const Vector w = pull(r);
     const Eigen::MatrixXd wj = w.asDiagonal() * j;

@@ -51,11 +51,11 @@ class PriceTable {
   /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first.
   [[nodiscard]] int pick(double bytes) const {
     int best = 0;
-    double least = 0;
+    double min = 0;
     for (int i = 0; i < count_; ++i) {
       const double t = lines_[static_cast<std::size_t>(i)](bytes);
-      if (i == 0 || t < least * (1 - 1e-9)) {
-        least = t;
+      if (i == 0 || t < min * (1 - 1e-9)) {
+        min = t;
         best = i;
       }
     }

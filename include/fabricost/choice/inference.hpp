@@ -86,8 +86,8 @@ struct ReducePieces {
 
 namespace detail {
 
-inline constexpr std::size_t most_engine_ranks = 8;
-using ByRanks = std::array<double, most_engine_ranks - 1>;  ///< from 2 ranks on; 0: not there
+inline constexpr std::size_t max_engine_ranks = 8;
+using ByRanks = std::array<double, max_engine_ranks - 1>;  ///< from 2 ranks on; 0: not there
 
 /// Conditions on the version and the machine.
 struct HandOverCondition {
@@ -130,7 +130,7 @@ namespace fabricost {
 [[nodiscard]] inline ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
   const auto n = static_cast<std::size_t>(f.ranks());
   ReducePieces out;
-  if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > detail::most_engine_ranks || f.library != Library::nccl)
+  if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > detail::max_engine_ranks || f.library != Library::nccl)
     return out;
   for (const detail::EngineTable& engine : detail::engine_tables) {
     if (engine.library != i.library) continue;

@@ -78,7 +78,7 @@ struct TunerPick {
   std::size_t octave = octave_of(bytes);
   bool any = false;
   Candidate best{};
-  double least = 0;
+  double min = 0;
   double exchange_limit = 0;
   double peers = 1;
 
@@ -86,9 +86,9 @@ struct TunerPick {
     if (!(algorithm_rate > 0)) return;
     const TunerRow row{c, latency, 1 / algorithm_rate, correction};
     const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
-    if (any && !(t < least)) return;
+    if (any && !(t < min)) return;
     any = true;
-    least = t;
+    min = t;
     best = c;
   }
 };
@@ -115,7 +115,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
   const Channels& inside = f.channels;
-  const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.least_network_channels, k.most_channels) : inside.count;
+  const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.min_network_channels, k.max_channels) : inside.count;
   const double network = k.network_share * f.outer_rate;
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
@@ -192,11 +192,11 @@ inline Candidate TunerTable::pick(double bytes) const {
   if (exchange_limit > 0) return {Algorithm::direct, bytes / peers <= exchange_limit ? Protocol::ll : Protocol::simple};
   const std::size_t octave = detail::octave_of(bytes);
   const TunerRow* best = nullptr;
-  double least = 0;
+  double min = 0;
   for (const TunerRow& row : rows) {
     const double t = row.latency + believed_volume(row, bytes, octave);
-    if (best == nullptr || t < least) {
-      least = t;
+    if (best == nullptr || t < min) {
+      min = t;
       best = &row;
     }
   }

@@ -34,7 +34,7 @@ enum class PriceKind : unsigned char {
 inline constexpr std::array<std::string_view, 4> price_kind_names{"on_demand", "reserved", "owned", "stated"};
 [[nodiscard]] constexpr std::string_view name(PriceKind k) { return price_kind_names[static_cast<std::size_t>(k)]; }
 /// Those one can ask for.
-inline constexpr std::array<std::string_view, 3> asked_price_kinds{"on_demand", "reserved", "owned"};
+inline constexpr std::array<std::string_view, 3> requested_price_kinds{"on_demand", "reserved", "owned"};
 
 /// Of one kind of GPU; zero: not said.
 struct GpuPrice {

@@ -45,9 +45,9 @@ class FewOthers {
         open = true;
     }
     if (!open) return few_;
-    const double least = std::max(0.0, std::floor(mean - heaviest - spread));
-    const double most = std::min(static_cast<double>(chances.size()), std::ceil(mean + spread));
-    sum_up(chances, least, static_cast<std::size_t>(most - least) + 1, mean, spread);
+    const double min = std::max(0.0, std::floor(mean - heaviest - spread));
+    const double max = std::min(static_cast<double>(chances.size()), std::ceil(mean + spread));
+    sum_up(chances, min, static_cast<std::size_t>(max - min) + 1, mean, spread);
     return few_;
   }
 
@@ -63,7 +63,7 @@ class FewOthers {
   /// `of` at that angle; `of` may be negative, which std::polar does not allow.
   [[nodiscard]] static Complex on_the_circle(double of, double angle) { return {of * std::cos(angle), of * std::sin(angle)}; }
 
-  void sum_up(std::span<const double> chances, double least, std::size_t width, double mean, double spread) {
+  void sum_up(std::span<const double> chances, double min, std::size_t width, double mean, double spread) {
     const std::size_t sets = mean_.size();
     std::vector<Complex> of_set(sets), after(sets + 1);
     std::vector<double> found(sets, 0);
@@ -77,11 +77,11 @@ class FewOthers {
         at = product(at, {1 + chances[i] * turn.real(), chances[i] * turn.imag()});
       }
       Complex below{};  // sum of e^-iwm over m = least to k - 1
-      const double count = std::clamp(k_ - least, 0.0, static_cast<double>(width));
+      const double count = std::clamp(k_ - min, 0.0, static_cast<double>(width));
       if (f == 0)
         below = count;
       else
-        below = on_the_circle(std::sin(w * count / 2) / std::sin(w / 2), -w * (least + (count - 1) / 2));
+        below = on_the_circle(std::sin(w * count / 2) / std::sin(w / 2), -w * (min + (count - 1) / 2));
       const double weight = (f == 0 || 2 * f == width ? 1.0 : 2.0) / static_cast<double>(width);
       after[sets] = weight * below;
       for (std::size_t s = sets; s-- > 0;) after[s] = product(after[s + 1], of_set[s]);

@@ -40,8 +40,8 @@ struct LoadClass {
 };
 
 /// Expected largest load over the mean load. \param classes of all ranks \param tokens of all ranks together
-/// \param most choices of one token that a single rank can take
-[[nodiscard]] inline double fullest_over_mean(std::span<const LoadClass> classes, double tokens, double most) {
+/// \param max choices of one token that a single rank can take
+[[nodiscard]] inline double fullest_over_mean(std::span<const LoadClass> classes, double tokens, double max) {
   double n = 0, sum = 0, top = 0;
   for (const LoadClass& c : classes) {
     n += c.count;
@@ -59,7 +59,7 @@ struct LoadClass {
   low = std::max(0.0, std::floor(low));
   const double step = std::max(1.0, std::floor(spread / 6));
   double out = low;
-  for (double x = low; x < tokens * most; x += step) {
+  for (double x = low; x < tokens * max; x += step) {
     const double middle = x + (step - 1) / 2;
     double none_above = 1;
     for (const LoadClass& c : classes) {
@@ -70,7 +70,7 @@ struct LoadClass {
     out += step * (1 - none_above);
     if (1 - none_above < 1e-7 && middle > tokens * top) break;
   }
-  return std::max(1.0, std::min(out, tokens * most) / mean);
+  return std::max(1.0, std::min(out, tokens * max) / mean);
 }
 
 /// Groups ranks into classes of similar mean: equal within 2 %, at most 48 classes.
@@ -100,10 +100,10 @@ class Imbalance {
   Imbalance() { values_.fill(1); }
   /// \param tokens_per_unit tokens of all ranks per unit of the argument (number of ranks for tokens per
   /// rank)
-  Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double most) {
+  Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double max) {
     even_ = false;
     for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = fullest_over_mean(classes, tokens_per_unit * std::exp2(static_cast<double>(i) / 2), most);
+      values_[i] = fullest_over_mean(classes, tokens_per_unit * std::exp2(static_cast<double>(i) / 2), max);
   }
   /// \param tokens at least 1 (fewer count as 1); above 2^20 as 2^20
   [[nodiscard]] double operator()(double tokens) const { return even_ ? 1 : at(position(tokens)); }
@@ -248,13 +248,13 @@ struct Replication {
     rank[best].push_back(i);
     out.load_of_rank[best] += load(i);
   }
-  double sum = 0, most = 0;
+  double sum = 0, max = 0;
   for (std::size_t r = 0; r < rank.size(); ++r) {
     out.expert_of_slot.insert(out.expert_of_slot.end(), rank[r].begin(), rank[r].end());
     sum += out.load_of_rank[r];
-    most = std::max(most, out.load_of_rank[r]);
+    max = std::max(max, out.load_of_rank[r]);
   }
-  out.ratio = sum > 0 ? most * ranks / sum : 1;
+  out.ratio = sum > 0 ? max * ranks / sum : 1;
   return out;
 }
 

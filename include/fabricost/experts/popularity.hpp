@@ -120,9 +120,9 @@ template <class Few>
   const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
   if (alive < k)
     throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
-  constexpr double most_products = 4e6;  // of polynomials at one node of the quadrature
+  constexpr double max_products = 4e6;  // of polynomials at one node of the quadrature
   const double products = static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k);
-  if (products > most_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthers{set_of, sets, k});
+  if (products > max_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthers{set_of, sets, k});
   return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 
@@ -150,13 +150,13 @@ namespace detail {
 /// Largest sum of `shares` over equal runs.
 [[nodiscard]] inline double heaviest_run(std::span<const double> shares, int runs) {
   const std::size_t size = shares.size() / static_cast<std::size_t>(runs);
-  double most = 0;
+  double max = 0;
   for (std::size_t r = 0; r < static_cast<std::size_t>(runs); ++r) {
     double sum = 0;
     for (std::size_t i = 0; i < size; ++i) sum += shares[r * size + i];
-    most = std::max(most, sum);
+    max = std::max(max, sum);
   }
-  return most;
+  return max;
 }
 
 }  // namespace detail

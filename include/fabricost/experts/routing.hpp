@@ -41,8 +41,8 @@ struct Routing {
 
 /// Maximum experts of a layer: four times the 2,048 of Switch-C (Fedus et al. 2021, table 9), the largest
 /// model that exchanges tokens.
-inline constexpr int most_experts = 8192;
-inline constexpr int most_groups = 1000;  ///< under a limit: for more groups the number of choices overflows a double
+inline constexpr int max_experts = 8192;
+inline constexpr int max_groups = 1000;  ///< under a limit: for more groups the number of choices overflows a double
 
 /// What a token chooses from.
 struct Gate {
@@ -56,15 +56,15 @@ struct Gate {
 /// \throws RequestError naming what makes the gate invalid
 inline void check(const Gate& g) {
   if (g.experts < 1) throw RequestError("experts: " + std::to_string(g.experts) + " must be at least 1");
-  if (g.experts > most_experts)
-    throw RequestError("experts: " + std::to_string(g.experts) + " are more than the " + std::to_string(most_experts) + " that are priced");
+  if (g.experts > max_experts)
+    throw RequestError("experts: " + std::to_string(g.experts) + " are more than the " + std::to_string(max_experts) + " that are priced");
   if (g.top_k < 1 || g.top_k > g.experts)
     throw RequestError("top_k: " + std::to_string(g.top_k) + " of " + std::to_string(g.experts) + " experts; write 1 to " +
                        std::to_string(g.experts));
   if (g.groups < 0 || g.group_limit < 0 || (g.groups > 0 && g.experts % g.groups != 0))
     throw RequestError("groups: " + std::to_string(g.groups) + " do not divide " + std::to_string(g.experts) + " experts");
-  if (g.limited() && g.groups > most_groups)
-    throw RequestError("groups: " + std::to_string(g.groups) + " are more than the " + std::to_string(most_groups) + " that are priced");
+  if (g.limited() && g.groups > max_groups)
+    throw RequestError("groups: " + std::to_string(g.groups) + " are more than the " + std::to_string(max_groups) + " that are priced");
   if (g.limited() && g.top_k > g.experts / g.groups * g.group_limit)
     throw RequestError("top_k: " + std::to_string(g.top_k) + " experts do not fit into " + std::to_string(g.group_limit) + " groups of " +
                        std::to_string(g.experts / g.groups));

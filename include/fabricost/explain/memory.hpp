@@ -12,8 +12,8 @@ namespace fabricost {
 /// The items of the worst stage, largest first, each with its share of the total and its contents; then the
 /// room left or missing on a GPU of `capacity` bytes with `margin` (0 to 1) of it kept free; if it does not
 /// fit, the smallest change that does.
-/// \param most_tp as smallest_change_that_fits \throws RequestError for an invalid capacity or margin
+/// \param max_tp as smallest_change_that_fits \throws RequestError for an invalid capacity or margin
 [[nodiscard]] std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity,
-                                      double margin = 0, int most_tp = 8);
+                                      double margin = 0, int max_tp = 8);
 
 }  // namespace fabricost

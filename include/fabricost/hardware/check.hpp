@@ -28,16 +28,16 @@ struct CheckedParts {
 
 namespace detail {
 
-inline constexpr double least_rate = 1, most_rate = 1e24;  // per second; below 1 a time would have no end
-inline constexpr double longest_latency = 1e3;             // s
+inline constexpr double min_rate = 1, max_rate = 1e24;  // per second; below 1 a time would have no end
+inline constexpr double longest_latency = 1e3;          // s
 inline constexpr CheckedParts all_parts{
     .gpu = true, .scale_up = true, .pcie = true, .transport = true, .compute = true, .custom = true, .moe = true};
 
 /// Counts and enumerators of the machine, its tiers and what was measured of it. `visit(tier, name, value, least, most)` for each.
 template <class Visit>
 constexpr void visit_machine(const System& s, Visit&& visit) {
-  const auto one = [&](const char* name, auto value, double least, double most) {
-    visit(static_cast<const Tier*>(nullptr), name, static_cast<double>(value), least, most);
+  const auto one = [&](const char* name, auto value, double min, double max) {
+    visit(static_cast<const Tier*>(nullptr), name, static_cast<double>(value), min, max);
   };
   one("gpus_per_node", s.gpus_per_node, 1, 100000);
   one("domain", s.domain, 1, 1e7);
@@ -53,8 +53,8 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
   one("constants.most_ranks", s.constants.most_ranks, 1, 1e9);
   one("constants.most_nodes", s.constants.most_nodes, 1, 1e9);
   for (const Tier& t : s.tiers) {
-    const auto of_tier = [&](const char* name, auto value, double least, double most) {
-      visit(&t, name, static_cast<double>(value), least, most);
+    const auto of_tier = [&](const char* name, auto value, double min, double max) {
+      visit(&t, name, static_cast<double>(value), min, max);
     };
     const bool carries = t.role == TierRole::scale_up || t.role == TierRole::nic || t.role == TierRole::host || t.role == TierRole::c2c;
     of_tier("role", static_cast<int>(t.role), 0, tier_role_names.size() - 1);
@@ -67,9 +67,9 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
     of_tier("first_stage", t.first_stage, 0, t.endpoints);
     of_tier("shared_by", t.shared_by, 1, 100000);
     of_tier("per_socket", t.per_socket, 1, 100000);
-    of_tier("bandwidth", t.bandwidth.value.value(), carries ? least_rate : 0, most_rate);
-    of_tier("link_bandwidth", t.link_bandwidth.value(), t.link_usable.value() > 0 ? least_rate : 0, most_rate);
-    of_tier("link_usable", t.link_usable.value(), 0, most_rate);
+    of_tier("bandwidth", t.bandwidth.value.value(), carries ? min_rate : 0, max_rate);
+    of_tier("link_bandwidth", t.link_bandwidth.value(), t.link_usable.value() > 0 ? min_rate : 0, max_rate);
+    of_tier("link_usable", t.link_usable.value(), 0, max_rate);
     of_tier("latency", t.latency.value.value(), 0, longest_latency);
     of_tier("nominal_latency", t.nominal_latency.value(), 0, longest_latency);
     of_tier("efficiency", t.efficiency, 1e-3, 1);
@@ -97,9 +97,9 @@ template <class Visit>
 constexpr void visit_gpu(const System& s, Visit&& visit) {
   const Gpu& g = s.gpu;
   const auto rate = [&](const char* name, double value) {
-    visit(static_cast<const Tier*>(nullptr), name, value, value == 0 ? 0 : least_rate, most_rate);
+    visit(static_cast<const Tier*>(nullptr), name, value, value == 0 ? 0 : min_rate, max_rate);
   };
-  const auto one = [&](const char* name, double value, double most) { visit(static_cast<const Tier*>(nullptr), name, value, 0, most); };
+  const auto one = [&](const char* name, double value, double max) { visit(static_cast<const Tier*>(nullptr), name, value, 0, max); };
   rate("gpu.memory", g.memory.value.value());
   rate("gpu.hbm_bandwidth", g.hbm_bandwidth.value.value());
   rate("gpu.l2_size", g.l2_size.value.value());
@@ -124,15 +124,15 @@ constexpr void visit_gpu(const System& s, Visit&& visit) {
 /// True while every value it visits is in its range; a NaN is in none.
 struct InRange {
   bool fine = true;
-  constexpr void operator()(const Tier*, const char*, double value, double least, double most) {
-    fine = fine & (value >= least) & (value <= most);
+  constexpr void operator()(const Tier*, const char*, double value, double min, double max) {
+    fine = fine & (value >= min) & (value <= max);
   }
 };
 
 /// The bounds of a set's constants in the order of their struct, as plain arrays that a compiler can compare several at a time.
 template <std::size_t N>
 struct BlockBounds {
-  std::array<double, N> least{}, most{};
+  std::array<double, N> min{}, max{};
 };
 template <class Block, std::size_t N>
 consteval BlockBounds<N> block_bounds(const std::array<Parameter, N>& rows) {
@@ -143,7 +143,7 @@ consteval BlockBounds<N> block_bounds(const std::array<Parameter, N>& rows) {
     const std::size_t place = row.offset / sizeof(double);
     if (known[place]) throw "two rows of one constant";
     known[place] = true;
-    out.least[place] = bounds_of(row.kind).least, out.most[place] = bounds_of(row.kind).most;
+    out.min[place] = bounds_of(row.kind).min, out.max[place] = bounds_of(row.kind).max;
   }
   return out;
 }
@@ -159,7 +159,7 @@ template <class Block, std::size_t N>
   const double* const values = reinterpret_cast<const double*>(&block);
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < N; ++i)
-    outside |= static_cast<std::uint64_t>(!(values[i] >= bounds.least[i])) | static_cast<std::uint64_t>(!(values[i] <= bounds.most[i]));
+    outside |= static_cast<std::uint64_t>(!(values[i] >= bounds.min[i])) | static_cast<std::uint64_t>(!(values[i] <= bounds.max[i]));
   return outside == 0;
 }
 [[nodiscard]] inline bool widths_in_range(const IntervalWidths& widths) {
@@ -168,8 +168,7 @@ template <class Block, std::size_t N>
   const double* const values = reinterpret_cast<const double*>(&widths);
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < count; ++i)
-    outside |=
-        static_cast<std::uint64_t>(!(values[i] >= width_bounds.least)) | static_cast<std::uint64_t>(!(values[i] <= width_bounds.most));
+    outside |= static_cast<std::uint64_t>(!(values[i] >= width_bounds.min)) | static_cast<std::uint64_t>(!(values[i] <= width_bounds.max));
   return outside == 0;
 }
 
@@ -190,26 +189,26 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
   return text;
 }
 
-[[nodiscard]] inline std::string field_out_of_range(const System& s, const std::string& field, double value, double least, double most) {
+[[nodiscard]] inline std::string field_out_of_range(const System& s, const std::string& field, double value, double min, double max) {
   std::string out = (s.name.empty() ? std::string{"a System without a name"} : s.name) + ": " + field + " is " + field_number(value);
-  return out + (least == most ? ", it must be " + field_number(least) : ", outside " + field_number(least) + " to " + field_number(most));
+  return out + (min == max ? ", it must be " + field_number(min) : ", outside " + field_number(min) + " to " + field_number(max));
 }
 
 /// Names the first field out of its range. \throws RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_machine(const System& s, const CheckedParts& parts) {
-  const auto name_it = [&](const Tier* tier, const char* name, double value, double least, double most) {
-    if (value >= least && value <= most) return;
+  const auto name_it = [&](const Tier* tier, const char* name, double value, double min, double max) {
+    if (value >= min && value <= max) return;
     std::string field = name;
     if (tier != nullptr)
       field = (tier->name.empty() ? "tiers[" + std::to_string(tier - s.tiers.data()) + "]" : "tier " + std::string{tier->name.view()}) +
               ": " + name;
-    throw RequestError(field_out_of_range(s, field, value, least, most));
+    throw RequestError(field_out_of_range(s, field, value, min, max));
   };
   visit_machine(s, name_it);
   if (parts.gpu) visit_gpu(s, name_it);
   const auto name_constant = [&](const std::string& field, double value, Bounds range) {
-    if (!(value >= range.least && value <= range.most))
-      throw RequestError(field_out_of_range(s, "constants." + field, value, range.least, range.most));
+    if (!(value >= range.min && value <= range.max))
+      throw RequestError(field_out_of_range(s, "constants." + field, value, range.min, range.max));
   };
   for (const auto& widths : {std::span<const NamedWidth>{interval_widths}, std::span<const NamedWidth>{general_widths}})
     for (const NamedWidth& width : widths)

@@ -62,7 +62,7 @@ struct Constants {
   std::string custom_source{prior_source(ConstantSet::custom)};
   Basis moe_basis = Basis::datasheet;  ///< of the kernels of expert exchange; those no interval was narrowed for stay datasheet
   Shown moe_kernels;                   ///< places of `MoeKernel`
-  int moe_most_ranks = 16;             ///< measured
+  int moe_max_ranks = 16;              ///< measured
   std::string moe_name = "prior";
   std::string moe_source{prior_source(ConstantSet::moe)};
   std::string transport_name = "prior";

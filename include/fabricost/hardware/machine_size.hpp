@@ -21,11 +21,11 @@ namespace fabricost {
 
 /// \throws RequestError for more GPUs than the machine has
 inline void check_size(const System& system, double gpus) {
-  const std::optional<long long> most = stated_gpus(system);
-  if (!most || gpus <= static_cast<double>(*most)) return;
+  const std::optional<long long> max = stated_gpus(system);
+  if (!max || gpus <= static_cast<double>(*max)) return;
   throw RequestError(system.name + " has " + std::to_string(system.nodes) + " nodes of " + std::to_string(system.gpus_per_node) + ", " +
-                     std::to_string(*most) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
-                     std::to_string(*most) + ", or override its nodes");
+                     std::to_string(*max) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
+                     std::to_string(*max) + ", or override its nodes");
 }
 
 }  // namespace fabricost

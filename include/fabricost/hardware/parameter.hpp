@@ -36,7 +36,7 @@ enum class ConstantKind : unsigned char { seconds, link_share, bytes, share, par
 enum class Fitted : unsigned char { own, shared, held, form };
 
 struct Bounds {
-  double least = 0, most = 0;
+  double min = 0, max = 0;
 };
 
 namespace detail {
@@ -62,8 +62,8 @@ struct Parameter {
   std::string_view member;  ///< of the set's struct: where it lives
   std::size_t offset = 0;   ///< there, in bytes
   ConstantKind kind = ConstantKind::number;
-  double prior = 0;            ///< value of a machine that nobody measured
-  double least = 0, most = 0;  ///< of a fit, in SI units
+  double prior = 0;         ///< value of a machine that nobody measured
+  double min = 0, max = 0;  ///< of a fit, in SI units
   Fitted fitted = Fitted::own;
   double spread = 0;
   double latency = 0, rate = 0;

@@ -40,11 +40,11 @@ struct TunerTables {
   double speeds[4][16];             ///< of a channel, fast to slow; a 0 ends them
   double split_from[4];             ///< channels of at least that speed are split in two
   double split_above[4], split_to;  ///< if there are more than so many and at most so many
-  double most_channels;
+  double max_channels;
   double running_factor;       ///< channels of a collective inside a domain over those the search finds
   double network_share;        ///< of the NICs' rate, what the search plans with
   double network_channels[4];  ///< per NIC
-  double least_network_channels;
+  double min_network_channels;
   double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL
   double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
 };

@@ -64,7 +64,7 @@ struct MoePrediction {
   double bytes = 0;                           ///< T tokens send, copies that stay included: what kernels report
   double inside_bytes = 0, across_bytes = 0;  ///< that leave the rank, that leave the domain
   double seconds = 0, low = 0, high = 0;      ///< nine in ten measurements fall between
-  double least = 0;                           ///< the bytes over the links at their full rate: `low` is not below it
+  double min = 0;                             ///< the bytes over the links at their full rate: `low` is not below it
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated;
@@ -150,9 +150,9 @@ inline void check(const MoeQuestion& q, const System& system) {
                .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
                .rate = f.inner_rate};
   // what all ranks send on average, however the choices are skewed: the fullest one sends no less
-  if (at.per_domain > 1) out.least = traffic.inside / f.inner_rate;
+  if (at.per_domain > 1) out.min = traffic.inside / f.inner_rate;
   if (at.domains() > 1) {
-    out.least = std::max(out.least, traffic.across / (f.outer_rate / f.local() * f.exchanges));
+    out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.exchanges));
     work.across_rate = f.outer_rate / f.local() * f.exchanges * machine.constants.transport.efficiency;
     work.network_step = machine.constants.transport.tree_step;
   }
@@ -205,7 +205,7 @@ inline void check(const MoeQuestion& q, const System& system) {
   if (q.gate.experts % ranks != 0)
     throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
   const MoeWork& work = out.work = detail::work_of(system, q, out.placement, out);
-  if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.least = 0;
+  if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.min = 0;
 
   const Tier* up = system.tier(TierRole::scale_up);
   const Tier* nic = system.tier(TierRole::nic);
@@ -241,9 +241,9 @@ inline void check(const MoeQuestion& q, const System& system) {
   const double own = c.interval.*interval_class(q.kernel);
   square += own * own;
   double beyond = 0;
-  if (out.placement.per_domain > c.moe_most_ranks) {
+  if (out.placement.per_domain > c.moe_max_ranks) {
     out.extrapolated.ranks = true;
-    beyond += c.interval.beyond_ranks * std::log2(static_cast<double>(out.placement.per_domain) / c.moe_most_ranks);
+    beyond += c.interval.beyond_ranks * std::log2(static_cast<double>(out.placement.per_domain) / c.moe_max_ranks);
   }
   if (out.placement.domains() > 1) {  // these kernels were measured inside a domain only
     out.extrapolated.nodes = true;
@@ -251,8 +251,8 @@ inline void check(const MoeQuestion& q, const System& system) {
     square += c.interval.unmeasured_cluster * c.interval.unmeasured_cluster;
   }
   const double factor = std::exp(std::sqrt(square) + beyond);
-  out.least = std::min(out.least, out.seconds);
-  out.low = std::max(out.seconds / factor, out.least);
+  out.min = std::min(out.min, out.seconds);
+  out.low = std::max(out.seconds / factor, out.min);
   out.high = out.seconds * factor;
   return out;
 }

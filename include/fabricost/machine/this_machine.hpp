@@ -27,10 +27,10 @@ namespace fabricost {
 struct MeasuredGpu {
   std::string name{};
   int multiprocessors = 0;
-  double memory = 0, l2 = 0;                                                               ///< bytes
-  int pcie_generation = 0, pcie_lanes = 0, pcie_generation_most = 0, pcie_lanes_most = 0;  ///< now and at most
-  std::optional<int> nvlinks{};                                                            ///< active; nothing: none, or nobody could count
-  double clock = 0, clock_most = 0;  ///< Hz; `clock` at the end where it was held back, else the highest seen: idle GPUs clock down
+  double memory = 0, l2 = 0;                                                             ///< bytes
+  int pcie_generation = 0, pcie_lanes = 0, pcie_generation_max = 0, pcie_lanes_max = 0;  ///< now and at most
+  std::optional<int> nvlinks{};                                                          ///< active; nothing: none, or nobody could count
+  double clock = 0, clock_max = 0;  ///< Hz; `clock` at the end where it was held back, else the highest seen: idle GPUs clock down
   std::optional<bool> ecc{}, mig{};
   bool mig_instance = false;  ///< what was measured is a slice
   std::string throttled{};    ///< what held the clocks back at the end
@@ -66,7 +66,7 @@ struct MeasuredFigure {
   double stock = 0;                  ///< what the stock system assumes; 0: nothing
   int points = 0;                    ///< measured times it rests on
   double smallest = 0, largest = 0;  ///< their sizes, bytes
-  double least = 0, most = 0;        ///< over GPUs or pairs
+  double min = 0, max = 0;           ///< over GPUs or pairs
   std::string slowest{};             ///< the GPU or pair that is furthest behind; empty: one alone
 };
 

@@ -71,10 +71,10 @@ inline std::string gib(double bytes) {
 }  // namespace memory_detail
 
 /// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with `margin` (0 to 1) free.
-/// \param most_tp ranks of the scale-up domain, beyond which tensor parallelism is not proposed
+/// \param max_tp ranks of the scale-up domain, beyond which tensor parallelism is not proposed
 /// Prices some thousands of layouts, a few milliseconds; not for a search's inner loop.
 [[nodiscard]] inline MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack,
-                                                            double capacity, double margin = 0, int most_tp = 8) {
+                                                            double capacity, double margin = 0, int max_tp = 8) {
   using Cost = memory_detail::ChangeCost;
   MemoryAdvice advice{false, layout, worst_stage(model, layout, stack), {}};
   const double before = advice.use.total();
@@ -119,7 +119,7 @@ inline std::string gib(double bytes) {
   int pp_doubled = 0;
   for (int pp = layout.pp; pp <= model.layers && layout.dp % (pp / layout.pp) == 0; pp *= 2, ++pp_doubled) {
     int tp_doubled = 0;
-    for (int tp = layout.tp; tp <= std::max(most_tp, layout.tp); tp *= 2, ++tp_doubled) {
+    for (int tp = layout.tp; tp <= std::max(max_tp, layout.tp); tp *= 2, ++tp_doubled) {
       int cp_doubled = 0;
       for (int cp = layout.cp; cp <= 16 * layout.cp; cp *= 2, ++cp_doubled) {
         const int taken = (pp / layout.pp) * (tp / layout.tp) * (cp / layout.cp);

@@ -18,7 +18,7 @@ namespace fabricost {
 
 /// Bytes; what worst_stage finds is never less, but for rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp, zero, shard and
 /// precision of the layout. \param count parameters_of(model)
-[[nodiscard]] inline double least_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
+[[nodiscard]] inline double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
   StageContent everything{.layers = model.layers, .embedding = true, .head = true};
   everything.dense_layers = dense_layers_before(model, model.layers);
   everything.expert_layers = expert_layers_before(model, model.layers);

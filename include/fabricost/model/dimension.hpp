@@ -9,9 +9,9 @@
 namespace fabricost::detail {
 
 /// Divisors of n up to `most`, ascending.
-[[nodiscard]] inline std::vector<int> divisors(int n, int most) {
+[[nodiscard]] inline std::vector<int> divisors(int n, int max) {
   std::vector<int> out;
-  for (int d = 1; d <= std::min(n, most); ++d)
+  for (int d = 1; d <= std::min(n, max); ++d)
     if (n % d == 0) out.push_back(d);
   return out;
 }

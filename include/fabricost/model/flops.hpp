@@ -39,10 +39,10 @@ inline constexpr std::array<std::string_view, 8> flop_convention_names{
 namespace detail {
 
 /// Mean number of earlier tokens that a query in a sequence of s attends to; window `most` (0: none).
-[[nodiscard]] inline double mean_context(double s, double most, Scores scores) {
-  if (most <= 0 || most >= s) return scores == Scores::causal ? s / 2 : s;
+[[nodiscard]] inline double mean_context(double s, double max, Scores scores) {
+  if (max <= 0 || max >= s) return scores == Scores::causal ? s / 2 : s;
   // full: a kernel that masks nothing inside the window; causal: the window fills up over its first tokens
-  return scores == Scores::causal ? most - most * most / (2 * s) : most;
+  return scores == Scores::causal ? max - max * max / (2 * s) : max;
 }
 
 /// Scores and weighted sums of one token: over `all` tokens in full layers and `near` in windowed ones, the

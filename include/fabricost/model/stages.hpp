@@ -31,20 +31,20 @@ namespace fabricost {
 /// Division of layers into chunks: all take `most`, except the first `fewer_front` and the last `fewer_back`,
 /// which take one fewer.
 struct LayerSplit {
-  int chunks = 1, most = 0, fewer_front = 0, fewer_back = 0;
+  int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0;
 
   /// First layer of a chunk; for chunk `chunks`, the number of layers.
   [[nodiscard]] int first(int chunk) const {
-    return chunk * most - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back));
+    return chunk * max - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back));
   }
-  [[nodiscard]] int layers(int chunk) const { return most - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
+  [[nodiscard]] int layers(int chunk) const { return max - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
 };
 
 /// Divides layers into chunks, both at least 1.
 [[nodiscard]] inline LayerSplit split_layers(int layers, int chunks) {
-  const int most = (layers + chunks - 1) / chunks;
-  const int missing = most * chunks - layers;
-  return {chunks, most, missing / 2, (missing + 1) / 2};
+  const int max = (layers + chunks - 1) / chunks;
+  const int missing = max * chunks - layers;
+  return {chunks, max, missing / 2, (missing + 1) / 2};
 }
 [[nodiscard]] inline LayerSplit split_layers(const Model& model, const Layout& layout) {
   return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
@@ -102,7 +102,7 @@ struct StageContent {
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] inline bool has_idle_chunk(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
-  return split.most == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
+  return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
 }
 
 }  // namespace fabricost

@@ -97,8 +97,8 @@ inline double expected_max_load(double flows, double paths) {
   if (flows < 1) return flows;  // a fraction of one flow: its expected load
   double out = 0;
   const int f = static_cast<int>(flows), p = static_cast<int>(std::min(paths, 1e9));
-  const double most = exact ? flows : mean + 40 * std::sqrt(mean) + 40;
-  for (int k = 0; k < most; ++k) {
+  const double max = exact ? flows : mean + 40 * std::sqrt(mean) + 40;
+  for (int k = 0; k < max; ++k) {
     const double above = 1 - (exact ? detail::none_above(f, p, k) : detail::none_above_poisson(mean, paths, k));
     out += above;
     if (above < 1e-12) break;

@@ -25,11 +25,11 @@ namespace fabricost {
 
 namespace detail {
 
-inline constexpr long long most_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
+inline constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
 
 inline int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double latency, double lanes, long long count,
                      int level = 0) {
-  if (count + t.links() > most_links)
+  if (count + t.links() > max_links)
     throw RequestError(t.name + ": tier " + tier.c_str() + " brings it to " + std::to_string(count + t.links()) +
                        " links, more than can be laid out; ask for fewer nodes");
   if (!(capacity > 0)) throw RequestError(t.name + ": tier " + tier.c_str() + " has links that carry nothing");
@@ -78,7 +78,7 @@ inline void add_scale_up(Topology& t, const Tier& tier) {
   long long chips = tier.endpoints;
   if (tier.kind == TierKind::torus) {
     chips = 1;
-    for (const int d : tier.dims) chips = std::min<long long>(chips * d, most_links);
+    for (const int d : tier.dims) chips = std::min<long long>(chips * d, max_links);
   }
   if (closed && t.joined && chips != t.domain)
     throw RequestError(t.name + ": tier " + tier.name.c_str() + " joins " + std::to_string(chips) + " endpoints, the domain has " +
@@ -176,7 +176,7 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   t.nodes = nodes > 0 ? nodes : std::max(1, system.nodes);
   t.gpus_per_node = system.gpus_per_node;
   t.domain = std::max(1, system.domain);
-  if (static_cast<long long>(t.nodes) * t.gpus_per_node > detail::most_links || t.domain > detail::most_links)
+  if (static_cast<long long>(t.nodes) * t.gpus_per_node > detail::max_links || t.domain > detail::max_links)
     throw RequestError(system.name + ": " + std::to_string(t.nodes) + " nodes are more than can be laid out link by link; ask for fewer");
   const Tier* scale_up = system.tier(TierRole::scale_up);
   if (scale_up != nullptr) {

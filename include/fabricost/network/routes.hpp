@@ -67,7 +67,7 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
 }
 
 /// Wires of the shortest route between two endpoints, lowest numbers first; empty if there is none.
-[[nodiscard]] inline std::vector<int> fewest_wires(const Topology& t, int from, int to) {
+[[nodiscard]] inline std::vector<int> min_wires(const Topology& t, int from, int to) {
   std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
   for (std::size_t i = 0; i < open.size() && came[static_cast<std::size_t>(to)] < 0; ++i)
     for (int w = t.first_wire[static_cast<std::size_t>(open[i])]; w < t.first_wire[static_cast<std::size_t>(open[i]) + 1]; ++w) {
@@ -135,7 +135,7 @@ void inside(const Topology& t, int from, int to, double part, const Sink& sink) 
     } else if (t.shape == TierKind::mesh_graph && t.host_out >= 0 && t.node_of(from) == t.node_of(to)) {
       over_host(true);
     } else {
-      const std::vector<int> way = fewest_wires(t, from - base, to - base);
+      const std::vector<int> way = min_wires(t, from - base, to - base);
       if (way.empty()) throw RequestError(t.name + ": no way from GPU " + std::to_string(from) + " to GPU " + std::to_string(to));
       for (const int w : way) send(w, part);
     }

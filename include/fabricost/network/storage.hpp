@@ -74,9 +74,8 @@ inline void check_client(const Link& link, const std::string& asked) {
 
 namespace detail {
 
-inline void check_at_least(double value, double least, const char* what) {
-  if (!(value >= least) || std::isinf(value))
-    throw RequestError(std::string{what} + " must be a number, at least " + (least == 0 ? "0" : "1"));
+inline void check_at_least(double value, double min, const char* what) {
+  if (!(value >= min) || std::isinf(value)) throw RequestError(std::string{what} + " must be a number, at least " + (min == 0 ? "0" : "1"));
 }
 
 }  // namespace detail

@@ -26,7 +26,7 @@ void TrafficCounter::step_by_step(Collective collective, std::span<const int> ra
   if constexpr (A::level_by_level) {
     const Domains domains = by_domain(ranks);
     if (domains.even()) {
-      levels = Levels{static_cast<int>(domains.most), static_cast<int>(domains.members.size())};
+      levels = Levels{static_cast<int>(domains.max), static_cast<int>(domains.members.size())};
       order.clear();
       for (const Group& d : domains.members) order.insert(order.end(), d.begin(), d.end());
     }
@@ -60,9 +60,9 @@ double TrafficCounter::count_by(Collective collective, std::span<const int> rank
     sent = phases(Levels{static_cast<int>(ranks.size())}).bytes(0);
   } else {
     const Domains domains = by_domain(ranks);
-    const Schedule s = phases(Levels{static_cast<int>(domains.most), static_cast<int>(domains.members.size())});
+    const Schedule s = phases(Levels{static_cast<int>(domains.max), static_cast<int>(domains.members.size())});
     sent = s.bytes(0);
-    if (A::sent_per_rank == algorithms::SentPerRank::inside_and_out) sent += s.bytes(1) / static_cast<double>(domains.most);
+    if (A::sent_per_rank == algorithms::SentPerRank::inside_and_out) sent += s.bytes(1) / static_cast<double>(domains.max);
   }
   if constexpr (requires { A::traffic(*this, collective, ranks, sent); })
     A::traffic(*this, collective, ranks, sent);

@@ -46,9 +46,9 @@ class TrafficCounter {
   using Group = std::vector<int>;
   struct Domains {
     std::vector<Group> members;  ///< in the order in which ranks name them
-    std::size_t most = 0;
+    std::size_t max = 0;
     [[nodiscard]] bool even() const {
-      return std::all_of(members.begin(), members.end(), [&](const Group& d) { return d.size() == most; });
+      return std::all_of(members.begin(), members.end(), [&](const Group& d) { return d.size() == max; });
     }
   };
 
@@ -68,7 +68,7 @@ class TrafficCounter {
   void aggregated(std::span<const int> heads, double up, double down);
   void every_wire(std::span<const int> ranks, double bytes, std::string_view what);
   [[nodiscard]] std::size_t channels_of(const Domains& domains);
-  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t most);
+  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t max);
 
  private:
   [[nodiscard]] auto add(double bytes) {
@@ -104,7 +104,7 @@ inline TrafficCounter::Domains TrafficCounter::by_domain(std::span<const int> ra
     const auto [at, fresh] = place.try_emplace(t_.domain_of(gpu), out.members.size());
     if (fresh) out.members.emplace_back();
     out.members[at->second].push_back(gpu);
-    out.most = std::max(out.most, out.members[at->second].size());
+    out.max = std::max(out.max, out.members[at->second].size());
   }
   return out;
 }

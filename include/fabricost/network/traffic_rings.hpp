@@ -39,11 +39,11 @@ inline void TrafficCounter::inner_ring(const Group& members, double bytes) {
 inline std::size_t TrafficCounter::channels_of(const Domains& domains) {
   std::size_t variants = 1;
   for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
-  return domains.most * variants;
+  return domains.max * variants;
 }
 
 /// The ranks of a domain in the order of a channel, its own rank last; along wires where there are any.
-inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t most) {
+inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t max) {
   const std::size_t g = members.size(), last = channel % g;
   const auto& rings = rings_among(members);
   Group order;
@@ -53,7 +53,7 @@ inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, s
     return order;
   }
   const int base = t_.domain_of(members[0]) * t_.domain;
-  const auto& cycle = rings[channel / most % rings.size()];
+  const auto& cycle = rings[channel / max % rings.size()];
   const auto cut = static_cast<std::size_t>(std::find(cycle.begin(), cycle.end(), members[last] - base) - cycle.begin());
   for (std::size_t i = 1; i <= g; ++i) order.push_back(base + cycle[(cut + i) % g]);
   return order;
@@ -67,7 +67,7 @@ inline void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
   for (std::size_t c = 0; c < channels; ++c) {
     order.clear();
     for (const Group& d : domains.members) {
-      const Group part = ending_with(d, c, domains.most);
+      const Group part = ending_with(d, c, domains.max);
       order.insert(order.end(), part.begin(), part.end());
     }
     for (std::size_t i = 0; i < order.size(); ++i) send(order[i], order[(i + 1) % order.size()], bytes / static_cast<double>(channels));
@@ -88,7 +88,7 @@ inline void TrafficCounter::trees(const Domains& domains, Collective collective,
   Group heads(N);  // heads of the chains, which meet in the trees
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t d = 0; d < N; ++d) {
-      const Group chain = ending_with(domains.members[d], c, domains.most);
+      const Group chain = ending_with(domains.members[d], c, domains.max);
       heads[d] = chain.back();
       for (std::size_t i = 1; i < chain.size() && !switched_inside; ++i) both(chain[i - 1], chain[i], part);
     }

@@ -33,7 +33,7 @@ inline void stretch_prior(ConstantSet set, Constants& c) {
 /// that no relative has measured keeps its scaled prior. \param knows whether a relative was measured for
 /// that constant
 template <class Knows>
-void take_from_kin(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
+void take_from_related(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
   stretch_prior(set, c);
   for (const Parameter& p : parameters_of(set)) {
     if (p.fitted == Fitted::form) continue;

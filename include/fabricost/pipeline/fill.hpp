@@ -52,7 +52,7 @@ struct SlottedWork {
 /// Peak activations (in chunks) of one stage when Ws take the free slots of the pattern, oldest first: the
 /// memory the schedule promises.
 [[nodiscard]] inline int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
-  int most = 0;
+  int max = 0;
   const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
   for (int i = 0; i < stages; ++i) {
     int held = 0, due = 0;
@@ -63,12 +63,12 @@ struct SlottedWork {
       held -= weights;
       slot = one.slot + 1;
       if (one.work.kind == WorkKind::forward)
-        most = std::max(most, ++held);
+        max = std::max(max, ++held);
       else
         ++due;
     }
   }
-  return most;
+  return max;
 }
 
 /// Runs forwards and backwards in the given order and inserts Ws. Empty when a stage cannot go on within
@@ -109,9 +109,7 @@ struct SlottedWork {
                stage.free_at < turn.ready)
           run_weight(s);
         const Work& w = pattern[s][stage.next];
-        const auto too_much = [&] {
-          return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9);
-        };
+        const auto too_much = [&] { return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9); };
         while (waiting() && too_much()) run_weight(s);
         if (too_much()) return std::nullopt;
         const double start = std::max(stage.free_at, turn.ready);

@@ -71,16 +71,16 @@ struct Bubble {
   const bool level = t.weight <= t.forward && t.weight <= t.backward && 2 * c <= t.weight && (t.last_extra == 0 || c == 0);
   const double rounds = m > p ? 2 * last : std::max(0.0, 2 * (m - 2));  // extra hand-overs on the path of later microbatches
   const double stalls = rounds * above_zero(c - t.last_extra / 2);      // hidden while the last stage is the slowest
-  const double least = m * t.last_extra;
+  const double min = m * t.last_extra;
   switch (schedule) {
-    case PipelineSchedule::zb_h1: return {std::max(least, chain - std::min(last, m - 1) * w + stalls), level};
-    case PipelineSchedule::zb_1p: return {std::max(least, chain - std::min(last, m - 1) * w + (m > p ? stalls : 0)), false};
-    case PipelineSchedule::zb_h2: return {std::max(least, chain - std::min(2 * last, m - 1) * w), level};
+    case PipelineSchedule::zb_h1: return {std::max(min, chain - std::min(last, m - 1) * w + stalls), level};
+    case PipelineSchedule::zb_1p: return {std::max(min, chain - std::min(last, m - 1) * w + (m > p ? stalls : 0)), false};
+    case PipelineSchedule::zb_h2: return {std::max(min, chain - std::min(2 * last, m - 1) * w), level};
     default: break;
   }
   const double held = t.held_for_weight > 0 ? t.held_for_weight : 1e-9;
   const double put_off = std::min(std::floor((2 * p - 1) / held + 1e-9), m - 1);
-  return {std::max(chain - put_off * w, 1.5 * last * c + least), false};
+  return {std::max(chain - put_off * w, 1.5 * last * c + min), false};
 }
 
 /// Handcrafted ZB-V: the longest of six critical paths; the last applies while the V is not full.

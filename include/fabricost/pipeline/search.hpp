@@ -11,7 +11,7 @@
 ///   improve   from the best of these: the depth of one stage, or of all up to it, one more or one less, kept where the longest stage gets
 ///             shorter
 ///
-/// The work is bounded: at most `most_tries` orders are run, fewer for long pipelines (`most_pieces` pieces
+/// The work is bounded: at most `max_tries` orders are run, fewer for long pipelines (`max_pieces` pieces
 /// of work in total).
 
 #include <fabricost/pipeline/fill.hpp>
@@ -28,8 +28,8 @@ class DepthSearch {
         microbatches_(microbatches),
         times_(times),
         room_(room),
-        most_depth_(std::max(1, static_cast<int>(std::min<double>(microbatches, std::floor(room * (1 + 1e-9)))))),
-        tries_left_(std::clamp(most_pieces / (9LL * stages * microbatches), least_tries, most_tries)) {}
+        max_depth_(std::max(1, static_cast<int>(std::min<double>(microbatches, std::floor(room * (1 + 1e-9)))))),
+        tries_left_(std::clamp(max_pieces / (9LL * stages * microbatches), min_tries, max_tries)) {}
 
   /// The shortest run found; empty when no order runs in that room.
   [[nodiscard]] std::optional<PipelineRun> run() {
@@ -42,12 +42,12 @@ class DepthSearch {
 
  private:
   using Depths = std::vector<int>;
-  static constexpr long long most_tries = 400, least_tries = 10, most_pieces = 4'000'000;
+  static constexpr long long max_tries = 400, min_tries = 10, max_pieces = 4'000'000;
 
   /// Evenly from what the memory holds on the first stage down to 1 on the last.
   [[nodiscard]] Depths even_depths() const {
     Depths out;
-    for (int i = 0; i < stages_; ++i) out.push_back(1 + (most_depth_ - 1) * (stages_ - 1 - i) / std::max(1, stages_ - 1));
+    for (int i = 0; i < stages_; ++i) out.push_back(1 + (max_depth_ - 1) * (stages_ - 1 - i) / std::max(1, stages_ - 1));
     return out;
   }
 
@@ -58,7 +58,7 @@ class DepthSearch {
     for (int i = stages_ - 2; i >= 0; --i) {
       back += times_.forward + times_.backward + 2 * times_.exchange + (i == stages_ - 2 ? 2 * third : 0);
       const double more = times_.forward > 0 ? std::min<double>(microbatches_, part * back / times_.forward) : microbatches_;
-      out[static_cast<std::size_t>(i)] = std::clamp(1 + static_cast<int>(std::floor(more + rounded_up)), 1, most_depth_);
+      out[static_cast<std::size_t>(i)] = std::clamp(1 + static_cast<int>(std::floor(more + rounded_up)), 1, max_depth_);
     }
     return out;
   }
@@ -96,7 +96,7 @@ class DepthSearch {
       for (const int step : {1, -1})
         for (const bool up_to_here : {false, true}) {
           Depths changed = depths_;
-          for (std::size_t k = up_to_here ? 0 : i; k <= i; ++k) changed[k] = std::clamp(changed[k] + step, 1, most_depth_);
+          for (std::size_t k = up_to_here ? 0 : i; k <= i; ++k) changed[k] = std::clamp(changed[k] + step, 1, max_depth_);
           if (changed != depths_ && attempt(changed)) better = true;
         }
     return better;
@@ -106,7 +106,7 @@ class DepthSearch {
   int stages_, microbatches_;
   StageTimes times_;
   double room_;
-  int most_depth_;
+  int max_depth_;
   long long tries_left_;
   Depths depths_;
   std::optional<PipelineRun> best_;

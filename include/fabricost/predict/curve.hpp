@@ -19,8 +19,8 @@ namespace fabricost {
 
 class Curve {
  public:
-  static constexpr int most_lines = 16;
-  static constexpr int most_pieces = 32;
+  static constexpr int max_lines = 16;
+  static constexpr int max_pieces = 32;
 
   /// Seconds for S bytes, within 1e-9 of the line there. \param bytes at least 0
   [[nodiscard]] double operator()(double bytes) const {
@@ -33,8 +33,8 @@ class Curve {
   [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
   [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
   /// Seconds that the bytes of the pair that runs need at the links' full rate, whatever the constants
-  /// (price/least.hpp).
-  [[nodiscard]] double least(double bytes) const { return line(bytes).least * bytes; }
+  /// (price/lower_bound.hpp).
+  [[nodiscard]] double min(double bytes) const { return line(bytes).min * bytes; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] int pieces() const { return pieces_; }
   /// First size, in bytes, of piece i.
@@ -57,7 +57,7 @@ class Curve {
     int at = 0;
     while (at < count_ && !(candidates_[static_cast<std::size_t>(at)] == candidate)) ++at;
     if (at == count_) {
-      if (count_ == most_lines) {  // extend the last pair instead of losing the tail
+      if (count_ == max_lines) {  // extend the last pair instead of losing the tail
         extend(until);
         return;
       }
@@ -66,7 +66,7 @@ class Curve {
       ++count_;
     }
     const bool goes_on = pieces_ > 0 && index_[static_cast<std::size_t>(pieces_ - 1)] == at;
-    if (goes_on || pieces_ == most_pieces) {
+    if (goes_on || pieces_ == max_pieces) {
       extend(until);
     } else {
       index_[static_cast<std::size_t>(pieces_)] = static_cast<unsigned char>(at);
@@ -78,9 +78,9 @@ class Curve {
   void tabulate() {
     const auto overlaps = [](const Line& line) { return line.overlap != 1; };
     if (std::none_of(lines_.begin(), lines_.begin() + count_, overlaps)) return;
-    table_.fill([this](double least, double most) {
-      const int at = piece_at(least);
-      return at + 1 == pieces_ || until_[static_cast<std::size_t>(at)] >= most ? &line_at(line_of(at)) : nullptr;
+    table_.fill([this](double min, double max) {
+      const int at = piece_at(min);
+      return at + 1 == pieces_ || until_[static_cast<std::size_t>(at)] >= max ? &line_at(line_of(at)) : nullptr;
     });
   }
 
@@ -91,10 +91,10 @@ class Curve {
   Fabric fabric_;
   int count_ = 0;
   int pieces_ = 0;
-  std::array<double, most_pieces> until_{};
-  std::array<unsigned char, most_pieces> index_{};
-  std::array<Candidate, most_lines> candidates_{};
-  std::array<Line, most_lines> lines_{};
+  std::array<double, max_pieces> until_{};
+  std::array<unsigned char, max_pieces> index_{};
+  std::array<Candidate, max_lines> candidates_{};
+  std::array<Line, max_lines> lines_{};
   CurveTable table_;
 };
 
@@ -200,11 +200,9 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 /// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
 [[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
-  check_parts(system, {.gpu = true,
-                       .scale_up = true,
-                       .pcie = true,
-                       .transport = true,
-                       .custom = choice.inference.library != InferenceLibrary::none});
+  check_parts(
+      system,
+      {.gpu = true, .scale_up = true, .pcie = true, .transport = true, .custom = choice.inference.library != InferenceLibrary::none});
   Curve curve{f};
   const double forever = std::numeric_limits<double>::infinity();
   const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};

@@ -22,26 +22,26 @@ inline constexpr std::size_t block_size = static_cast<std::size_t>(block_groups)
 using Block = std::array<double, block_size>;
 
 struct Extent {
-  double least = 0, most = 0;
+  double min = 0, max = 0;
 };
 /// The smallest and the largest size of a block, both NaN if one is.
 FABRICOST_CLONES inline Extent extent_of(const double* bytes, int groups) {
-  Group least, most, sum;
-  for (std::size_t i = 0; i < group_size; ++i) least[i] = most[i] = bytes[i];
+  Group min, max, sum;
+  for (std::size_t i = 0; i < group_size; ++i) min[i] = max[i] = bytes[i];
   for (std::size_t i = 0; i < group_size; ++i) sum[i] = 0;
   for (; groups > 0; --groups, bytes += group_size) {
-    for (std::size_t i = 0; i < group_size; ++i) least[i] = bytes[i] < least[i] ? bytes[i] : least[i];
-    for (std::size_t i = 0; i < group_size; ++i) most[i] = bytes[i] > most[i] ? bytes[i] : most[i];
+    for (std::size_t i = 0; i < group_size; ++i) min[i] = bytes[i] < min[i] ? bytes[i] : min[i];
+    for (std::size_t i = 0; i < group_size; ++i) max[i] = bytes[i] > max[i] ? bytes[i] : max[i];
     for (std::size_t i = 0; i < group_size; ++i) sum[i] += bytes[i];
   }
-  Extent out{least[0], most[0]};
+  Extent out{min[0], max[0]};
   double all = 0;
   for (std::size_t i = 0; i < group_size; ++i) {
-    if (least[i] < out.least) out.least = least[i];
-    if (most[i] > out.most) out.most = most[i];
+    if (min[i] < out.min) out.min = min[i];
+    if (max[i] > out.max) out.max = max[i];
     all += sum[i];
   }
-  if (all != all) out.least = out.most = all;  // comparisons do not detect a NaN, a sum does
+  if (all != all) out.min = out.max = all;  // comparisons do not detect a NaN, a sum does
   return out;
 }
 
@@ -75,7 +75,7 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
   std::memset(pieces.data(), 0, size * sizeof(double));
   for (int piece = 1; piece < curve.pieces(); ++piece) count_threshold(curve.threshold(piece), bytes, pieces.data(), groups);
   std::array<std::uint8_t, block_size> line;
-  std::array<int, Curve::most_lines> count{}, at{};
+  std::array<int, Curve::max_lines> count{}, at{};
   for (std::size_t i = 0; i < size; ++i) {
     line[i] = static_cast<std::uint8_t>(curve.line_of(static_cast<int>(pieces[i])));
     ++count[line[i]];
@@ -146,7 +146,7 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
   const std::size_t padded = gather(bytes, place.data(), count, rest);
   const int rest_groups = static_cast<int>(padded / group_size);
   const Extent extent = extent_of(rest.data(), rest_groups);
-  evaluate_lines(curve, curve.piece_at(extent.least), curve.piece_at(extent.most), rest.data(), times.data(), rest_groups);
+  evaluate_lines(curve, curve.piece_at(extent.min), curve.piece_at(extent.max), rest.data(), times.data(), rest_groups);
   for (std::size_t i = 0; i < count; ++i) seconds[place[i]] = times[i];
 }
 
@@ -164,8 +164,8 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
 /// Seconds of one block. \return false when a size is negative, not a number or 10^18 and more; nothing is written then
 [[nodiscard]] inline bool evaluate_block(const Curve& curve, const double* bytes, double* seconds, int groups) {
   const Extent extent = extent_of(bytes, groups);
-  if (!(extent.least >= 0 && extent.most < 1e18)) return false;
-  const int first = curve.piece_at(extent.least), last = curve.piece_at(extent.most);
+  if (!(extent.min >= 0 && extent.max < 1e18)) return false;
+  const int first = curve.piece_at(extent.min), last = curve.piece_at(extent.max);
   const bool plain = first == last && curve.line_at(curve.line_of(first)).overlap == 1;
   if (plain || curve.table().empty())
     evaluate_lines(curve, first, last, bytes, seconds, groups);

@@ -23,15 +23,15 @@ namespace fabricost {
 namespace detail {
 
 /// True if the line has no jump and no bend between two sizes.
-[[nodiscard]] inline bool smooth_between(const Line& line, double least, double most) {
-  const auto inside = [&](double size) { return size > least && size < most; };
-  if (line.chunk < most || (line.early_rate != 0 && inside(line.early))) return false;
+[[nodiscard]] inline bool smooth_between(const Line& line, double min, double max) {
+  const auto inside = [&](double size) { return size > min && size < max; };
+  if (line.chunk < max || (line.early_rate != 0 && inside(line.early))) return false;
   for (const Ramp& ramp : line.ramps) {
     using enum Ramp::Shape;
     // the line itself decides which side of a jump its edge belongs to
     const double edge = 1 / ramp.per_byte;
     const bool jumps = ramp.shape == step || ramp.shape == until;
-    if (jumps && edge > least * (1 - 1e-12) && edge < most * (1 + 1e-12)) return false;
+    if (jumps && edge > min * (1 - 1e-12) && edge < max * (1 + 1e-12)) return false;
     const bool bends = ramp.shape == linear || ramp.shape == square || ramp.shape == channels;
     if (bends && inside(edge)) return false;
     if (ramp.shape == channels && inside(ramp.limit / ramp.per_byte)) return false;
@@ -90,9 +90,9 @@ class CurveTable {
       }
       const Line* timed = nullptr;
       for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-        const double least = start * (1 + 0.25 * static_cast<double>(quarter)), most = least + 0.25 * start;
-        const Line* line = line_between(least, most);
-        if (line == nullptr || !detail::smooth_between(*line, least, most)) {
+        const double min = start * (1 + 0.25 * static_cast<double>(quarter)), max = min + 0.25 * start;
+        const Line* line = line_between(min, max);
+        if (line == nullptr || !detail::smooth_between(*line, min, max)) {
           quarters_.add(unknown());
           continue;
         }

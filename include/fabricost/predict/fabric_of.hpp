@@ -49,14 +49,14 @@ class FirstTiers {
 
 /// Links of the least connected endpoint among the first n of a mesh graph: the one-way rings through it.
 [[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
-  int least = -1;
+  int min = -1;
   for (int endpoint = 0; endpoint < n; ++endpoint) {
     int links = 0;
     for (const Edge& e : tier.edges)
       if ((e.from == endpoint && e.to < n) || (e.to == endpoint && e.from < n)) links += e.links;
-    if (least < 0 || links < least) least = links;
+    if (min < 0 || links < min) min = links;
   }
-  return std::max(0, least);
+  return std::max(0, min);
 }
 
 /// Links one endpoint can use when the first n of a tier's endpoints communicate.
@@ -165,11 +165,11 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
 
 /// Quick check of the values a price divides by; if it fails, check(system) names the cause.
 [[nodiscard]] inline bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
-  const auto rate = [](double value) { return (value == 0) | ((value >= least_rate) & (value <= most_rate)); };
+  const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_rate)); };
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
   bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.streams) & share(f.exchanges) &
               share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) & (std::fabs(f.outer_latency) <= longest_latency) &
-              (f.host_latency >= 0) & (f.host_latency <= longest_latency) & (f.usable_per_gpu >= 0) & (f.usable_per_gpu <= most_rate);
+              (f.host_latency >= 0) & (f.host_latency <= longest_latency) & (f.usable_per_gpu >= 0) & (f.usable_per_gpu <= max_rate);
   if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
   return fine;
 }

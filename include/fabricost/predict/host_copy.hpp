@@ -29,7 +29,7 @@ namespace fabricost {
   if (!host_copies_measured(system)) line.base_part(TermKind::launch, 0, 1, system.constants.scale_up.launch);
   line.base_part(TermKind::steps, 0, 1, f.host_latency);
   line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
-  line.least = 1 / f.host_link_rate;
+  line.min = 1 / f.host_link_rate;
   return line;
 }
 

@@ -88,8 +88,8 @@ void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
   const double factor = sure.half_width < 690 ? fast_exp(sure.half_width) : std::exp(sure.half_width);
-  p.least = std::min(p.made_from.line.least * bytes, p.seconds);
-  p.low = std::max(p.seconds / factor, p.least);
+  p.min = std::min(p.made_from.line.min * bytes, p.seconds);
+  p.low = std::max(p.seconds / factor, p.min);
   p.high = p.seconds * factor;
   require_price(system, p.made_from.line, p);
 }
@@ -121,7 +121,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   p.basis = std::max(p.basis, basis);
   p.terms.add({.name = "launch from Python", .tier = "host", .time = Time::from_value(called - p.seconds)});
   p.seconds = called;
-  p.low = std::max(called / std::exp(wider), p.least);
+  p.low = std::max(called / std::exp(wider), p.min);
   p.high = called * std::exp(wider);
 }
 

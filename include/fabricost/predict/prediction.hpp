@@ -64,7 +64,7 @@ struct Prediction {
   bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
   double seconds = 0;
   double low = 0, high = 0;  ///< nine in ten measurements fall in between
-  double least = 0;          ///< seconds the bytes need at the links' full rate (price/least.hpp), a lower bound of `low`
+  double min = 0;            ///< seconds the bytes need at the links' full rate (price/lower_bound.hpp), a lower bound of `low`
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated{};

@@ -29,7 +29,7 @@ struct Channels {
     const double slowest = *speed / 2 * (1 - 1e-12);
     double product = 0;  // of the best
     for (; *speed > 0 && *speed >= slowest; ++speed) {
-      const double count = static_cast<int>(std::min(tables.most_channels, enough / *speed));
+      const double count = static_cast<int>(std::min(tables.max_channels, enough / *speed));
       const double together = count * *speed;
       if (!(together > product * (1 + 1e-12))) continue;
       best = {static_cast<int>(count), *speed};
@@ -45,7 +45,7 @@ struct Channels {
 
 /// Channels that collectives use inside a domain: twice the search result, at most 32.
 [[nodiscard]] inline int running_channels(const Channels& found, const TunerTables& tables = tables_of(newest_tuner)) {
-  return static_cast<int>(std::clamp(tables.running_factor * found.count, 1.0, tables.most_channels));
+  return static_cast<int>(std::clamp(tables.running_factor * found.count, 1.0, tables.max_channels));
 }
 
 /// NVLS uses one channel per local rank, at the largest speed b with b (n + 1) <= total.

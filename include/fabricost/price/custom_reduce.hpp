@@ -4,7 +4,7 @@
 ///
 ///   one shot   start + hop (log2 n - 1) + growth x/(1+x) + (n-1) S / rate             x = S / 64 KiB
 ///   two shots  start + norm_q( floor + hop (log2 n - 1) , 2 (n-1)/n S / rate )
-///   least      (n-1) S / B of one shot, 2 (n-1)/n S / B of two, (1 + 1/n) S / B where the switch adds (price/least.hpp)
+///   least      (n-1) S / B of one shot, 2 (n-1)/n S / B of two, (1 + 1/n) S / B where the switch adds (price/lower_bound.hpp)
 ///   1 / rate = norm_12( 1 / (share B) , kib / 1024 )                                  the link, or the loads in flight
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/custom.yaml)
@@ -41,7 +41,7 @@ namespace detail {
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / form.growth_size});
   line.rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib, form));
-  line.least = (n - 1) / f.inner_rate;
+  line.min = (n - 1) / f.inner_rate;
   return line;
 }
 
@@ -54,14 +54,14 @@ namespace detail {
   line.latency_part(TermKind::floor, 0, 1, k.floor);
   line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
-  line.least = 2 * (n - 1) / n / f.inner_rate;
+  line.min = 2 * (n - 1) / n / f.inner_rate;
   return line;
 }
 
 /// The switch reduces and multicasts, so the bytes on a GPU's links differ.
 [[nodiscard]] inline Line price_multicast(const Fabric& f, const TwoShotConstants& k, const CustomForm& form) {
   Line line = price_two_shot(f, k, form);
-  line.least = (1 + 1 / f.ranks()) / f.full_rate;
+  line.min = (1 + 1 / f.ranks()) / f.full_rate;
   return line;
 }
 
@@ -83,10 +83,10 @@ namespace detail {
 
 /// A call from Python around a kernel: norm_overlap( launch , kernel + extra + copy ), all in seconds.
 struct HostCall {
-  double kernel = 0;  ///< as replayed by a CUDA graph
-  double launch = 0;  ///< on the host, overlapped with the GPU's work
-  double extra = 0;   ///< additional kernel time
-  double copy = 0;    ///< one copy of the buffer
+  double kernel = 0;   ///< as replayed by a CUDA graph
+  double launch = 0;   ///< on the host, overlapped with the GPU's work
+  double extra = 0;    ///< additional kernel time
+  double copy = 0;     ///< one copy of the buffer
   double overlap = 0;  ///< order of that norm; 0: no call
   [[nodiscard]] double seconds() const { return norm(launch, kernel + extra + copy, overlap); }
 };

@@ -73,8 +73,8 @@ struct Ramp {
 }
 
 struct Line {
-  static constexpr int most_parts = 4;
-  static constexpr int most_ramps = 2;
+  static constexpr int max_parts = 4;
+  static constexpr int max_ramps = 2;
 
   double base = 0, latency = 0, rate = 0;  ///< sums of the parts
   double overlap = 1;                      ///< q
@@ -84,9 +84,9 @@ struct Line {
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< share of the volume beyond the first round that moves in whole chunks
   int wire_level = 0;      ///< the level whose rate limits
-  double least = 0;        ///< seconds per byte that the links need at their full rate, whatever the constants (price/least.hpp)
-  FixedList<Ramp, most_ramps> ramps;
-  FixedList<Part, most_parts> base_parts, latency_parts, rate_parts;
+  double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
+  FixedList<Ramp, max_ramps> ramps;
+  FixedList<Part, max_parts> base_parts, latency_parts, rate_parts;
 
   /// Seconds for S bytes, S >= 0.
   [[nodiscard]] double operator()(double bytes) const {
@@ -111,20 +111,20 @@ struct Line {
   Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
   Line& ramp(const Ramp& added) {
     if (!(added.amplitude > 0)) return *this;
-    assert(ramps.size() < most_ramps);
-    if (ramps.size() < most_ramps) ramps.add(added);
+    assert(ramps.size() < max_ramps);
+    if (ramps.size() < max_ramps) ramps.add(added);
     return *this;
   }
 
  private:
-  Line& add(FixedList<Part, most_parts>& parts, double& sum, TermKind kind, int level, double count, double each) {
+  Line& add(FixedList<Part, max_parts>& parts, double& sum, TermKind kind, int level, double count, double each) {
     if (count == 0 || each == 0) return *this;  // also if `each` is infinite: nothing crosses a level that does not exist
     const double value = count * each;
     sum += value;
-    if (parts.size() < most_parts) {
+    if (parts.size() < max_parts) {
       parts.emplace(kind, level, count, each);
     } else {  // no room: the last part absorbs the rest
-      Part& last = parts[most_parts - 1];
+      Part& last = parts[max_parts - 1];
       last.count += value / last.each;
     }
     return *this;

@@ -84,7 +84,7 @@ FABRICOST_CLONES inline void evaluate_groups(const Line& line, const double* byt
     if (line.chunk < 1e18) add_chunks(line, bytes, volume);
     if (q == 1)
       for (std::size_t i = 0; i < group_size; ++i) seconds[i] = outer[i] + (hidden[i] + volume[i]);
-    else if (q <= most_fast_overlap)
+    else if (q <= max_fast_overlap)
       for (std::size_t i = 0; i < group_size; ++i) seconds[i] = outer[i] + fast_norm(hidden[i], volume[i], q, inverse);
     else
       for (std::size_t i = 0; i < group_size; ++i) seconds[i] = outer[i] + norm(hidden[i], volume[i], q);

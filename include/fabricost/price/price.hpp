@@ -8,7 +8,7 @@
 #include <fabricost/price/generic.hpp>
 #include <fabricost/price/in_switch.hpp>
 #include <fabricost/price/internode.hpp>
-#include <fabricost/price/least.hpp>
+#include <fabricost/price/lower_bound.hpp>
 #include <fabricost/price/rail_exchange.hpp>
 
 namespace fabricost {
@@ -70,7 +70,7 @@ namespace detail {
 /// The price of a schedule on a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
-  line.least = least_per_byte(schedule, fabric);
+  line.min = min_per_byte(schedule, fabric);
   return line;
 }
 

@@ -22,9 +22,9 @@ namespace fabricost {
 
 /// Minimum share of a fitted latency that remains where a tier's own latency is lower than the fitted one:
 /// not a fit but a guard that keeps prices above zero.
-inline constexpr double least_of_latency = 0.1;
+inline constexpr double min_of_latency = 0.1;
 /// A fitted latency per step, shifted by the tier's difference, but at least a tenth of it.
-[[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(least_of_latency * fitted, fitted + beyond); }
+[[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(min_of_latency * fitted, fitted + beyond); }
 
 namespace detail {
 /// An operation's rate relative to all_gather: RS mrs2, AR mar, others 1.

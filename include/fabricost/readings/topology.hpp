@@ -49,7 +49,7 @@ struct DescribedTopology {
   std::vector<std::vector<std::optional<NicPath>>> paths;  ///< where PCIe paths meet, GPUs then NICs; nothing: not said (hidden by NV#)
   std::vector<int> links_of;                               ///< direct links of each GPU in total, to GPUs, switches and the processor
   bool switched = false;                                   ///< `links` of a pair are the GPU's links to the switches: not to be added up
-  bool links_said = true;                                  ///< false: the format or this file says nothing of direct links
+  bool links_stated = true;                                ///< false: the format or this file says nothing of direct links
   int sockets = 1;                                         ///< processors, or what the file lets count as such; see `doubts`
   int numa_nodes = 0;                                      ///< 0: unknown
   int nic_cards = 0;                                       ///< PCI devices behind the NIC ports; 0: unknown

@@ -24,11 +24,11 @@ inline constexpr int batches_exact = 128, batches_a_doubling = 64;
 }
 
 /// How many of them are at most `most` (to 2^40).
-[[nodiscard]] constexpr int batches_up_to(double most) {
+[[nodiscard]] constexpr int batches_up_to(double max) {
   int low = 0, high = batches_exact + 33 * batches_a_doubling;
   while (low < high) {
     const int middle = (low + high) / 2;
-    if (batch_at(middle) <= most)
+    if (batch_at(middle) <= max)
       low = middle + 1;
     else
       high = middle;
@@ -41,7 +41,7 @@ struct Batches {
   int count = 0;
   std::optional<double> given{};
   [[nodiscard]] double operator[](int i) const { return given ? *given : batch_at(i); }
-  [[nodiscard]] static Batches up_to(double most) { return {batches_up_to(most), {}}; }
+  [[nodiscard]] static Batches up_to(double max) { return {batches_up_to(max), {}}; }
   [[nodiscard]] static Batches only(double batch) { return {1, batch}; }
 };
 
@@ -68,8 +68,8 @@ void visit_batches(const Batches& batches, double ceiling, Price&& price, Worth&
     const Cell cell = std::move(cells.back());
     cells.pop_back();
     if (cell.right - cell.left < 2) continue;
-    const double most = std::min(ceiling, cell.first.tokens_per_s_per_gpu * batches[cell.right - 1] / batches[cell.left]);
-    if (!worth(cell.first, most)) continue;
+    const double max = std::min(ceiling, cell.first.tokens_per_s_per_gpu * batches[cell.right - 1] / batches[cell.left]);
+    if (!worth(cell.first, max)) continue;
     const int middle = (cell.left + cell.right) / 2;
     cells.push_back({cell.left, middle, cell.first});
     cells.push_back({middle, cell.right, price(batches[middle])});

@@ -18,7 +18,7 @@ struct Offload {
 };
 
 /// What has to leave the GPU for `batch` sequences of `context` tokens: the cache first, then weights.
-[[nodiscard]] inline Offload least_offload(const Engine& engine, double batch, double context, double memory_share) {
+[[nodiscard]] inline Offload min_offload(const Engine& engine, double batch, double context, double memory_share) {
   const double room = memory_share * engine.machine().memory();
   const double weights = engine.weights(), cache = batch / engine.layout().attention_dp * engine.kv(context);
   Offload out;
@@ -30,8 +30,8 @@ struct Offload {
 
 /// The least of `limit` that `sequences` sequences of `context` tokens need in the host's memory: cache first, which no prompt waits for,
 /// then weights.
-[[nodiscard]] inline HostMemory least_host(const Engine& engine, const ServingStack& stack, double sequences, double context,
-                                           const HostMemory& limit) {
+[[nodiscard]] inline HostMemory min_host(const Engine& engine, const ServingStack& stack, double sequences, double context,
+                                         const HostMemory& limit) {
   const double stays = std::max(0.0, engine.cache(sequences, context) - limit.cache) / stack.cache_share;
   const double lacks = engine.weights() + stays - stack.memory_share * engine.machine().memory();
   return {std::clamp(lacks, 0.0, limit.weights), limit.cache, limit.rate};

@@ -21,9 +21,9 @@
 
 namespace fabricost::detail {
 
-inline constexpr double most_sequences = 8192;            ///< of an attention replica (assumed: more than engines are run with)
+inline constexpr double max_sequences = 8192;             ///< of an attention replica (assumed: more than engines are run with)
 inline constexpr std::size_t prefill_workers_tried = 12;  ///< layouts, with every layout of decode workers (assumed: the others lose)
-inline constexpr int most_loose = 128;  ///< GPUs of a machine, up to which engines may leave some over
+inline constexpr int max_loose = 128;                     ///< GPUs of a machine, up to which engines may leave some over
 inline constexpr double front_step = 1.1;  ///< neighbours on a front differ by so much in one of the two rates; more rows say no more
 
 /// Deployments none of a set beats in both rates, while it is collected.
@@ -78,7 +78,7 @@ class ServingSearch {
     each_deployment(engines, [&](const Deployment& d) {
       if (d.group != group && of_group) list(*of_group), of_group.reset();
       group = d.group;
-      const std::optional<PricedServing> best = best_of(d, d.idle ? most_listed() : least_listed());
+      const std::optional<PricedServing> best = best_of(d, d.idle ? max_listed() : min_listed());
       if (best && d.idle)
         keep(idle, *best);
       else if (best && d.group != nullptr)
@@ -105,7 +105,7 @@ class ServingSearch {
             if (missed(p.time) <= 1) front.add(p);
             return p;
           },
-          [&](const PricedServing& left, double most) { return missed(left.time) <= 1 && front.lacks(most, left.tokens_per_s_per_user); });
+          [&](const PricedServing& left, double max) { return missed(left.time) <= 1 && front.lacks(max, left.tokens_per_s_per_user); });
     });
     return front.rows();
   }
@@ -115,20 +115,20 @@ class ServingSearch {
   struct Deployment {
     Batches batches;
     std::function<PricedServing(double)> price;
-    bool idle = false;              ///< leaves GPUs over
-    const Engine* group = nullptr;  ///< the decode worker, where prefill is apart
+    bool idle = false;                                         ///< leaves GPUs over
+    const Engine* group = nullptr;                             ///< the decode worker, where prefill is apart
     double ceiling = std::numeric_limits<double>::infinity();  ///< of tokens per second and GPU
   };
 
   /// Whether engines may leave GPUs over: inside a machine, where more GPUs then add layouts and take none away.
   [[nodiscard]] bool loosely() const {
-    return !q_.disaggregated && q_.gpus <= std::min(most_loose, std::max(system_.domain, system_.gpus_per_node));
+    return !q_.disaggregated && q_.gpus <= std::min(max_loose, std::max(system_.domain, system_.gpus_per_node));
   }
   /// Sizes of one dimension: every number, or what divides the GPUs.
-  [[nodiscard]] std::vector<int> sizes(int most) const {
-    if (!loosely()) return divisors(q_.gpus, most);
+  [[nodiscard]] std::vector<int> sizes(int max) const {
+    if (!loosely()) return divisors(q_.gpus, max);
     std::vector<int> out;
-    for (int n = 1; n <= std::min(q_.gpus, most); ++n) out.push_back(n);
+    for (int n = 1; n <= std::min(q_.gpus, max); ++n) out.push_back(n);
     return out;
   }
 
@@ -197,14 +197,14 @@ class ServingSearch {
     if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = l, plan_.lacking = lacks;
   }
 
-  /// Sequences an engine may run: what fits, to `most_sequences` for each replica of attention.
+  /// Sequences an engine may run: what fits, to `max_sequences` for each replica of attention.
   [[nodiscard]] double room_of(const Engine& e) const {
-    return std::min(e.capacity(q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share), most_sequences * e.layout().attention_dp);
+    return std::min(e.capacity(q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share), max_sequences * e.layout().attention_dp);
   }
   /// The engine with no more on the host than a batch needs.
   [[nodiscard]] Engine placed(const Engine& e, double batch, double context) const {
     if (q_.host.weights + q_.host.cache <= 0) return e;
-    return e.with(least_host(e, q_.stack, batch, context, q_.host));
+    return e.with(min_host(e, q_.stack, batch, context, q_.host));
   }
   /// A prompt on the engine while nothing is fetched from the host.
   [[nodiscard]] Prefill prompt_of(const Engine& e) const { return prefill_prompt(e.with({}), q_.stack, q_.isl); }
@@ -214,8 +214,8 @@ class ServingSearch {
     out.tokens_per_s_per_user = rounded(1 / (q_.osl > 1 ? out.time.tpot : out.time.ttft));
     out.weights = decode.weights();
     out.cache = decode.cache(out.time.running, q_.isl + q_.osl);
-    out.on_host = decode.host().weights +
-                  decode.cache_on_host(out.time.running, q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share);
+    out.on_host =
+        decode.host().weights + decode.cache_on_host(out.time.running, q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share);
     out.memory = out.weights + out.cache - out.on_host;
     return out;
   }
@@ -233,13 +233,13 @@ class ServingSearch {
       }
     plan_.layouts.push_back(p);
   }
-  [[nodiscard]] double most_listed() const {
+  [[nodiscard]] double max_listed() const {
     double out = 0;
     for (const PricedServing& p : plan_.layouts) out = std::max(out, p.tokens_per_s_per_gpu);
     return out;
   }
   /// Tokens per second and GPU of the last deployment that is listed; what answers less need not be looked at closely.
-  [[nodiscard]] double least_listed() {
+  [[nodiscard]] double min_listed() {
     std::vector<PricedServing>& found = plan_.layouts;
     if (static_cast<int>(found.size()) <= q_.top) return 0;
     std::vector<double> rates;
@@ -262,10 +262,10 @@ class ServingSearch {
           if (missed(p.time) <= 1 && (!best || better(p, *best))) best = p;
           return p;
         },
-        [&](const PricedServing& left, double most) {
-          if (missed(left.time) > 1 || most < enough) return false;  // a larger batch misses more
+        [&](const PricedServing& left, double max) {
+          if (missed(left.time) > 1 || max < enough) return false;  // a larger batch misses more
           const double now = rounded(best->tokens_per_s_per_gpu);
-          return rounded(most) > now || (rounded(most) == now && rounded(left.tokens_per_s_per_gpu) < now);
+          return rounded(max) > now || (rounded(max) == now && rounded(left.tokens_per_s_per_gpu) < now);
         });
     if (!best && first) {
       ++plan_.pruned;
@@ -356,7 +356,10 @@ class ServingSearch {
       const int decodes = static_cast<int>(std::clamp(guess, 1.0, std::floor((q_.gpus - each_prefill) / static_cast<double>(each_decode))));
       const int prefills = (q_.gpus - decodes * each_decode) / each_prefill;
       const KvLink link = kv_link(system_, std::min(each_prefill, each_decode), q_.gpus <= system_.domain);
-      Deployment d{.batches = Batches::up_to(room), .price = {}, .idle = false, .group = &decode,
+      Deployment d{.batches = Batches::up_to(room),
+                   .price = {},
+                   .idle = false,
+                   .group = &decode,
                    .ceiling = prefill.rate * each_prefill * prefills * q_.osl / q_.gpus};
       if (q_.batch) d.batches = Batches::only(*q_.batch);
       if (q_.concurrency > 0) d.batches = Batches::only(std::max(1.0, std::ceil(q_.concurrency / decodes)));

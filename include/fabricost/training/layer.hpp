@@ -181,11 +181,11 @@ struct LayerModel {
   [[nodiscard]] LayerTime run(bool experts) const {
     const Kernels k = kernels(experts);
     const Exchange x = exchange(experts);
-    const double q = gpu.constants.floor_overlap, least = floor(experts);
-    const double forward = joined(k.sum(), least, q);
+    const double q = gpu.constants.floor_overlap, min = floor(experts);
+    const double forward = joined(k.sum(), min, q);
     double work = 2 * (k.products + k.element) + attention_backward(gpu, stack.attention) * k.core;
     if (l.recompute == Recompute::selective) work += k.selective;
-    const double backward = joined(work, 2 * least, q);
+    const double backward = joined(work, 2 * min, q);
     LayerTime out;
     out.kernels = k.sum() + work;
     out.floor = forward + backward - out.kernels;

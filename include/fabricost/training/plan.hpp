@@ -20,16 +20,16 @@ namespace detail {
 
 /// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp): an impossible factor
 inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
-  const double least = step_work(q).least_seconds(q.gpus, Processor::of(system).peak(q.precision));
-  if (!(seconds < least)) return;
+  const double min = step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision));
+  if (!(seconds < min)) return;
   const auto text = [](double x) {
     std::array<char, 32> out{};
     return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
   };
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(least) + " s" +
+                std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
                 (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(std::ceil(1000 * q.stack.scale * least / seconds) / 1000)
+                                         text(std::ceil(1000 * q.stack.scale * min / seconds) / 1000)
                                    : "; look at the peak and the compute constants of " + system.name));
 }
 
@@ -55,10 +55,10 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
   const std::string why = why_impossible(question.model, detail::stated(question));
   if (!why.empty()) throw RequestError(why);
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
-  const int most = std::min(question.gpus, question.global_batch);
+  const int max = std::min(question.gpus, question.global_batch);
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
                      " sequences and the layers and heads of " + question.model.name + "; take " +
-                     std::to_string(detail::nearest_divisor(question.global_batch, most)) + " GPUs, or another batch");
+                     std::to_string(detail::nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
 }  // namespace fabricost

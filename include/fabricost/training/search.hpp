@@ -87,10 +87,18 @@ class TrainingSearch {
   static bool faster(const PricedLayout& a, const PricedLayout& b) {
     const auto order = [](const PricedLayout& p) {
       const Layout& l = p.layout;
-      return std::tuple{p.time.seconds,     p.memory.total(),  std::tuple{l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp},
-                        l.zero,             l.shard,           l.microbatch,
-                        l.recompute,        l.recompute_layers, l.schedule,
-                        l.placing,          l.context,          l.sequence_parallel};
+      return std::tuple{p.time.seconds,
+                        p.memory.total(),
+                        std::tuple{l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp},
+                        l.zero,
+                        l.shard,
+                        l.microbatch,
+                        l.recompute,
+                        l.recompute_layers,
+                        l.schedule,
+                        l.placing,
+                        l.context,
+                        l.sequence_parallel};
     };
     return order(a) < order(b);
   }
@@ -106,8 +114,8 @@ class TrainingSearch {
 
   [[nodiscard]] std::vector<LayerGroup> layer_groups() {
     std::vector<LayerGroup> out;
-    const int most_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
-    for (const int tp : either(q_.tp, divisors(q_.gpus, most_tp))) {
+    const int max_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
+    for (const int tp : either(q_.tp, divisors(q_.gpus, max_tp))) {
       if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
       for (const int cp : either(q_.cp, context_sizes(q_.gpus / tp)))
         for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
@@ -221,11 +229,11 @@ class TrainingSearch {
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
       const Shardings zeros = shardings(l);
       if (!wants_nearest()) {
-        Layout most = l;
-        most.zero = zeros.all().back();
-        if (looked_at != l.pp) hopeless = clearly_above(least_memory(q_.model, count_, most, q_.stack.memory));
+        Layout max = l;
+        max.zero = zeros.all().back();
+        if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, q_.stack.memory));
         looked_at = l.pp;
-        if (hopeless || clearly_above(memory_at(most, pipeline.stages.front()).total())) {
+        if (hopeless || clearly_above(memory_at(max, pipeline.stages.front()).total())) {
           plan_.unfit += layouts_of(l);
           return;
         }

@@ -30,7 +30,7 @@ struct StepWork {
   double causal = 0;      ///< those a causal mask leaves, as computed by fused kernels
 
   /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s, by the larger count.
-  [[nodiscard]] double least_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
+  [[nodiscard]] double min_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
 };
 
 /// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); the rest is not computed
@@ -47,7 +47,7 @@ struct StepWork {
 [[nodiscard]] inline std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
                                                              const StepWork& work, double gpus, double peak) {
   const auto [low, high] = interval_of(seconds, stack, system, precision);
-  return {std::max(low, std::min(seconds, work.least_seconds(gpus, peak))), high};
+  return {std::max(low, std::min(seconds, work.min_seconds(gpus, peak))), high};
 }
 
 }  // namespace fabricost

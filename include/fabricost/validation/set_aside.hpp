@@ -47,9 +47,9 @@ struct Screened {
 /// engine's own kernel, replayed in a graph), the shortest of NCCL 4.8 us.
 inline constexpr double shortest_collective = 1e-6;
 
-/// True for an impossible time: above_the_wires or below_a_launch. \param most highest_bus_bandwidth of the
+/// True for an impossible time: above_the_wires or below_a_launch. \param max highest_bus_bandwidth of the
 /// point; 0: not known
-[[nodiscard]] bool is_impossible(const Point& point, double most);
+[[nodiscard]] bool is_impossible(const Point& point, double max);
 
 /// Separates points to fit from points to examine. If a third of a run's points (and at least three) are
 /// impossible, none of the run is fitted. In the order of their files: a sweep is a sequence of growing sizes

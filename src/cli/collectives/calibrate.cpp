@@ -5,8 +5,8 @@
 #include "cli/collectives/calibrate_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
 #include "cli/write_file.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
@@ -31,21 +31,11 @@ struct CalibrateTyped : CalibrateFilesRequest {
     using enum Amount;
     return std::tuple_cat(
         CalibrateRequest::fields(),
-        std::tuple{Asks{&R::out,
-                        "out",
-                        "--out,-o",
-                        number,
-                        {},
-                        "FILE",
-                        "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
-                        "this-machine.yaml"},
-                   Asks{&R::date,
-                        "date",
-                        "--date",
-                        number,
-                        {},
-                        "YYYY-MM-DD",
-                        "The date to write into it; default today, or the day of the measurement"}});
+        std::tuple{
+            asks(&R::out, "out", "--out,-o", "FILE",
+                 "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
+                 "this-machine.yaml"),
+            asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement")});
   }
 };
 

@@ -62,14 +62,14 @@ std::string text_of(const Calibration& fit, const Terminal& terminal) {
     for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
   }
   if (!fit.set_aside.empty()) {
-    constexpr std::size_t most_listed = 20;
+    constexpr std::size_t max_listed = 20;
     out += "\nset aside: points nobody should fit\n";
-    for (std::size_t i = 0; i < std::min(most_listed, fit.set_aside.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(max_listed, fit.set_aside.size()); ++i) {
       const Point& p = fit.set_aside[i].point;
       out += fmt::format("  {} {} {:.0f} B, {} ranks, {:.4g} us: {}\n", p.system.str(), name(p.collective), p.bytes, p.ranks(),
                          1e6 * p.seconds, fit.set_aside[i].reason);
     }
-    if (fit.set_aside.size() > most_listed) out += fmt::format("  and {} more\n", fit.set_aside.size() - most_listed);
+    if (fit.set_aside.size() > max_listed) out += fmt::format("  and {} more\n", fit.set_aside.size() - max_listed);
   }
   return terminal.strong_headings(out);
 }

@@ -15,9 +15,9 @@ namespace {
 
 /// Measured and predicted time of every size, at most 40 rows.
 [[nodiscard]] std::string table_of(const DiagnosisAnswer& a) {
-  constexpr std::size_t most = 40;
+  constexpr std::size_t max = 40;
   TextTable table{{{"operation"}, {"size", right}, {"measured", right}, {"predicted", right}, {"ratio", right}, {"busbw", right}, {""}}};
-  const std::size_t step = (a.sizes.size() + most - 1) / most;
+  const std::size_t step = (a.sizes.size() + max - 1) / max;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];

@@ -1,18 +1,18 @@
 /// \file measure.cpp
 /// fabricost measure: opens the machine, measures what is worth it in the time there is, writes points and machine.
 
-#include "measure/files/machine_file.hpp"
-#include "measure/files/partial_file.hpp"
-#include "measure/plugin.hpp"
-#include "measure/stock.hpp"
 #include "cli/collectives/measure_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/write_file.hpp"
+#include "measure/files/machine_file.hpp"
+#include "measure/files/partial_file.hpp"
+#include "measure/plugin.hpp"
+#include "measure/stock.hpp"
 #include "text/csv.hpp"
 #include "text/short_time.hpp"
-#include "cli/write_file.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/machine/this_machine.hpp>
@@ -120,7 +120,7 @@ class Interrupts {
 /// Files and progress are the first process's; the others measure in step and say nothing.
 class Measurement {
  public:
-  Measurement(const MeasureQuestion& asked, measure::Device& device) : asked_(asked), device_(device), machine_(described(device)) {
+  Measurement(const MeasureQuestion& asked, measure::Device& device) : request_(asked), device_(device), machine_(described(device)) {
     const measure::Layout layout = measure::layout_of(machine_, device.processes());
     nodes_ = layout.nodes;
     plan_ = measure::plan(machine_, device.processes(),
@@ -141,14 +141,14 @@ class Measurement {
 
   [[nodiscard]] std::string list(const Terminal& terminal) const {
     if (!first()) return "";
-    return asked_.json ? printed(cli::to_json(plan_)) : text_of(machine_, device_.processes(), plan_, terminal);
+    return request_.json ? printed(cli::to_json(plan_)) : text_of(machine_, device_.processes(), plan_, terminal);
   }
 
   [[nodiscard]] std::string run(const Terminal& terminal) {
     std::optional<measure::PartialFile> partial;
     std::optional<RequestError> unwritable;
     if (first()) try {
-        partial.emplace(asked_.out);
+        partial.emplace(request_.out);
         partial->line(fmt::format("{}\n", measure::csv_header));
       } catch (const RequestError& error) {
         unwritable = error;
@@ -169,7 +169,7 @@ class Measurement {
     if (!measured.complete)
       throw RequestError(fmt::format("ended before its time ({}); the {} points measured until then are in {} and {}", measured.ended,
                                      measured.rows.size(), files_.points, files_.machine));
-    return asked_.json ? printed(to_json(measured, files_)) : text_of(machine_, device_.processes(), measured, files_, terminal);
+    return request_.json ? printed(to_json(measured, files_)) : text_of(machine_, device_.processes(), measured, files_, terminal);
   }
 
  private:
@@ -201,9 +201,9 @@ class Measurement {
 
   measure::Measured measured_into(std::optional<measure::PartialFile>& partial) {
     const Interrupts interrupts;
-    ProgressLine progress(asked_.quiet || !first());
+    ProgressLine progress(request_.quiet || !first());
     measure::MeasureOptions options;
-    options.budget = budget_of(asked_);
+    options.budget = budget_of(request_);
     options.source = "measure-" + (machine_.host.empty() ? std::string{"here"} : machine_.host);
     options.system = files_.system;
     options.now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
@@ -220,17 +220,17 @@ class Measurement {
     for (const measure::Row& row : measured.rows) points += measure::csv_line(row);
     const measure::RunText run{.date = now_text(),
                                .version = FABRICOST_VERSION,
-                               .points = std::filesystem::path(asked_.out).filename().string(),
+                               .points = std::filesystem::path(request_.out).filename().string(),
                                .system = files_.system,
                                .system_because = files_.system_because,
-                               .budget = budget_of(asked_),
+                               .budget = budget_of(request_),
                                .processes = device_.processes(),
                                .nodes = nodes_};
     write_file(files_.machine, measure::machine_yaml(machine_, measured, run), "-o");
     write_file(files_.points, points, "-o");
   }
 
-  const MeasureQuestion& asked_;
+  const MeasureQuestion& request_;
   measure::Device& device_;
   measure::Machine machine_;
   measure::Plan plan_;

@@ -3,8 +3,8 @@
 
 #include "cli/collectives/measure_text.hpp"
 
-#include "text/text_table.hpp"
 #include "cli/runner.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
@@ -22,7 +22,7 @@ using measure::Measured;
 using measure::NotMeasured;
 using measure::Row;
 
-constexpr std::size_t most_listed = 20;
+constexpr std::size_t max_listed = 20;
 
 [[nodiscard]] std::string size_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : size_text(units::B(static_cast<double>(bytes))); }
 
@@ -115,18 +115,18 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
   TextTable table{
       {{"measured"}, {"points", right}, {"time us", right}, {"at", right}, {"GB/s", right}, {"at", right}, {"spread %", right}}};
   for (const Line& line : lines_of(rows)) {
-    const Row& least =
+    const Row& min =
         line.many ? *slowest(line.rows)
                   : **std::min_element(line.rows.begin(), line.rows.end(), [](const Row* a, const Row* b) { return a->bytes < b->bytes; });
     const auto rate = [](const Row* r) { return moved_per_byte(*r) * static_cast<double>(r->bytes) / r->seconds; };
     const Row& best =
-        line.many ? least
+        line.many ? min
                   : **std::max_element(line.rows.begin(), line.rows.end(), [&](const Row* a, const Row* b) { return rate(a) < rate(b); });
     std::vector<double> spreads;
     for (const Row* row : line.rows) spreads.push_back(spread_of(*row));
     std::nth_element(spreads.begin(), spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2), spreads.end());
     const bool has_rate = rate(&best) > 0;
-    table.row({title_of(line), std::to_string(line.rows.size()), fmt::format("{:.4g}", 1e6 * least.seconds), size_or_dash(least.bytes),
+    table.row({title_of(line), std::to_string(line.rows.size()), fmt::format("{:.4g}", 1e6 * min.seconds), size_or_dash(min.bytes),
                has_rate ? fmt::format("{:.4g}", rate(&best) / 1e9) : "-", has_rate ? size_or_dash(best.bytes) : "-",
                fmt::format("{:.2f}", 100 * spreads[spreads.size() / 2])});
   }
@@ -136,11 +136,11 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
 [[nodiscard]] std::string missing_text(const std::vector<NotMeasured>& missing) {
   if (missing.empty()) return "";
   std::string out = "\nNot measured\n";
-  for (std::size_t i = 0; i < std::min(most_listed, missing.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(max_listed, missing.size()); ++i) {
     const NotMeasured& one = missing[i];
     out += wrapped("  ", fmt::format("{}{}: {}", one.what, one.bytes ? ", " + size_or_dash(*one.bytes) : "", one.reason), 100);
   }
-  if (missing.size() > most_listed) out += fmt::format("  and {} more, listed beside the machine\n", missing.size() - most_listed);
+  if (missing.size() > max_listed) out += fmt::format("  and {} more, listed beside the machine\n", missing.size() - max_listed);
   return out;
 }
 
@@ -185,8 +185,8 @@ std::string text_of(const measure::Machine& machine, int processes, const measur
   std::string out = machine_text(machine, processes) + "\n\nWould be measured, in this order while the time lasts\n";
   TextTable table{{{"what"}, {"sizes", right}, {"from", right}, {"to", right}, {""}}};
   for (const measure::Step& step : plan.steps) {
-    const auto [least, most] = std::minmax_element(step.sizes.begin(), step.sizes.end());
-    table.row({title_of(step.what), std::to_string(step.sizes.size()), size_or_dash(*least), size_or_dash(*most),
+    const auto [min, max] = std::minmax_element(step.sizes.begin(), step.sizes.end());
+    table.row({title_of(step.what), std::to_string(step.sizes.size()), size_or_dash(*min), size_or_dash(*max),
                step.refine ? "and where it bends" : ""});
   }
   return terminal.strong_headings(out + table.text(2) + missing_text(plan.not_measured));

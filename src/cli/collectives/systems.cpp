@@ -12,10 +12,10 @@ namespace {
 
 /// Titles end before column 100; `show` prints them whole.
 [[nodiscard]] std::string shortened(const std::string& title) {
-  constexpr std::size_t most = 44;
-  if (shown_width(title) <= most) return title;
-  const std::size_t blank = title.rfind(' ', most - 4);
-  return title.substr(0, blank == std::string::npos ? most - 4 : blank) + " ...";
+  constexpr std::size_t max = 44;
+  if (shown_width(title) <= max) return title;
+  const std::size_t blank = title.rfind(' ', max - 4);
+  return title.substr(0, blank == std::string::npos ? max - 4 : blank) + " ...";
 }
 
 [[nodiscard]] std::string systems_text(const std::vector<ListedSystem>& systems, const Terminal& terminal) {

@@ -3,8 +3,8 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
 #include "cli/write_file.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/answers/topo.hpp>
 
@@ -21,7 +21,7 @@ struct TopoTyped : TopoRequest {
 
   static constexpr auto fields() {
     return std::tuple_cat(TopoRequest::fields(),
-                          std::tuple{Asks{&TopoTyped::output, "", "--output,-o", Amount::number, {}, "FILE", "Write it as a system file"}});
+                          std::tuple{asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")});
   }
 };
 
@@ -37,7 +37,7 @@ struct TopoTyped : TopoRequest {
 [[nodiscard]] std::string topo_text(const TopoAnswer& a, const Terminal& terminal, const TopoTyped& typed) {
   const std::string& written = typed.output;
   const std::string links =
-      !a.links_said ? "direct links not said"
+      !a.links_stated ? "direct links not said"
       : a.links_per_gpu == 0
           ? fmt::format("no {}", a.amd ? "XGMI" : "NVLink")
           : fmt::format("{} of each GPU{}", counted(a.links_per_gpu, a.amd ? "XGMI link" : "NVLink"), a.switched ? ", to switches" : "");

@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/write_file.hpp"
 #include "text/rough_size.hpp"
 #include "text/text_table.hpp"
-#include "cli/write_file.hpp"
 
 #include <fabricost/answers/tune.hpp>
 
@@ -23,10 +23,8 @@ struct TuneTyped : TuneRequest {
   std::string out;
 
   static constexpr auto fields() {
-    return std::tuple_cat(
-        TuneRequest::fields(),
-        std::tuple{
-            Asks{&TuneTyped::out, "", "--out,-o", Amount::number, {}, "FILE", "Write the sure ones for NCCL's example tuner plugin"}});
+    return std::tuple_cat(TuneRequest::fields(),
+                          std::tuple{asks(&TuneTyped::out, "", "--out,-o", "FILE", "Write the sure ones for NCCL's example tuner plugin")});
   }
 };
 

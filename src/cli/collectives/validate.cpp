@@ -1,9 +1,9 @@
 /// \file validate.cpp
 /// fabricost validate: measured times beside predicted ones, and how far apart they are.
 
+#include "cli/collectives/validation_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/collectives/validation_text.hpp"
 #include "cli/write_file.hpp"
 
 #include <fabricost/evaluation/validate.hpp>
@@ -16,9 +16,8 @@ struct ValidateTyped : ValidateFilesRequest {
 
   static constexpr auto fields() {
     using enum Amount;
-    return std::tuple_cat(
-        ValidateRequest::fields(),
-        std::tuple{Asks{&ValidateTyped::out, "", "--out,-o", number, {}, "FILE", "Write every point with its prediction as CSV"}});
+    return std::tuple_cat(ValidateRequest::fields(),
+                          std::tuple{asks(&ValidateTyped::out, "", "--out,-o", "FILE", "Write every point with its prediction as CSV")});
   }
 };
 

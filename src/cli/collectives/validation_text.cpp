@@ -18,7 +18,7 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr std::size_t most_rows = 64;
+constexpr std::size_t max_rows = 64;
 
 [[nodiscard]] double bus_rate(const ComparedPoint& p, double seconds) {
   return p.point.bytes / seconds * bus_factor(p.point.collective, p.point.ranks()) / 1e9;
@@ -32,7 +32,7 @@ constexpr std::size_t most_rows = 64;
 
 /// True for the points of one operation on one machine, few enough to be shown one by one.
 [[nodiscard]] bool one_run(const std::vector<ComparedPoint>& points) {
-  return !points.empty() && points.size() <= most_rows &&
+  return !points.empty() && points.size() <= max_rows &&
          std::all_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return same_run(p.point, points.front().point); });
 }
 
@@ -167,8 +167,8 @@ void list_reasons(std::string& out, const Terminal& terminal, const char* title,
 /// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
 [[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
   if (report.layouts == 0) return "";
-  constexpr std::size_t most_named = 12;
-  const std::size_t named = std::min(most_named, report.unfit.size());
+  constexpr std::size_t max_named = 12;
+  const std::size_t named = std::min(max_named, report.unfit.size());
   std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
   for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
   return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";

@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/write_file.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
-#include "cli/write_file.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/pictures/compare.hpp>
@@ -123,12 +123,12 @@ namespace {
   const double unit = train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
-    const TimeTerm most = largest_term(c);
+    const TimeTerm max = largest_term(c);
     rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
               fmt::format("{:.4g}", c.tokens_per_gpu), c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
               c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?", c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
               c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
-              fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, c.terms))});
+              fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms))});
   }
   out += rows.text(2);
   for (const ComparedAnswer& row : of.rows)

@@ -21,8 +21,8 @@ namespace fabricost {
 /// The fastest layout of what `fabricost plan --train --json` wrote. Found by the templates of face.hpp. \throws RequestError naming the
 /// file for anything else
 static void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
-  constexpr std::size_t most = 16 << 20;
-  const std::string text = io::read_text_file(file, most);
+  constexpr std::size_t max = 16 << 20;
+  const std::string text = io::read_text_file(file, max);
   const auto json = nlohmann::json::parse(text, nullptr, false);
   const auto refuse = [&](std::string_view what) -> RequestError {
     return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
@@ -37,7 +37,7 @@ static void from_text(const std::string& file, std::string_view, const Amount&, 
   if (gpus == json.end() || !gpus->is_number() || !(gpus->get<double>() >= 1)) throw refuse("gpus is missing or no number above 0");
   if (system == json.end() || !system->is_string()) throw refuse("system is missing");
   out = {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(),
-          rate->get<double>(), fmt::format("the fastest layout of {}", file)};
+         rate->get<double>(), fmt::format("the fastest layout of {}", file)};
 }
 
 namespace cli {
@@ -121,7 +121,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 
 void add_cost(CLI::App& app, Runner& runner) {
   add_face<CostRequest>(app, runner, "cost", "What GPUs, tokens and training runs cost in dollars and joules",
-                            "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
+                        "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
 }
 
 }  // namespace cli

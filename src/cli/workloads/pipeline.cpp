@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/write_file.hpp"
 #include "text/text_table.hpp"
 #include "text/units.hpp"
-#include "cli/write_file.hpp"
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/pictures/gantt.hpp>
@@ -25,10 +25,9 @@ struct PipelineCommand : PipelineRequest {
 
   static constexpr auto fields() {
     using R = PipelineCommand;
-    return std::tuple_cat(
-        PipelineRequest::fields(),
-        std::tuple{Asks{&R::width, "width", "--width", Amount::count, any_count, "N", "Characters of the chart; default 100"},
-                   Asks{&R::svg, "svg", "--svg", Amount::number, {}, "FILE", "Draw the chart into a file"}});
+    return std::tuple_cat(PipelineRequest::fields(), std::tuple{asks(&R::width, "width", "--width", Amount::count, any_count, "N",
+                                                                     "Characters of the chart; default 100"),
+                                                                asks(&R::svg, "svg", "--svg", "FILE", "Draw the chart into a file")});
   }
 };
 

@@ -62,17 +62,17 @@ void write_unit(Writer& w, const Unit& u, const Measured& measured, std::size_t 
   w.count("free_memory_bytes", u.free_memory);
   w.count("l2_bytes", u.l2);
   if (u.numa_node >= 0) w.stream() << YAML::Key << "numa_node" << YAML::Value << u.numa_node;
-  if (u.pcie_lanes > 0 || u.pcie_lanes_most > 0) {
+  if (u.pcie_lanes > 0 || u.pcie_lanes_max > 0) {
     w.stream() << YAML::Key << "pcie" << YAML::Value << YAML::Flow << YAML::BeginMap;
     w.count("generation", u.pcie_generation);
     w.count("lanes", u.pcie_lanes);
-    w.count("generation_most", u.pcie_generation_most);
-    w.count("lanes_most", u.pcie_lanes_most);
+    w.count("generation_most", u.pcie_generation_max);
+    w.count("lanes_most", u.pcie_lanes_max);
     w.close();
   }
   if (u.compute > 0) w.stream() << YAML::Key << "nvlinks" << YAML::Value << u.nvlinks;
   w.number("clock_mhz", u.clock / 1e6);
-  w.number("clock_most_mhz", u.clock_most / 1e6);
+  w.number("clock_most_mhz", u.clock_max / 1e6);
   w.number("memory_clock_mhz", u.memory_clock / 1e6);
   w.number("power_limit_w", u.power_limit);
   w.flag("ecc", u.ecc);
@@ -104,9 +104,9 @@ void write_method(Writer& w) {
   w.text("value", "time of one repetition by the device's clock (of kernel_sync: by the host's), median of the batches that were kept");
   w.text("spread", "(p75 - p25) / median of the batches that were kept");
   w.text("outliers", fmt::format("batches further than {} x {} MAD, and {} of the median, from the median: set aside and counted",
-                                 outlier_deviations, normal_deviation, least_deviation));
-  w.text("warm_up", fmt::format("at least {:.0f} ms, and batches until two in a row agree within {:.0f} %, or {}",
-                                1e3 * rules.least_warm_up, 100 * rules.steady, rules.most_warm_up));
+                                 outlier_deviations, normal_deviation, min_deviation));
+  w.text("warm_up", fmt::format("at least {:.0f} ms, and batches until two in a row agree within {:.0f} %, or {}", 1e3 * rules.min_warm_up,
+                                100 * rules.steady, rules.max_warm_up));
   w.text("clocks", fmt::format("refused where the device says {:.0f} % more than the host waited; the host's time is noted where it "
                                "waited longer than launches explain",
                                100 * device_over_host));

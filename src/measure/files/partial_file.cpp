@@ -18,9 +18,9 @@ PartialFile::PartialFile(const std::filesystem::path& target) {
   std::error_code error;
   if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
     throw RequestError(fmt::format("-o {}: is not a regular file", target.string()));
-  constexpr int most_left = 100;  // of runs that died under our number
+  constexpr int max_left = 100;  // of runs that died under our number
   int number = -1;
-  for (int i = 0; i < most_left && number < 0 && (i == 0 || errno == EEXIST || errno == ELOOP); ++i) {
+  for (int i = 0; i < max_left && number < 0 && (i == 0 || errno == EEXIST || errno == ELOOP); ++i) {
     path_ = target;
     path_ += fmt::format(".{}{}.partial", getpid(), i == 0 ? "" : fmt::format("-{}", i));
     number = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

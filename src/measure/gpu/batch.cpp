@@ -159,8 +159,8 @@ Timing Batch::run_cold(int launches) {
 // One graph per lane, as the streams of one NCCL group are captured. Graphs are kept: an engine asks for the same number again and again.
 bool Batch::make_graphs(int launches) {
   if (!capturable_) return false;
-  const int most = launches_in_a_graph(work_.lanes.size());
-  for (const int wanted : {std::min(launches, most), launches % most}) {
+  const int max = launches_in_a_graph(work_.lanes.size());
+  for (const int wanted : {std::min(launches, max), launches % max}) {
     const auto known = [wanted](const Graphs& g) { return g.launches == wanted; };
     if (wanted == 0 || std::any_of(graphs_.begin(), graphs_.end(), known)) continue;
     finish();
@@ -195,7 +195,7 @@ bool Batch::make_graphs(int launches) {
     }
     // an engine seeking its number asks for many; the whole ones are always needed
     if (graphs_.size() >= 4)
-      graphs_.erase(std::find_if(graphs_.begin(), graphs_.end(), [most](const Graphs& g) { return g.launches != most; }));
+      graphs_.erase(std::find_if(graphs_.begin(), graphs_.end(), [max](const Graphs& g) { return g.launches != max; }));
     graphs_.push_back(std::move(made));
     static_cast<void>(launch_graph(wanted));  // the first launch uploads it
     finish();

@@ -80,7 +80,7 @@ Unit unit_of(Gpus& gpus, int gpu, std::vector<std::string>& remarks) {
   unit.numa_node = numa_node_of(unit.bus);
   // kHz; not every slice of a GPU says
   int kilohertz = 0;
-  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal) == cudaSuccess) unit.clock_most = 1e3 * kilohertz;
+  if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal) == cudaSuccess) unit.clock_max = 1e3 * kilohertz;
   if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, ordinal) == cudaSuccess) unit.memory_clock = 1e3 * kilohertz;
   static_cast<void>(cudaGetLastError());
   std::size_t available = 0, all = 0;

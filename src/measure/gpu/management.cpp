@@ -17,7 +17,7 @@ using Handle = void*;
 constexpr int success = 0;                          // NVML_SUCCESS
 constexpr unsigned clock_sm = 1, clock_memory = 2;  // nvmlClockType_t
 constexpr unsigned temperature_gpu = 0, on = 1;     // nvmlTemperatureSensors_t, nvmlEnableState_t
-constexpr unsigned most_links = 36;                 // NVML_NVLINK_MAX_LINKS is 18 today; asking for one more is answered, not harmful
+constexpr unsigned max_links = 36;                  // NVML_NVLINK_MAX_LINKS is 18 today; asking for one more is answered, not harmful
 
 }  // namespace
 
@@ -31,9 +31,9 @@ struct Management::Functions {
   int (*generation)(Handle, unsigned*) = nullptr;
   int (*width)(Handle, unsigned*) = nullptr;
   int (*generation_most)(Handle, unsigned*) = nullptr;
-  int (*width_most)(Handle, unsigned*) = nullptr;
+  int (*width_max)(Handle, unsigned*) = nullptr;
   int (*clock)(Handle, unsigned, unsigned*) = nullptr;
-  int (*clock_most)(Handle, unsigned, unsigned*) = nullptr;
+  int (*clock_max)(Handle, unsigned, unsigned*) = nullptr;
   int (*temperature)(Handle, unsigned, unsigned*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;
   int (*power_limit)(Handle, unsigned*) = nullptr;
@@ -96,9 +96,9 @@ Management::Management() {
   find(functions_->generation, "nvmlDeviceGetCurrPcieLinkGeneration");
   find(functions_->width, "nvmlDeviceGetCurrPcieLinkWidth");
   find(functions_->generation_most, "nvmlDeviceGetMaxPcieLinkGeneration");
-  find(functions_->width_most, "nvmlDeviceGetMaxPcieLinkWidth");
+  find(functions_->width_max, "nvmlDeviceGetMaxPcieLinkWidth");
   find(functions_->clock, "nvmlDeviceGetClockInfo");
-  find(functions_->clock_most, "nvmlDeviceGetMaxClockInfo");
+  find(functions_->clock_max, "nvmlDeviceGetMaxClockInfo");
   find(functions_->temperature, "nvmlDeviceGetTemperature");
   find(functions_->power, "nvmlDeviceGetPowerUsage");
   find(functions_->power_limit, "nvmlDeviceGetEnforcedPowerLimit");
@@ -136,16 +136,16 @@ void Management::describe(Unit& unit) const {
   unit.pcie_lanes = static_cast<int>(query(f.width, *gpu));
   if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
   unit.vbios = text(f.vbios, *gpu);
-  unit.pcie_generation_most = static_cast<int>(query(f.generation_most, *gpu));
-  unit.pcie_lanes_most = static_cast<int>(query(f.width_most, *gpu));
+  unit.pcie_generation_max = static_cast<int>(query(f.generation_most, *gpu));
+  unit.pcie_lanes_max = static_cast<int>(query(f.width_max, *gpu));
   unit.clock = megahertz * query(f.clock, *gpu, clock_sm);
-  unit.clock_most = megahertz * query(f.clock_most, *gpu, clock_sm);
+  unit.clock_max = megahertz * query(f.clock_max, *gpu, clock_sm);
   unit.memory_clock = megahertz * query(f.clock, *gpu, clock_memory);
   unit.power_limit = milliwatts * query(f.power_limit, *gpu);
   unit.ecc = is_on(f.ecc, *gpu);
   unit.mig = is_on(f.mig, *gpu);
   unit.nvlinks = 0;
-  for (unsigned link = 0; link < most_links; ++link) unit.nvlinks += query(f.link, *gpu, link) == on ? 1 : 0;
+  for (unsigned link = 0; link < max_links; ++link) unit.nvlinks += query(f.link, *gpu, link) == on ? 1 : 0;
 }
 
 State Management::state(const std::string& bus) const {

@@ -42,10 +42,10 @@ using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// On the current device. `urgent`: its blocks go first, as frameworks set the streams of their collectives.
 [[nodiscard]] inline Stream make_stream(bool urgent = false) {
-  int least = 0, greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "reading stream priorities");
+  int min = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&min, &greatest), "reading stream priorities");
   Stream stream;
-  check(cudaStreamCreateWithPriority(stream.place(), cudaStreamNonBlocking, urgent ? greatest : least), "creating a stream");
+  check(cudaStreamCreateWithPriority(stream.place(), cudaStreamNonBlocking, urgent ? greatest : min), "creating a stream");
   return stream;
 }
 [[nodiscard]] inline Event make_event(bool timing) {

@@ -34,10 +34,10 @@ double fingerprint(const Case& what) {
 void fail_alike(World& world, const Failure& mine) {
   // the gravest, and of those who have it the first
   std::array<double, 1> gravest{static_cast<double>(mine.kind)};
-  world.most(gravest);
+  world.max(gravest);
   if (gravest[0] <= 0) return;
   std::array<double, 1> who{static_cast<double>(mine.kind) >= gravest[0] ? -static_cast<double>(world.rank()) : -1e9};
-  world.most(who);
+  world.max(who);
   const std::string text = world.share(mine.text, static_cast<int>(-who[0]));
   switch (static_cast<Failure::Kind>(gravest[0])) {
     case Failure::Kind::none: return;
@@ -51,7 +51,7 @@ void fail_alike(World& world, const Failure& mine) {
 void agree_on(World& world, const Case& what) {
   const double mine = fingerprint(what);
   std::array<double, 2> ends{mine, -mine};
-  world.most(ends);
+  world.max(ends);
   if (ends[0] != -ends[1])
     throw DeviceFault("the processes are not about to measure the same: are they one build, started with the same words?");
 }

@@ -16,7 +16,7 @@ namespace fabricost::measure::mpi {
 namespace {
 
 // A moment is set this far ahead: twice what agreeing takes, within limits.
-constexpr double least_lead = 10e-6, most_lead = 20e-3;
+constexpr double min_lead = 10e-6, max_lead = 20e-3;
 constexpr int tries = 4;  // of a repetition that somebody was late for
 
 }  // namespace
@@ -26,17 +26,17 @@ MpiJob::MpiJob(World& world, std::unique_ptr<Transfer> transfer, std::string cal
   std::array<double, 1> longest{0};
   for (int i = 0; i < 3; ++i) {
     const double before = now();
-    world_.most(longest);
+    world_.max(longest);
     longest[0] = now() - before;
   }
-  world_.most(longest);  // the same in every process
-  lead_ = std::clamp(2 * longest[0], least_lead, most_lead);
+  world_.max(longest);  // the same in every process
+  lead_ = std::clamp(2 * longest[0], min_lead, max_lead);
 }
 
 Timing MpiJob::run(int repetitions) {
   world_.watch().name(called_);
   std::array<double, 2> ends{static_cast<double>(repetitions), -static_cast<double>(repetitions)};
-  world_.most(ends);
+  world_.max(ends);
   if (repetitions < 1 || ends[0] != -ends[1])
     throw DeviceFault(fmt::format("{}: the processes were told to repeat it {:g} to {:g} times", called_, -ends[1], ends[0]));
   return world_.one_clock() ? from_a_moment(repetitions) : from_a_barrier(repetitions);
@@ -45,7 +45,7 @@ Timing MpiJob::run(int repetitions) {
 Timing MpiJob::from_a_moment(int repetitions) {
   Timing sum;
   std::array<double, 1> latest{now()};
-  world_.most(latest);
+  world_.max(latest);
   for (int i = 0, again = 0; i < repetitions;) {
     const double moment = latest[0] + lead_;
     const double late = std::max(0.0, now() - moment);
@@ -57,15 +57,15 @@ Timing MpiJob::from_a_moment(int repetitions) {
     }
     const double end = now();
     // until the last is done, by either clock; whether somebody was late; and from when the next moment may be set
-    std::array<double, 4> most{end, MPI_Wtime() - wall + (begin - moment), late, now()};
-    world_.most(most);
-    latest[0] = most[3];
-    if (most[2] > 0 && ++again < tries) {
-      lead_ = std::min(2 * lead_, most_lead);
+    std::array<double, 4> max{end, MPI_Wtime() - wall + (begin - moment), late, now()};
+    world_.max(max);
+    latest[0] = max[3];
+    if (max[2] > 0 && ++again < tries) {
+      lead_ = std::min(2 * lead_, max_lead);
       continue;
     }
-    sum.device += most[0] - moment;
-    sum.host += most[1];
+    sum.device += max[0] - moment;
+    sum.host += max[1];
     again = 0;
     ++i;
   }
@@ -83,10 +83,10 @@ Timing MpiJob::from_a_barrier(int repetitions) {
       transfer_->run();
     }
     const double end = now();
-    std::array<double, 2> most{end - begin, MPI_Wtime() - wall};
-    world_.most(most);
-    sum.device += most[0];
-    sum.host += most[1];
+    std::array<double, 2> max{end - begin, MPI_Wtime() - wall};
+    world_.max(max);
+    sum.device += max[0];
+    sum.host += max[1];
   }
   const double each = transfer_->share() / repetitions;
   return {sum.device * each, sum.host * each};

@@ -102,7 +102,7 @@ void World::finish(MPI_Request request, const char* call) {
   }
 }
 
-void World::most(std::span<double> values) {
+void World::max(std::span<double> values) {
   std::vector<double> mine(values.begin(), values.end());
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallreduce(mine.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, control_, &request),
@@ -112,7 +112,7 @@ void World::most(std::span<double> values) {
 
 bool World::any(bool value) {
   std::array<double, 1> flag{value ? 1.0 : 0.0};
-  most(flag);
+  max(flag);
   return flag[0] > 0;
 }
 

@@ -40,7 +40,7 @@ class World {
 
   // \throws DeviceLost, DeviceFault
   /// The largest over all processes, element by element, in all of them.
-  void most(std::span<double> values);
+  void max(std::span<double> values);
   [[nodiscard]] bool any(bool value);
   /// Those of process `from`, in all of them.
   void share(std::span<double> values, int from = 0);

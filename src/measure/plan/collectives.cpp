@@ -41,13 +41,13 @@ void Planner::collectives() {
   if (machine_.library.empty()) return skip(ProbeGroup::collectives, "collectives", why_no_library(machine_));
   if (std::any_of(gpus_.begin(), gpus_.end(), [&](int gpu) { return unit(gpu).mig_instance; }) && gpus_.size() > 1)
     return skip(ProbeGroup::collectives, "collectives", "NCCL takes one MIG instance of a process, not several");
-  const std::uint64_t most = room(quick_ ? 512 * MiB : 2 * GiB);
+  const std::uint64_t max = room(quick_ ? 512 * MiB : 2 * GiB);
   for (const Probe& probe : quick_probes) {
     if (!wanted(probe.op) || (probe.pair && (gpus_.size() < 2 || processes_ > 1))) continue;
     Case what = all;
     what.operation = probe.op;
     if (probe.pair) what.gpus = {gpus_[0], gpus_[1]};
-    points(what, {std::min(static_cast<std::uint64_t>(probe.bytes), most)}, essential);
+    points(what, {std::min(static_cast<std::uint64_t>(probe.bytes), max)}, essential);
   }
   for (const Collective operation : all_operations) {
     if (!wanted(operation)) continue;
@@ -130,7 +130,7 @@ void Planner::mpi() {
   const Case all{.kind = ProbeKind::collective, .dtype = DataType::single, .graph = false};
   if (processes_ < 2)
     return skip(ProbeGroup::collectives, "collectives", "one process: start several, mpirun -n 4 fabricost measure --mpi");
-  const std::uint64_t least = 64, most = quick_ ? 16 * MiB : 128 * MiB;
+  const std::uint64_t min = 64, max = quick_ ? 16 * MiB : 128 * MiB;
   const auto of = [&](Collective operation) {
     Case what = all;
     what.operation = operation;
@@ -144,14 +144,14 @@ void Planner::mpi() {
       if (machine_.units[rank].host != machine_.units[0].host) partner = static_cast<int>(rank);
     Case pair = of(Collective::send_recv);
     pair.pairs = {{0, partner}};
-    curve(pair, least, most, essential);
+    curve(pair, min, max, essential);
     pair.both_ways = true;
-    points(pair, {2 * KiB, most}, curves);
+    points(pair, {2 * KiB, max}, curves);
   }
   for (const Collective operation : {Collective::all_reduce, Collective::all_gather})
     if (wanted(operation)) points(of(operation), {2 * KiB, 4 * MiB}, essential);
   for (const Collective operation : all_operations)
-    if (wanted(operation)) curve(of(operation), least, most, curves);
+    if (wanted(operation)) curve(of(operation), min, max, curves);
 }
 
 }  // namespace fabricost::measure

@@ -91,12 +91,12 @@ void Planner::points(const Case& what, std::vector<std::uint64_t> sizes, Stage s
   plan_.steps.push_back({.what = what, .sizes = std::move(sizes), .unit = unit, .weight = 0.5, .stage = stage});
 }
 
-void Planner::curve(const Case& what, std::uint64_t least, std::uint64_t most, Stage stage, double coarser) {
+void Planner::curve(const Case& what, std::uint64_t min, std::uint64_t max, Stage stage, double coarser) {
   if (!wanted(what.kind)) return;
   if (!sizes_.empty()) return points(what, sizes_, stage);
   const std::uint64_t unit = unit_of(what);
   plan_.steps.push_back({.what = what,
-                         .sizes = coarse_sizes(least, std::max(least, most), (quick_ ? 16 : 8) * coarser, unit),
+                         .sizes = coarse_sizes(min, std::max(min, max), (quick_ ? 16 : 8) * coarser, unit),
                          .refine = true,
                          .unit = unit,
                          .weight = coarser > 1 ? 0.5 : 1,
@@ -114,12 +114,12 @@ void Planner::curve(const Case& what, Stage stage, double coarser) {
   }
 }
 
-std::uint64_t Planner::room(std::uint64_t most) const {
+std::uint64_t Planner::room(std::uint64_t max) const {
   for (const int gpu : gpus_) {
     const std::uint64_t free = unit(gpu).free_memory > 0 ? unit(gpu).free_memory : unit(gpu).memory > 0 ? unit(gpu).memory : memory_unsaid;
-    most = std::min(most, free / 4);
+    max = std::min(max, free / 4);
   }
-  return std::bit_floor(std::max(most, MiB));
+  return std::bit_floor(std::max(max, MiB));
 }
 
 bool Planner::access(int from, int to) const {

@@ -35,11 +35,11 @@ class Planner {
   void points(const Case& what, std::vector<std::uint64_t> sizes, Stage stage);
   /// Over the sizes its row of the table names.
   void curve(const Case& what, Stage stage = curves, double coarser = 1);
-  void curve(const Case& what, std::uint64_t least, std::uint64_t most, Stage stage, double coarser = 1);
+  void curve(const Case& what, std::uint64_t min, std::uint64_t max, Stage stage, double coarser = 1);
   /// Lists what cannot be measured on this machine, where the request includes that group.
   void skip(ProbeGroup group, std::string what, std::string reason);
   /// A power of two that leaves room for its buffers on every GPU.
-  [[nodiscard]] std::uint64_t room(std::uint64_t most) const;
+  [[nodiscard]] std::uint64_t room(std::uint64_t max) const;
   [[nodiscard]] std::uint64_t unit_of(const Case& what) const;
   [[nodiscard]] bool access(int from, int to) const;
   [[nodiscard]] const Unit& unit(int gpu) const { return machine_.units[static_cast<std::size_t>(gpu)]; }

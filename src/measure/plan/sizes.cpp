@@ -24,15 +24,15 @@ std::optional<std::uint64_t> between(std::uint64_t below, std::uint64_t above, s
 
 std::uint64_t fitting(std::uint64_t bytes, std::uint64_t unit) { return std::max(bytes / unit, std::uint64_t{1}) * unit; }
 
-std::vector<std::uint64_t> coarse_sizes(std::uint64_t least, std::uint64_t most, double factor, std::uint64_t unit) {
+std::vector<std::uint64_t> coarse_sizes(std::uint64_t min, std::uint64_t max, double factor, std::uint64_t unit) {
   std::vector<std::uint64_t> out;
   const auto add = [&](std::uint64_t bytes) {
     bytes = fitting(bytes, unit);
     if (out.empty() || bytes > out.back()) out.push_back(bytes);
   };
-  for (double size = static_cast<double>(least); size < static_cast<double>(most) / std::sqrt(factor); size *= factor)
+  for (double size = static_cast<double>(min); size < static_cast<double>(max) / std::sqrt(factor); size *= factor)
     add(static_cast<std::uint64_t>(size));
-  add(most);
+  add(max);
   return out;
 }
 

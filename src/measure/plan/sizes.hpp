@@ -24,7 +24,7 @@ struct BendRules {
 };
 
 /// least, least x factor, ... and most, each a multiple of `unit`, ascending.
-[[nodiscard]] std::vector<std::uint64_t> coarse_sizes(std::uint64_t least, std::uint64_t most, double factor, std::uint64_t unit);
+[[nodiscard]] std::vector<std::uint64_t> coarse_sizes(std::uint64_t min, std::uint64_t max, double factor, std::uint64_t unit);
 
 /// The nearest multiple of `unit` at or below, at least one.
 [[nodiscard]] std::uint64_t fitting(std::uint64_t bytes, std::uint64_t unit);

@@ -19,7 +19,7 @@ namespace fabricost::io {
 namespace {
 
 constexpr std::size_t longest_quote = 200;
-constexpr std::size_t most_kept = 512;  // of any list: a log of a million lines repeats itself
+constexpr std::size_t max_kept = 512;  // of any list: a log of a million lines repeats itself
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -61,7 +61,7 @@ std::string host_of(std::string_view line) {
 
 template <class T>
 void keep(std::vector<T>& list, T one) {
-  if (list.size() < most_kept) list.push_back(std::move(one));
+  if (list.size() < max_kept) list.push_back(std::move(one));
 }
 
 class NcclInfoReader {
@@ -193,7 +193,7 @@ class NcclInfoReader {
         use.first_indirect = quote(line);
       if (device >= 0) {
         use.devices.insert(device);
-        if (use.by_host.size() < most_kept) use.by_host[host_of(line)].insert(device);
+        if (use.by_host.size() < max_kept) use.by_host[host_of(line)].insert(device);
       }
       local_pair(line);
       auto channel = after(line, "Channel ");
@@ -251,8 +251,8 @@ class NcclInfoReader {
   void pcie(const std::string& line) {
     // nvidia-smi: "PCIe Generation Max 4 Current 1"
     if (has(line, "PCIe") && has(line, "Current")) {
-      const double most = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
-      if (most > 0 && now > 0 && now < most) see("link_downgraded", line);
+      const double max = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
+      if (max > 0 && now > 0 && now < max) see("link_downgraded", line);
     }
     const bool capability = has(line, "LnkCap:"), state = has(line, "LnkSta:");
     if (!capability && !state) return;

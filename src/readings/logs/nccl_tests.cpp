@@ -347,7 +347,7 @@ class NcclTestsReader {
       ++place;
     }
     if (row.sides > 0) run_.rows.push_back(row);
-    if (run_.rows.size() >= most_rows_held) hand_on();
+    if (run_.rows.size() >= max_rows_held) hand_on();
     return true;
   }
 

@@ -69,7 +69,7 @@ struct Ratio {
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
 /// Rows of a run that are held at most: enough to tell its operation and ranks.
-inline constexpr std::size_t most_rows_held = 65536;
+inline constexpr std::size_t max_rows_held = 65536;
 
 /// Takes a run, or as many rows of it as are held; the rows and what was skipped are given up afterwards. `last`: the run ends here.
 using RunSink = std::function<void(const LogRun& run, bool last)>;

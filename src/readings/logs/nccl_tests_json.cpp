@@ -110,7 +110,7 @@ class NcclTestsJsonReader {
         row_.line = e.line;
       }
       if (e.kind == Kind::close_map && row_.sides > 0) run_.rows.push_back(row_);
-      if (run_.rows.size() >= most_rows_held) hand_on();
+      if (run_.rows.size() >= max_rows_held) hand_on();
     } else if (e.depth == depth_ + 2) {
       if (value) cell(e);
       const bool out = e.key == "out_of_place", in = e.key == "in_place";

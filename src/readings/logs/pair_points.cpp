@@ -5,8 +5,8 @@
 
 #include "text/csv.hpp"
 
-#include <fabricost/specs/load.hpp>
 #include <fabricost/refusal.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
@@ -101,7 +101,7 @@ bool Matrix::start(const Tokens& tokens, std::size_t first) {
     if (!number || (!columns.empty() && *number != columns.back() + 1)) return false;
     columns.push_back(*number);
   }
-  if (columns.empty() || columns.size() > most_columns) return false;
+  if (columns.empty() || columns.size() > max_columns) return false;
   clear();
   columns_ = std::move(columns);
   open_ = true;

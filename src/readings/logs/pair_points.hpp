@@ -102,7 +102,7 @@ class LogReader {
 /// A matrix as printed: a line of column numbers, then lines of a row number and its cells.
 class Matrix {
  public:
-  static constexpr std::size_t most_columns = 4096;
+  static constexpr std::size_t max_columns = 4096;
 
   /// Starts with the column numbers from `first` on; false when these are none.
   [[nodiscard]] bool start(const Tokens& tokens, std::size_t first);

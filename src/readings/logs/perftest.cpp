@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> tools{"ib_write_bw", "ib_write_lat", "
 
 /// What stands in which column of a row; 0: nowhere.
 struct Columns {
-  std::size_t peak = 0, average = 0, messages = 0, typical = 0, mean = 0, least = 0, count = 0;
+  std::size_t peak = 0, average = 0, messages = 0, typical = 0, mean = 0, min = 0, count = 0;
   double unit = 0;  ///< bytes per second of one printed unit of bandwidth
 };
 
@@ -84,10 +84,10 @@ class PerftestReader : LogReader {
       if (t.starts_with("MsgRate[Mpps]")) found.messages = at;
       if (t.starts_with("t_typical[")) found.typical = at;
       if (t.starts_with("t_avg[")) found.mean = at;
-      if (t.starts_with("t_min[")) found.least = at;
+      if (t.starts_with("t_min[")) found.min = at;
       found.count = at + 1;
     }
-    const bool bandwidth = found.average > 0 || found.peak > 0, latency = found.typical > 0 || found.mean > 0 || found.least > 0;
+    const bool bandwidth = found.average > 0 || found.peak > 0, latency = found.typical > 0 || found.mean > 0 || found.min > 0;
     if (!bandwidth && !latency) return false;
     if (bandwidth && found.unit == 0)
       throw SpecError({fault_in_line(points_.file(), lines_.number(), 1, line, "a bandwidth of perftest in a unit nobody here knows",
@@ -110,7 +110,7 @@ class PerftestReader : LogReader {
     const std::size_t value = bandwidth              ? (columns_.average > 0 ? columns_.average : columns_.peak)
                               : columns_.typical > 0 ? columns_.typical
                               : columns_.mean > 0    ? columns_.mean
-                                                     : columns_.least;
+                                                     : columns_.min;
     if (cut(tokens, first + value + 1)) return points_.skip(row_cut_short);
     const auto size = parse_number(tokens[first]);
     const auto number = parse_number(tokens[first + value]);

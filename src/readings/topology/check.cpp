@@ -58,18 +58,18 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
 }
 
 void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
-  const int most_links = GpuIdentities::shipped()->most_nvlinks();
+  const int max_links = GpuIdentities::shipped()->max_nvlinks();
   const auto line_of = [&](std::size_t i) { return static_cast<std::size_t>(std::max(0, t.gpus[i].line - 1)); };
   for (const std::vector<std::size_t>& island : islands_of(t)) {
     if (island.size() < 2) continue;
     const auto against = against_switch(t, island);
-    int most = 0, largest_sum = 0;
+    int max = 0, largest_sum = 0;
     std::size_t at_sum = island.front();
     for (const std::size_t i : island) {
       int sum = 0;
       for (const std::size_t j : island) {
         sum += t.links[i][j];
-        most = std::max(most, t.links[i][j]);
+        max = std::max(max, t.links[i][j]);
       }
       if (sum > largest_sum) {
         largest_sum = sum;
@@ -77,15 +77,15 @@ void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
       }
     }
     // two GPUs joined by more than a bridge carries (12), or more links than a GPU has to all its peers: switches
-    const bool too_many = largest_sum > most_links;
+    const bool too_many = largest_sum > max_links;
     if (too_many && against) {
       const auto [i, j] = *against;
       file.fault(line_of(at_sum), 0,
                  fmt::format("{} would have {} NVLinks to its peers, and no GPU has more than {}; behind switches {}-{} could not be NV{}",
-                             t.gpus[at_sum].name, largest_sum, most_links, t.gpus[i].name, t.gpus[j].name, t.links[i][j]),
+                             t.gpus[at_sum].name, largest_sum, max_links, t.gpus[i].name, t.gpus[j].name, t.links[i][j]),
                  "behind switches a pair has the smaller count of its two GPUs; the table was edited or damaged");
     }
-    const bool whole_board = island.size() == 2 && most == most_links;
+    const bool whole_board = island.size() == 2 && max == max_links;
     t.switched = t.switched || too_many || whole_board;
     for (const std::size_t i : island) {
       int sum = 0;

@@ -54,10 +54,10 @@ using Matrix = std::vector<std::vector<int>>;
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (mine.size() > 8) return order;
   std::vector<std::size_t> best = order;
-  int most = common(mine, stock, order);
+  int max = common(mine, stock, order);
   while (std::next_permutation(order.begin(), order.end()))
-    if (const int now = common(mine, stock, order); now > most) {
-      most = now;
+    if (const int now = common(mine, stock, order); now > max) {
+      max = now;
       best = order;
     }
   return best;
@@ -92,7 +92,7 @@ class Comparison {
   }
 
   void direct_links() {
-    if (!t_.links_said) return;
+    if (!t_.links_stated) return;
     const Tier* tier = stock_.tier(TierRole::scale_up);
     const bool has = tier != nullptr && tier->kind != TierKind::host;
     const int mine = t_.links_per_gpu();

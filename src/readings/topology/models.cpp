@@ -26,7 +26,7 @@ struct Shown {
   bool switched = false, pairs = false;
 
   explicit Shown(const DescribedTopology& t)
-      : links(t.links_said ? t.links_per_gpu() : -1), gpus(static_cast<int>(t.gpus.size())), sockets(t.sockets), switched(t.switched) {
+      : links(t.links_stated ? t.links_per_gpu() : -1), gpus(static_cast<int>(t.gpus.size())), sockets(t.sockets), switched(t.switched) {
     if (std::any_of(t.gpus.begin(), t.gpus.end(), [](const TopologyDevice& g) { return g.own_memory_node; }))
       per_processor = sockets * 2 == gpus ? 2 : 1;
     pairs = links > 0 &&
@@ -96,7 +96,7 @@ template <class Value>
   const GpuClue* found = narrowest(known, shown, [&](const GpuClue& clue) {
     return clue.arch == 0 && clue.vendor == "nvidia" && (shown.per_processor > 0 ? clue.per_processor > 0 : clue.links.has_value());
   });
-  if (found != nullptr && shown.links <= 0 && !t.links_said) return {found->gpu, "nothing in the file says"};
+  if (found != nullptr && shown.links <= 0 && !t.links_stated) return {found->gpu, "nothing in the file says"};
   return taken(found, seen);
 }
 
@@ -115,7 +115,7 @@ ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
     if (gpu.compute > 0) return by_architecture(known, t, gpu.compute);
   if (t.vendor == "amd") return by_xgmi(known, t);
-  if (t.links_said || !(t.pcie_lane_rate > 0)) return by_nvlinks(known, t);
+  if (t.links_stated || !(t.pcie_lane_rate > 0)) return by_nvlinks(known, t);
   const int slot = std::max(known.slot_generation(t.pcie_lane_rate), known.slowest_slot());
   const int pcie = step_below(known, "", slot, [](const GpuClue& clue) { return clue.pcie; });
   return taken(narrowest(known, Shown{t}, [&](const GpuClue& clue) { return clue.pcie == pcie && pcie > 0; }),

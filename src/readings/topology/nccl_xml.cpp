@@ -57,7 +57,7 @@ class NcclXml {
     if (!system) refuse(document_.document_element());
     t_.file = file_.name;
     t_.format = "NCCL topology XML";
-    t_.links_said = false;
+    t_.links_stated = false;
     for (const pugi::xml_node& child : document_.children())
       if (child.type() == pugi::node_comment)
         if (const CloudInstance* known = known_->instance_in(child.value()); known != nullptr && t_.instance.empty())
@@ -134,13 +134,13 @@ class NcclXml {
   }
 
   /// A whole number in an attribute; `otherwise` when it is not there or empty.
-  [[nodiscard]] int whole(const pugi::xml_node& node, const char* attribute, int least, int most, int otherwise) const {
+  [[nodiscard]] int whole(const pugi::xml_node& node, const char* attribute, int min, int max, int otherwise) const {
     const std::string_view text = node.attribute(attribute).value();
     if (text.empty()) return otherwise;
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-      fault(node, fmt::format("{}=\"{}\" is no whole number from {} to {}", attribute, shortened(text), least, most),
+    if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max)
+      fault(node, fmt::format("{}=\"{}\" is no whole number from {} to {}", attribute, shortened(text), min, max),
             "the file was edited or damaged");
     return value;
   }
@@ -258,7 +258,7 @@ class NcclXml {
     t_.pcie_lanes = std::max(t_.pcie_lanes, lanes);
     t_.gpus.push_back(std::move(d));
     gpu_at_.push_back(at);
-    if (t_.gpus.size() > most_devices) fault(pci, fmt::format("is GPU number {}", t_.gpus.size()), "give one node's topology");
+    if (t_.gpus.size() > max_devices) fault(pci, fmt::format("is GPU number {}", t_.gpus.size()), "give one node's topology");
   }
 
   void read_nic(const pugi::xml_node& nic, const Function& at) {
@@ -285,7 +285,7 @@ class NcclXml {
     cards_.insert(d.bus.empty() ? fmt::format("{}", here.parent().offset_debug()) : d.bus);
     t_.nics.push_back(std::move(d));
     nic_at_.push_back(at);
-    if (t_.nics.size() > most_devices) fault(here, fmt::format("is NIC port number {}", t_.nics.size()), "give one node's topology");
+    if (t_.nics.size() > max_devices) fault(here, fmt::format("is NIC port number {}", t_.nics.size()), "give one node's topology");
   }
 
   /// PCI functions without a class: which are GPUs follows only from the cloud instance that a comment of the file names.
@@ -311,7 +311,7 @@ class NcclXml {
   }
 
   void read_links() {
-    const int most = known_->most_nvlinks_announced();
+    const int max = known_->max_nvlinks_announced();
     std::map<std::string, std::size_t> by_bus;
     for (std::size_t i = 0; i < t_.gpus.size(); ++i) by_bus[t_.gpus[i].bus] = i;
     std::map<std::pair<std::size_t, std::size_t>, pugi::xml_node> said;
@@ -321,13 +321,13 @@ class NcclXml {
         for (const pugi::xml_node& child : parent.children())
           if (std::string_view{child.name()} == "nvlink" || std::string_view{child.name()} == "xgmi") all.push_back(child);
       for (const pugi::xml_node& link : all) {
-        t_.links_said = true;
-        const int count = whole(link, "count", 1, most, 1);
+        t_.links_stated = true;
+        const int count = whole(link, "count", 1, max, 1);
         const std::string kind = hex(link.attribute("tclass").value());
         const std::string target = link.attribute("target").value();
         t_.links_of[i] += count;
-        if (t_.links_of[i] > most)
-          fault(link, fmt::format("makes {} links of one GPU", t_.links_of[i]), fmt::format("no GPU has more than {}", most));
+        if (t_.links_of[i] > max)
+          fault(link, fmt::format("makes {} links of one GPU", t_.links_of[i]), fmt::format("no GPU has more than {}", max));
         const auto peer = by_bus.find(target);
         if (kind == "068000") t_.switched = true;
         if (peer == by_bus.end()) {
@@ -346,7 +346,7 @@ class NcclXml {
         fault(link, fmt::format("joins GPU{} to GPU{} by {}, and GPU{} names {} back", i, j, t_.links[i][j], j, t_.links[j][i]),
               "links are the same both ways; the file was edited or damaged");
     }
-    if (!t_.links_said) return;
+    if (!t_.links_stated) return;
     const int usual = t_.links_per_gpu();
     for (std::size_t i = 0; i < t_.gpus.size(); ++i)
       if (t_.links_of[i] != usual)

@@ -222,8 +222,8 @@ class NvidiaSmi {
         const std::string name = is_gpu(words[k]) ? upper(words[k]) : std::string{words[k]};
         if (std::find(names_.begin(), names_.end(), name) != names_.end()) fault(word, fmt::format("a second column {}", name), "keep one");
         names_.push_back(name);
-        if (names_.size() > most_devices)
-          fault(word, fmt::format("more than {} devices", most_devices), "no node has as many GPUs and NICs; give one node's table");
+        if (names_.size() > max_devices)
+          fault(word, fmt::format("more than {} devices", max_devices), "no node has as many GPUs and NICs; give one node's table");
       }
     }
     // headings that went on in a line of their own
@@ -243,7 +243,7 @@ class NvidiaSmi {
           // a row of a NIC whose own columns were cut off ends early; so does one whose affinities follow
           if (!is_gpu(name) && out.size() >= gpu_columns()) return finish_row(line, out);
           fault(word, fmt::format("\"{}\" is no cell of {}'s row", printable(words[k]), name),
-                fmt::format("a cell is X, NV1 to NV{}, PIX, PXB, PHB, NODE or SYS", known_->most_nvlinks()));
+                fmt::format("a cell is X, NV1 to NV{}, PIX, PXB, PHB, NODE or SYS", known_->max_nvlinks()));
         }
         out.push_back(word);
       }
@@ -345,9 +345,9 @@ class NvidiaSmi {
             "the columns have moved or a cell is damaged");
     const std::vector<int>& announced = known_->announced_nvlinks();
     const bool whole = std::find(announced.begin(), announced.end(), cell.links) != announced.end();
-    if (cell.links < 1 || (cell.links > known_->most_nvlinks() && !whole))
+    if (cell.links < 1 || (cell.links > known_->max_nvlinks() && !whole))
       fault(word, fmt::format("{} between {} and {}: no GPU has {} NVLinks", word.text, row, column, cell.links),
-            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->most_nvlinks(), fmt::join(announced, ", ")));
+            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->max_nvlinks(), fmt::join(announced, ", ")));
   }
 
   /// 0-23,48-71  0  N/A, or NUMA 0. \return what of a list of numbers and ranges is no such list

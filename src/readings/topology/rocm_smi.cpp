@@ -78,7 +78,7 @@ class RocmSmi {
         if (gpu(words_[k]) != static_cast<int>(k))
           file_.fault_at(line, words_[k], fmt::format("\"{}\" stands where GPU{} belongs", words_[k], k), "give the whole table");
       columns_ = words_.size();
-      if (columns_ > most_devices) file_.fault(line, 0, fmt::format("{} GPUs in one node", columns_), "give one node's table");
+      if (columns_ > max_devices) file_.fault(line, 0, fmt::format("{} GPUs in one node", columns_), "give one node's table");
       if (count_ != 0 && count_ != columns_)
         file_.fault(line, 0, fmt::format("{} GPUs here and {} above", columns_, count_), "give one node's tables");
       count_ = columns_;
@@ -168,7 +168,7 @@ class RocmSmi {
     size_matrices(t);
     const auto& type = matrices_[Section::type];
     const auto& hops = matrices_[Section::hops];
-    t.links_said = !type.empty();
+    t.links_stated = !type.empty();
     if (type.empty())
       t.warnings.push_back(file_.warning(file_.lines.size() - 1, "there is no table of link types: what joins the GPUs is not said"));
     for (std::size_t i = 0; i < count_; ++i)

@@ -95,13 +95,13 @@ std::vector<std::size_t> fabric_nics(const DescribedTopology& t) {
 int gpus_per_switch(const DescribedTopology& t) {
   const std::size_t n = t.gpus.size();
   const auto near = [&](std::size_t a, std::size_t b) { return t.paths[a][b] && *t.paths[a][b] <= NicPath::pxb; };
-  int most = 1;
+  int max = 1;
   for (std::size_t a = 0; a < t.paths.size(); ++a) {
     int together = a < n ? 1 : 0;
     for (std::size_t b = 0; b < n; ++b) together += a != b && near(a, b) ? 1 : 0;
-    most = std::max(most, together);
+    max = std::max(max, together);
   }
-  return most;
+  return max;
 }
 
 std::string listed(const std::vector<std::string>& names) {

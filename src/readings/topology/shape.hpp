@@ -30,10 +30,10 @@ template <class Value>
 [[nodiscard]] std::optional<Value> commonest(std::vector<Value> values) {
   std::sort(values.begin(), values.end());
   std::optional<Value> best;
-  std::ptrdiff_t most = 0;
+  std::ptrdiff_t max = 0;
   for (auto from = values.begin(); from != values.end();) {
     const auto to = std::upper_bound(from, values.end(), *from);
-    if (to - from >= most) best = *from, most = to - from;
+    if (to - from >= max) best = *from, max = to - from;
     from = to;
   }
   return best;

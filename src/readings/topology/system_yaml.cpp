@@ -148,7 +148,7 @@ class SystemText {
     io::LinkShape shape = io::link_shape(t_);
     std::string why = fmt::format("direct links as in {}", t_.format);
     const auto gpus = static_cast<int>(t_.gpus.size());
-    if (!t_.links_said && gpu_.scale_up_links > 0 && gpus > 1 && !gpu_.scale_up_bridge) {
+    if (!t_.links_stated && gpu_.scale_up_links > 0 && gpus > 1 && !gpu_.scale_up_bridge) {
       const bool mesh = gpu_.scale_up_links % (gpus - 1) == 0 && gpus <= 4;
       shape = {.kind = mesh ? TierKind::full_mesh : TierKind::switched, .links = gpu_.scale_up_links, .edges = {}, .remark = {}};
       why = fmt::format("the file says nothing of direct links; {} has {}", out_.gpu, gpu_.scale_up_links);
@@ -161,7 +161,7 @@ class SystemText {
       shape.kind = TierKind::host;
     }
     if (!shape.remark.empty()) remark_ += shape.remark + ". ";
-    if (t_.links_said && shape.kind == TierKind::host && t_.links_per_gpu() > 0 && shape.edges.empty())
+    if (t_.links_stated && shape.kind == TierKind::host && t_.links_per_gpu() > 0 && shape.edges.empty())
       remark_ += fmt::format("Each GPU has {} NVLinks, but the file does not say to whom, so PCIe is taken. ", t_.links_per_gpu());
     if (shape.kind == TierKind::host) return pcie("scale_up");
     const bool xgmi = t_.vendor == "amd";

@@ -14,7 +14,7 @@
 namespace fabricost::io {
 
 inline constexpr std::size_t largest_topology = std::size_t{8} << 20U;  ///< bytes; real ones have some 100 KB
-inline constexpr std::size_t most_devices = 256;                        ///< GPUs and NICs of one table
+inline constexpr std::size_t max_devices = 256;                         ///< GPUs and NICs of one table
 
 /// A whole text file, its lines cleaned of colours and launchers' prefixes.
 struct TopologyFile {

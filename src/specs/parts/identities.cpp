@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_direct_links = 1000;
+constexpr int max_direct_links = 1000;
 
 bool is_pci_id(std::string_view text) {
   const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
@@ -59,9 +59,9 @@ GpuClue read_clue(const SpecNode& node, const std::string& path, std::string_vie
     else if (!links.empty())
       in.fault(*node.find("links"), "links", "is no range", "write the fewest and the most, as [13, 18]");
   }
-  out.gpus = in.count("gpus", 0, 1, most_direct_links);
-  out.sockets = in.count("sockets", 0, 1, most_direct_links);
-  out.per_processor = in.count("per_processor", 0, 1, most_direct_links);
+  out.gpus = in.count("gpus", 0, 1, max_direct_links);
+  out.sockets = in.count("sockets", 0, 1, max_direct_links);
+  out.per_processor = in.count("per_processor", 0, 1, max_direct_links);
   out.pcie = in.count("pcie", 0, 1, 99);
   constexpr std::array<std::string_view, 3> wirings{"any", "direct", "pairs"};
   out.wiring = in.choice("wiring", wirings, GpuClue::Wiring::any);
@@ -171,7 +171,7 @@ GpuIdentities::GpuIdentities(const fs::path& data) {
       if (plain(tree.find("confidence")) == "announced")
         announced_nvlinks_.push_back(count);
       else
-        most_nvlinks_ = std::max(most_nvlinks_, count);
+        max_nvlinks_ = std::max(max_nvlinks_, count);
     }
     if (const SpecNode* host = tree.find("host"))
       if (const int slot = pcie_of(plain(host->find("link"))); slot > 0) slowest = slowest == 0 ? slot : std::min(slowest, slot);

@@ -79,10 +79,10 @@ class GpuIdentities {
   [[nodiscard]] const std::vector<GpuClue>& clues() const { return clues_; }
 
   /// Maximum NVLinks of a GPU on sale, and the counts of announced ones, ascending.
-  [[nodiscard]] int most_nvlinks() const { return most_nvlinks_; }
+  [[nodiscard]] int max_nvlinks() const { return max_nvlinks_; }
   [[nodiscard]] const std::vector<int>& announced_nvlinks() const { return announced_nvlinks_; }
-  [[nodiscard]] int most_nvlinks_announced() const {
-    return std::max(most_nvlinks_, announced_nvlinks_.empty() ? 0 : announced_nvlinks_.back());
+  [[nodiscard]] int max_nvlinks_announced() const {
+    return std::max(max_nvlinks_, announced_nvlinks_.empty() ? 0 : announced_nvlinks_.back());
   }
 
   /// PCIe generation for the bits per second of one lane (data/links): the fastest that does not exceed it; 0
@@ -94,7 +94,7 @@ class GpuIdentities {
   std::vector<KnownClue> names_, pci_;  ///< longer ones first
   std::vector<CloudInstance> instances_;
   std::vector<GpuClue> clues_;
-  int most_nvlinks_ = 0;
+  int max_nvlinks_ = 0;
   std::vector<int> announced_nvlinks_;
   std::map<int, double> slots_;  ///< bits per second of a lane, by generation
 };

@@ -250,12 +250,12 @@ class TierReader {
       links[static_cast<std::size_t>(edge.from)] += edge.links;
       links[static_cast<std::size_t>(edge.to)] += edge.links;
     }
-    const auto [fewest, most] = std::minmax_element(links.begin(), links.end());
-    if (*fewest == 0)
-      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()),
+    const auto [min, max] = std::minmax_element(links.begin(), links.end());
+    if (*min == 0)
+      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", min - links.begin()),
                 "every endpoint needs at least one edge");
-    else if (tier_.links < *fewest || tier_.links > *most)  // if endpoints differ, `links` is the count of one of them
-      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links),
+    else if (tier_.links < *min || tier_.links > *max)  // if endpoints differ, `links` is the count of one of them
+      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *min, *max, tier_.links),
                 "correct the edges or `links`");
   }
 

@@ -22,10 +22,10 @@ inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_pe
 
 /// Passes over the set in one launch, so that it lasts `wanted` seconds and the gap between launches (about 1 us) is no part of the rate.
 /// A power of two, so that little noise in `once` (seconds of one pass) does not change what is run.
-[[nodiscard]] inline int passes_for(double once, double wanted = 200e-6, int most = 64) {
-  if (!(once > 0)) return most;
+[[nodiscard]] inline int passes_for(double once, double wanted = 200e-6, int max = 64) {
+  if (!(once > 0)) return max;
   int passes = 1;
-  while (passes < most && passes * once < wanted) passes *= 2;
+  while (passes < max && passes * once < wanted) passes *= 2;
   return passes;
 }
 

@@ -22,12 +22,12 @@ constexpr std::array<Launcher, 4> launchers{
      {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
      {"SLURM", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""}}};
 
-int whole_number(const std::string& variable, const std::string& text, int least, int most) {
+int whole_number(const std::string& variable, const std::string& text, int min, int max) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-    throw std::invalid_argument(variable + " is \"" + text + "\"; it must be a whole number from " + std::to_string(least) + " to " +
-                                std::to_string(most));
+  if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max)
+    throw std::invalid_argument(variable + " is \"" + text + "\"; it must be a whole number from " + std::to_string(min) + " to " +
+                                std::to_string(max));
   return value;
 }
 
@@ -62,14 +62,14 @@ std::string first_host(const std::string& list) {
 }
 
 ProcessPlace process_place(const ReadVariable& read) {
-  constexpr int most = 1 << 20;
+  constexpr int max = 1 << 20;
   ProcessPlace place;
   for (int i = 0; i < 2 * static_cast<int>(launchers.size()); ++i) {
     const Launcher& launcher = launchers[static_cast<std::size_t>(i) % launchers.size()];
     const auto rank = read(launcher.rank), processes = read(launcher.processes), local = read(launcher.local_rank);
     const bool first_round = i < static_cast<int>(launchers.size());
     if (!rank || !processes || (first_round && !local)) continue;  // who also says which of the node's processes this is comes first
-    place.processes = whole_number(launcher.processes, *processes, 1, most);
+    place.processes = whole_number(launcher.processes, *processes, 1, max);
     place.rank = whole_number(launcher.rank, *rank, 0, place.processes - 1);
     const bool slurm = launcher.local_processes[0] == '\0';
     const auto local_processes = slurm ? std::optional(std::to_string(slurm_local_processes(read))) : read(launcher.local_processes);

@@ -29,7 +29,7 @@ constexpr std::uint32_t our_word = 0x46434f53;  // "FCOS"
 constexpr std::uint32_t version = 2;
 enum Kind : std::uint32_t { value, result, data };
 constexpr auto patience_for_strangers = std::chrono::seconds(2);
-constexpr std::size_t most_waiting = 256;  // connections at once that have proved nothing
+constexpr std::size_t max_waiting = 256;  // connections at once that have proved nothing
 
 using Nonce = std::array<unsigned char, nonce_size>;
 
@@ -193,7 +193,7 @@ void Rendezvous::listen_for_all(Clock::time_point until) {
   std::vector<std::unique_ptr<Waiting>> waiting;
   int came = 0, dropped = 0;
   while (came < others) {
-    std::vector<pollfd> ready{{listener.number, static_cast<short>(waiting.size() < most_waiting ? POLLIN : 0), 0}};
+    std::vector<pollfd> ready{{listener.number, static_cast<short>(waiting.size() < max_waiting ? POLLIN : 0), 0}};
     auto next = until;
     for (const auto& one : waiting) {
       ready.push_back({one->socket.number, POLLIN, 0});

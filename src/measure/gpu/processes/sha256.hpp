@@ -39,9 +39,9 @@ using Digest = std::array<unsigned char, 32>;
     }
     std::array<std::uint32_t, 8> v = h;
     for (std::size_t i = 0; i < 64; ++i) {
-      const std::uint32_t chosen = (v[4] & v[5]) ^ (~v[4] & v[6]), most = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+      const std::uint32_t chosen = (v[4] & v[5]) ^ (~v[4] & v[6]), max = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
       const std::uint32_t one = v[7] + (turned(v[4], 6) ^ turned(v[4], 11) ^ turned(v[4], 25)) + chosen + k[i] + w[i];
-      const std::uint32_t two = (turned(v[0], 2) ^ turned(v[0], 13) ^ turned(v[0], 22)) + most;
+      const std::uint32_t two = (turned(v[0], 2) ^ turned(v[0], 13) ^ turned(v[0], 22)) + max;
       v = {one + two, v[0], v[1], v[2], v[3] + one, v[4], v[5], v[6]};
     }
     for (std::size_t i = 0; i < 8; ++i) h[i] += v[i];

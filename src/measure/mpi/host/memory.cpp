@@ -27,10 +27,10 @@ std::uint64_t meminfo(std::string_view key) {
 
 /// Its own group's limit, less what the group uses; nothing known: the largest number.
 std::uint64_t left_in_group() {
-  std::uint64_t most = 0, used = 0;
+  std::uint64_t max = 0, used = 0;
   std::ifstream limit{"/sys/fs/cgroup/memory.max"}, current{"/sys/fs/cgroup/memory.current"};
-  if (!(limit >> most) || !(current >> used)) return ~std::uint64_t{0};  // "max", or no group of its own
-  return most > used ? most - used : 0;
+  if (!(limit >> max) || !(current >> used)) return ~std::uint64_t{0};  // "max", or no group of its own
+  return max > used ? max - used : 0;
 }
 
 }  // namespace

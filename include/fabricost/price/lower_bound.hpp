@@ -1,5 +1,5 @@
 #pragma once
-/// \file least.hpp
+/// \file lower_bound.hpp
 /// The minimum time of a schedule on a fabric: its bytes over the links that carry them, at the links' full
 /// one-way rate. It uses no fitted constant, so that no interval can begin below it.
 ///
@@ -44,7 +44,7 @@ namespace detail {
 }  // namespace detail
 
 /// Seconds per byte of S, as described above; 0 if nothing moves. \throws nothing
-[[nodiscard]] inline double least_per_byte(const Schedule& schedule, const Fabric& f) {
+[[nodiscard]] inline double min_per_byte(const Schedule& schedule, const Fabric& f) {
   const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
   double out = 0;
   if (f.local() > 1 && inside > 0) out = schedule.bytes(0) / inside;
