@@ -74,7 +74,7 @@ class TierReader {
 
   void read_transport(bool required) {
     const SpecNode* value = node_.find("transport");
-    if (value == nullptr && !required) return;
+    if (value == nullptr && !required) return static_cast<void>(in_.take("transport"));
     const bool scalar = value != nullptr && value->kind == SpecNode::Kind::scalar;
     if (!scalar || (!is_path(value->text) && library_.find("transports", value->text).empty())) {
       const std::vector<std::string> names = names_in("transports");
