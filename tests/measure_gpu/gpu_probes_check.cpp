@@ -138,7 +138,8 @@ void collectives(Device& device, int count, Tally& tally) {
   what.operation = Collective::all_reduce, what.bytes = 16 << 20;
   each_of(ProbeGroup::overlap, [&](const ProbeType& probe) {
     what.kind = probe.kind;
-    attempt_named(" " + std::string{probe.word});
+    std::string named{" "};  // g++ 12 warns of " " + a string
+    attempt_named(named += probe.word);
   });
 }
 
