@@ -22,9 +22,9 @@ struct GenerationFit {
     bool operator==(const Constant&) const = default;
     static constexpr auto fields() {
       using A = Constant;
-      return std::tuple{Gives{&A::value, "value", "value", "As in its file."},
-                        Gives{&A::deviation, "deviation", "relative_error", "Standard error over the value."},
-                        Gives{&A::determined, "determined", "determined", "False: the data left it where it was."}};
+      return std::tuple{gives(&A::value, "value", "value", "As in its file."),
+                        gives(&A::deviation, "deviation", "relative_error", "Standard error over the value."),
+                        gives(&A::determined, "determined", "determined", "False: the data left it where it was.")};
     }
   };
   int rows = 0;
@@ -35,10 +35,10 @@ struct GenerationFit {
   static constexpr auto fields() {
     using A = GenerationFit;
     constexpr bool left_out = true;
-    return std::tuple{Gives{&A::rows, "rows", "rows", "Rows that were fitted."},
-                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
-                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
-                      Gives{&A::constants, "constants", "constants", "By name.", 1, left_out}};
+    return std::tuple{gives(&A::rows, "rows", "rows", "Rows that were fitted."),
+                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                      gives(&A::constants, "constants", "constants", "By name.", 1, left_out)};
   }
 };
 
@@ -46,10 +46,10 @@ struct GenerationFit {
 struct StackFactor : FittedStack {
   static constexpr auto fields() {
     using S = FittedStack;
-    return std::tuple{Gives{&S::scale, "scale", "scale", "Factor on the whole step."},
-                      Gives{&S::deviation, "deviation", "relative_error", "Its standard error over the value."},
-                      Gives{&S::spread, "spread", "spread", "Standard deviation, in log, of what is left."},
-                      Gives{&S::rows, "rows", "rows", "Rows that were fitted."}};
+    return std::tuple{gives(&S::scale, "scale", "scale", "Factor on the whole step."),
+                      gives(&S::deviation, "deviation", "relative_error", "Its standard error over the value."),
+                      gives(&S::spread, "spread", "spread", "Standard deviation, in log, of what is left."),
+                      gives(&S::rows, "rows", "rows", "Rows that were fitted.")};
   }
 };
 
@@ -71,14 +71,14 @@ struct TrainingFitAnswer {
   static constexpr auto fields() {
     using A = TrainingFitAnswer;
     constexpr bool left_out = true;
-    return std::tuple{Gives{&A::rows, "rows", "rows", "Steps and kernels that were fitted."},
-                      Gives{&A::constants, "constants", "constants", "How many constants."},
-                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
-                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
-                      Gives{&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."},
-                      Gives{&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out},
-                      Gives{&A::skipped_rows, "skipped", "", ""},
-                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+    return std::tuple{gives(&A::rows, "rows", "rows", "Steps and kernels that were fitted."),
+                      gives(&A::constants, "constants", "constants", "How many constants."),
+                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                      gives(&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."),
+                      gives(&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out),
+                      gives(&A::skipped_rows, "skipped", "", ""),
+                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }
 };
 
@@ -98,13 +98,13 @@ struct ServingFitAnswer {
 
   static constexpr auto fields() {
     using A = ServingFitAnswer;
-    return std::tuple{Gives{&A::rows, "rows", "rows", "Figures that were fitted."},
-                      Gives{&A::constants, "constants", "constants", "How many constants."},
-                      Gives{&A::steps, "steps", "steps", "Of the fit."},
-                      Gives{&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."},
-                      Gives{&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."},
-                      Gives{&A::skipped_rows, "skipped", "", ""},
-                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+    return std::tuple{gives(&A::rows, "rows", "rows", "Figures that were fitted."),
+                      gives(&A::constants, "constants", "constants", "How many constants."),
+                      gives(&A::steps, "steps", "steps", "Of the fit."),
+                      gives(&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."),
+                      gives(&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."),
+                      gives(&A::skipped_rows, "skipped", "", ""),
+                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }
 };
 

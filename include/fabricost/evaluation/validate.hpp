@@ -28,15 +28,15 @@ struct WorkloadsAnswer : Errors {
     constexpr bool left_out = true, beside = true;
     return std::tuple_cat(
         Errors::fields(),
-        std::tuple{Gives{&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."},
-                   Gives{&A::skipped_rows, "skipped", "", ""},
-                   Gives{&A::skipped, "", "skipped", "Rows that could not be priced, by reason."},
-                   Gives{&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."},
-                   Gives{&A::memory_by_group, "memory_by_group", "memory_by_group",
-                         "Errors of the peaks of memory that training rows state.", 1, left_out},
-                   Gives{&A::layouts, "layouts.stated", "layouts",
-                         "Layouts that are stated with their recomputation: they ran, so they fit.", 1, left_out},
-                   Gives{&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside}});
+        std::tuple{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
+                   gives(&A::skipped_rows, "skipped", "", ""),
+                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+                   gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."),
+                   gives(&A::memory_by_group, "memory_by_group", "memory_by_group",
+                         "Errors of the peaks of memory that training rows state.", 1, left_out),
+                   gives(&A::layouts, "layouts.stated", "layouts",
+                         "Layouts that are stated with their recomputation: they ran, so they fit.", 1, left_out),
+                   gives(&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside)});
   }
 };
 
@@ -55,13 +55,13 @@ struct ExchangesAnswer : Errors {
     using A = ExchangesAnswer;
     return std::tuple_cat(
         Errors::fields(),
-        std::tuple{Gives{&A::total, "", "total", "Errors over all rows that could be priced."}, Gives{&A::skipped_rows, "skipped", "", ""},
-                   Gives{&A::skipped, "", "skipped", "Rows that could not be priced, by reason."},
-                   Gives{&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."},
-                   Gives{&A::by_system, "by_system", "by_system", "Errors on each machine, by name."},
-                   Gives{&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."},
-                   Gives{&A::by_library, "by_library", "by_library", "Errors of each implementation."},
-                   Gives{&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase."}});
+        std::tuple{gives(&A::total, "", "total", "Errors over all rows that could be priced."), gives(&A::skipped_rows, "skipped", "", ""),
+                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+                   gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
+                   gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+                   gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
+                   gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
+                   gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")});
   }
 };
 
