@@ -67,7 +67,8 @@ namespace {
 
 void add_share(CLI::App& app, Runner& runner) {
   add_face<ShareRequest>(app, runner, "share", "Collectives that run at once: who slows whom down, on which link",
-                         "Example: fabricost share --system aws-p4d --nodes 8 --layout tp=8,dp --of \"all_reduce 1GiB over dp\"", share_text);
+                         "Example: fabricost share --system aws-p4d --nodes 8 --layout tp=8,dp --of \"all_reduce 1GiB over dp\"",
+                         share_text);
 }
 
 }  // namespace fabricost::cli
