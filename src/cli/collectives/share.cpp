@@ -38,7 +38,7 @@ namespace {
   return out + ", shared by " + joined(who, " and ");
 }
 
-[[nodiscard]] std::string share_text(const ShareAnswer& a, const Terminal& terminal) {
+[[nodiscard]] std::string shared_run_text(const ShareAnswer& a, const Terminal& terminal) {
   TextTable rows{
       {{"collective"}, {"groups", right}, {"ranks", right}, {"runs"}, {"alone", right}, {"wire slowed", right}, {"beside", right}}};
   for (const SharedCollective& one : a.collectives) {
@@ -68,7 +68,7 @@ namespace {
 void add_share(CLI::App& app, Runner& runner) {
   add_face<ShareRequest>(app, runner, "share", "Collectives that run at once: who slows whom down, on which link",
                          "Example: fabricost share --system aws-p4d --nodes 8 --layout tp=8,dp --of \"all_reduce 1GiB over dp\"",
-                         share_text);
+                         shared_run_text);
 }
 
 }  // namespace fabricost::cli
