@@ -1,14 +1,13 @@
 /// \file collective.cu
 /// Fills what the ranks send and compares what they received, element by element and bit by bit.
 
+#include "measure/gpu/probes/grid_index.hpp"
 #include "measure/gpu/probes/kernels.hpp"
 
 namespace fabricost::measure::gpu {
 namespace {
 
 constexpr unsigned blocks = 1024, threads = 256;
-using Index = unsigned long long;
-__device__ inline Index first_index() { return Index{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 template <class Word>
 __global__ void fill_sent_kernel(Word* buffer, Index elements, bool reduces, unsigned rank, unsigned ranks, ElementFormat format) {

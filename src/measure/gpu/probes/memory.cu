@@ -3,13 +3,12 @@
 ///
 /// Loads go through L2 and not L1 (ld.global.cg): a set that fits L2 measures L2, however small the part of one block is.
 
+#include "measure/gpu/probes/grid_index.hpp"
 #include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
 namespace fabricost::measure::gpu {
 namespace {
-
-using Index = unsigned long long;
 
 __device__ inline uint4 load_past_l1(const uint4* from) {
 #if FABRICOST_HIP
@@ -20,8 +19,6 @@ __device__ inline uint4 load_past_l1(const uint4* from) {
   return v;
 #endif
 }
-
-__device__ inline Index first_index() { return Index{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 // Takes `to(i, from(i))` over all vectors: eight apart by the grid's width and all loaded before the first is used, then what is left.
 template <class From, class To>
