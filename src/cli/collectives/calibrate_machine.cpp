@@ -1,5 +1,5 @@
 /// \file calibrate_machine.cpp
-/// The results of fabricost measure beside the catalogue system of the same kind, as text.
+/// The results of fabricost measure beside the stock system of the same kind, as text.
 
 #include "cli/collectives/calibrate_text.hpp"
 #include "text/text_table.hpp"

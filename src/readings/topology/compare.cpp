@@ -1,10 +1,10 @@
 /// \file compare.cpp
-/// Differences between a machine and a catalogue system, in order of importance: GPUs, direct links, NICs and
+/// Differences between a machine and a stock system, in order of importance: GPUs, direct links, NICs and
 /// their places, sockets, PCIe.
 ///
 /// Direct links are compared up to the numbering of the GPUs (`nvidia-smi` numbers by PCI address). For up to
 /// 8 GPUs all numberings are tried and the one with the most common links is used; above that the numbering
-/// of the catalogue system.
+/// of the stock system.
 
 #include "readings/topology/shape.hpp"
 
@@ -24,7 +24,7 @@ using io::listed;
 using io::path_word;
 using Matrix = std::vector<std::vector<int>>;
 
-/// Links of each pair of a catalogue system with direct links; empty for others.
+/// Links of each pair of a stock system with direct links; empty for others.
 [[nodiscard]] Matrix stock_links(const Tier& tier) {
   const auto n = static_cast<std::size_t>(tier.endpoints);
   Matrix out(n, std::vector<int>(n, 0));
@@ -42,7 +42,7 @@ using Matrix = std::vector<std::vector<int>>;
   return out;
 }
 
-/// Links that two matrices have in common when GPU i of the first is GPU order[i] of the catalogue system.
+/// Links that two matrices have in common when GPU i of the first is GPU order[i] of the stock system.
 [[nodiscard]] int common(const Matrix& mine, const Matrix& stock, const std::vector<std::size_t>& order) {
   int out = 0;
   for (std::size_t i = 0; i < mine.size(); ++i)
