@@ -40,7 +40,7 @@ namespace fabricost::python {
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 
-/// A whole number from `least` to 2^31 - 1. \throws TypeError, RequestError
+/// A whole number from `min` to 2^31 - 1. \throws TypeError, RequestError
 [[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int min = 0);
 
 inline constexpr double max_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
@@ -58,7 +58,7 @@ inline constexpr double max_counted = 10'000'000;  ///< of anything counted in w
 
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double min = 1, double max = max_counted);
-/// A number of a range; infinity where it is not above `most`.
+/// A number from `min` to `max`.
 [[nodiscard]] double real(pybind11::handle value, std::string_view name, double min, double max);
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);

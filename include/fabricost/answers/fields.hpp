@@ -55,7 +55,7 @@ struct JsonUnit {
 };
 inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9}, as_whole_number{1, 1, true};
 
-/// Both ends are allowed, unless `above`: then `least` itself is not.
+/// Both ends are allowed; with `above`, `min` itself is not.
 struct Range {
   double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false;
