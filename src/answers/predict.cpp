@@ -66,8 +66,7 @@ Choice choice_of(const PredictRequest& r) {
 
 namespace {
 
-/// The machine with some NICs of one node lost. All ranks wait for that node, so all nodes are priced like
-/// it.
+/// The machine with some NICs of one node lost. All ranks wait for that node, so all are priced like it.
 [[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
   const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
   const Tier* const nic = whole->tier(TierRole::nic);

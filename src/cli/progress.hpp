@@ -1,7 +1,6 @@
 #pragma once
 /// \file progress.hpp
-/// Progress of a long command on stderr: a bar redrawn in place on a terminal, an occasional plain line
-/// elsewhere.
+/// Progress of a long command on stderr: a bar redrawn in place on a terminal, occasional lines elsewhere.
 
 #include <chrono>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 /// \file subcommands.hpp
-/// All subcommands. Each has a file of its name, which adds its options to the application and its job to the
-/// runner.
+/// All subcommands. Each has a file of its name, which adds its options and its job to the runner.
 
 namespace CLI {
 class App;

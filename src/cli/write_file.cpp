@@ -18,7 +18,7 @@ namespace fabricost::cli {
 
 namespace {
 
-/// Creates a new file: never overwrites one, nor follows a link. It gets the mode and owner of the file it
+/// Creates a new file, never overwriting or following a link, with the mode and owner of the file it
 /// replaces.
 [[nodiscard]] std::FILE* created(const std::filesystem::path& path, const struct stat* replaced) {
   const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, replaced != nullptr ? 0600 : 0666);

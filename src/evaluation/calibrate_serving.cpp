@@ -1,6 +1,5 @@
 /// \file calibrate_serving.cpp
-/// Fits the efficiencies of inference kernels and the overheads of serving frameworks to published serving
-/// runs.
+/// Fits efficiencies of inference kernels and overheads of serving frameworks to published serving runs.
 
 #include "text/quantile.hpp"
 
@@ -211,8 +210,7 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
   for (std::size_t g = 0; g < jobs.generations.size(); ++g) table.gpus[jobs.generations[g]] = model.gpus[g];
   for (auto& [pair, stack] : model.stacks) {
     const auto& own = logs[pair];
-    // nine of ten rows are within nine_in_ten spreads; with few rows that is uncertain, so the prior counts
-    // as five rows
+    // nine of ten rows are within nine_in_ten spreads; the prior counts as five rows, for stacks with few
     const auto spread = [](const std::vector<double>& errors, double prior) {
       const double seen = io::quantile_of(errors, 0.9) / nine_in_ten;
       const auto n = static_cast<double>(errors.size());

@@ -13,8 +13,7 @@
 namespace fabricost::io {
 namespace {
 
-/// FLOPs of a layer per token, up to a constant factor: h^2 (1 + s / 6h) (Narayanan 2021, arXiv 2104.04473,
-/// eq. 3).
+/// FLOPs of a layer per token, up to a constant: h^2 (1 + s / 6h) (Narayanan 2021, arXiv 2104.04473, eq. 3).
 [[nodiscard]] double layer_work(const PipelineSetting& s) {
   const double h = s.hidden;
   return h * h * (1 + s.sequence / (6 * h));

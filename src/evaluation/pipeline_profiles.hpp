@@ -36,8 +36,8 @@ struct PipelineStack {
 /// \throws SpecError
 [[nodiscard]] PipelineStack load_pipeline_stack();
 
-/// Times at `wanted`, scaled from a profile of the same model or else of the nearest width. \param profiles
-/// not empty
+/// Times at `wanted`, scaled from a profile of the same model or of the nearest width. \param profiles not
+/// empty
 [[nodiscard]] StageTimes scaled_times(const std::vector<PipelineProfile>& profiles, double filling_tokens, const PipelineSetting& wanted);
 
 }  // namespace fabricost::io

@@ -169,8 +169,7 @@ class PipelinePredictor {
     return held * s.layers / s.stages * layer * s.tokens() * s.hidden / gibibyte;
   }
 
-  /// Fraction of devices that work, times p devices: p m / (m + p - 1), which is 1 for one microbatch (Huang
-  /// 2019).
+  /// Fraction of working devices, times p devices: p m / (m + p - 1), 1 for one microbatch (Huang 2019).
   [[nodiscard]] static double gpipe_throughput(const PipelineRow& r) {
     if (r.out.model.find("Transformer") == std::string::npos) throw Skip{"its stages are uneven, by how much is not given"};
     if (r.setting.stages == 0 || r.microbatches == 0) throw Skip{"p or m is not given"};

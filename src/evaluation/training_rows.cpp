@@ -32,8 +32,7 @@ using io::Cells;
 using io::folded;
 using io::has;
 
-/// For a model without a file: two matrices in the feed-forward block if the stated number of parameters
-/// suggests it.
+/// For a model without a file: a gated feed-forward block or not, by the stated number of parameters.
 void guess_matrices(Model& m, double stated) {
   m.gated = true;
   const double three = parameters_of(m).total;

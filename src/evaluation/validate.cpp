@@ -10,8 +10,8 @@
 namespace fabricost {
 namespace {
 
-/// The files if they are tables of published workloads; empty if they are points. \throws RequestError for
-/// both at once
+/// The files if they are tables of published workloads; empty for points. \throws RequestError for both at
+/// once
 [[nodiscard]] std::vector<std::filesystem::path> workload_files(const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> out;
   for (const std::string& file : files)

@@ -1,6 +1,5 @@
 /// \file findings_collectives.cpp
-/// Compares collectives with the stock system's prediction, whose interval decides what counts as a
-/// deviation.
+/// Compares collectives with the stock system's prediction, whose interval decides which ones deviate.
 
 #include "machine/findings.hpp"
 #include "machine/probes.hpp"

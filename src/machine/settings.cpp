@@ -76,7 +76,7 @@ class Settings {
         set(fmt::format("gpu.compute.{}", key), fmt::format("{:.6g} TFLOP/s", share * rate->value.value() * 1e-12), part, "assumed");
   }
 
-  /// Sets the number of GPUs to those found. NICs scale with them; a mesh of fewer GPUs would be another
+  /// Sets the number of GPUs to those found, and scales NICs with it; a mesh of fewer GPUs is another
   /// machine.
   void count() {
     const auto found = static_cast<int>(machine_.gpus.size());

@@ -1,6 +1,5 @@
 /// \file this_machine.cpp
-/// Combines the files of a measurement to this machine: its stock system, its overrides, the fit of its
-/// collectives.
+/// Combines the files of a measurement: the stock system, its overrides, the fit of its collectives.
 
 #include <fabricost/machine/this_machine.hpp>
 

@@ -24,8 +24,7 @@
 
 namespace fabricost::measure {
 
-/// Changes with this file (thousands) and with the table of probes; a plugin with another interface is
-/// refused.
+/// Changes with this file (thousands) and with the table of probes; plugins with another value are refused.
 inline constexpr int device_interface = 4000 + static_cast<int>(probe_table.size());
 
 /// One thing to time. Fields that a kind does not use are ignored.
@@ -53,8 +52,7 @@ struct Timing {
   double host = 0;    ///< by the host's monotonic clock for the same repetitions, including the wait
 };
 
-/// A prepared case: memory is allocated, peers are enabled, and it has run once with its result checked bit
-/// by bit.
+/// A prepared case: memory allocated, peers enabled, and one run done with its result checked bit by bit.
 class Job {
  public:
   virtual ~Job() = default;

@@ -4,8 +4,7 @@
 ///
 /// Every step has a share of the remaining time by its weight. Unused time goes to the following steps, and
 /// in the end to the steps that were cut short. A point whose estimated cost, from the previous size, does
-/// not fit is listed as not measured. The first points of a plan are the most valuable, so a small budget is
-/// used well.
+/// not fit is listed as not measured. The first points of a plan are the most valuable.
 ///
 /// A case that does not fit memory is tried at half its size. Cases that are unsupported or have a wrong
 /// result are listed. A lost machine or an interrupt ends the run; earlier results are kept.

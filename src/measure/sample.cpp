@@ -94,8 +94,7 @@ class Sampler {
   /// The power of two that makes a batch long enough, but not too long.
   [[nodiscard]] int wanted(const Timing& t) const {
     const double value = value_of(t);
-    // only our clock shows the cost of a repetition beyond its own time (a flush, many loads of which one
-    // counts)
+    // only our clock shows further costs of a repetition (a flush, many loads of which one counts)
     const double cost = std::max(t.host, each_);
     const double max = std::min(cost > 0 ? rules_.max_batch / cost : rules_.max_repetitions, static_cast<double>(rules_.max_repetitions));
     const double min = std::clamp(rules_.min_batch / value, 1.0, static_cast<double>(rules_.max_repetitions));

@@ -1,7 +1,7 @@
 #pragma once
 /// \file sample.hpp
-/// The time of one prepared case: warm-up, repetitions per batch, number of batches, and a comparison of the
-/// two clocks.
+/// The time of one prepared case: warm-up, repetitions per batch, number of batches, comparison of two
+/// clocks.
 ///
 /// Warm-up lasts at least 20 ms, since clocks drop while memory is allocated, and until two successive
 /// batches agree within 2 % or a limit is reached. A batch has a power of two of repetitions such that it is

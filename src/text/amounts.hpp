@@ -21,8 +21,7 @@ namespace fabricost::io {
 /// A whole number in a range; 0 for an empty text. \throws RequestError
 [[nodiscard]] int count_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
 
-/// A count with an optional k, M, B (or G) or T: "15T" tokens. \throws RequestError, also unless it is
-/// positive
+/// A positive count with an optional k, M, B (or G) or T: "15T" tokens. \throws RequestError
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);
 
 /// A share as "0.01" or "1%", from 0 to 1. \throws RequestError

@@ -1,6 +1,5 @@
 /// \file grid.cpp
-/// Broadcasting as in NumPy: axes are aligned from the last; along each, all fields have the same count, or
-/// one.
+/// Broadcasting as in NumPy: axes are aligned from the last; along each, fields have the same count, or one.
 
 #include "collectives/grid.hpp"
 

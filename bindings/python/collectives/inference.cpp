@@ -1,6 +1,5 @@
 /// \file inference.cpp
-/// All-reduces of inference engines: their own kernels, NCCL above a size, and the norm that follows an
-/// all-reduce.
+/// All-reduces of inference engines: own kernels, NCCL above a size, and the norm that follows.
 
 #include "bindings.hpp"
 #include "face.hpp"

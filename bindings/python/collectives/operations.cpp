@@ -1,6 +1,5 @@
 /// \file operations.cpp
-/// The request classes: one small class per collective, in the conventions of nccl-tests. Every number may be
-/// an array.
+/// The request classes, one per collective, in the conventions of nccl-tests. Every number may be an array.
 
 #include "collectives/operations.hpp"
 
@@ -77,8 +76,7 @@ namespace {
            is_numpys(given));
 }
 
-/// The fields of an operation broadcast by position, if some of them broadcast by name (xarray); and their
-/// axes.
+/// The fields of an operation broadcast by position, if some are broadcast by name (xarray); and their axes.
 struct Fields {
   py::object bytes, ranks, nodes, axes{};
 

@@ -1,6 +1,5 @@
 /// \file predictions_columns.cpp
-/// fc.Predictions beyond its seconds: rates, what runs, intervals, certainty. Computed on demand, and cached
-/// if expensive.
+/// fc.Predictions beyond its seconds: rates, what runs, intervals. On demand, and cached if expensive.
 
 #include "collectives/predictions.hpp"
 

@@ -16,8 +16,7 @@
 
 namespace fabricost::python {
 
-/// A structured array with a field per column of a Point; unknown texts are empty, unknown flags -1, unknown
-/// numbers 0.
+/// A structured array with a field per column of a Point. Unknown texts are empty, flags -1, numbers 0.
 [[nodiscard]] pybind11::array samples_of(const std::vector<Point>& points);
 
 /// Points from such an array, a mapping of columns or a pandas.DataFrame; only bytes and seconds are

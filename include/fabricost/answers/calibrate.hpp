@@ -21,8 +21,7 @@
 
 namespace fabricost {
 
-/// The sets of constants that can be fitted to points. The sets compute and moe are fitted to tables of their
-/// own.
+/// The sets of constants that can be fitted to points. Compute and moe are fitted to tables of their own.
 [[nodiscard]] constexpr auto words_of(ConstantSet) {
   return EnumWords{std::array<std::string_view, 4>{"scale_up", "pcie", "transport", "custom"}, "a set of constants"};
 }

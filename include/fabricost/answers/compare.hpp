@@ -15,8 +15,7 @@
 
 namespace fabricost {
 
-/// The user's own price of a GPU-hour of one machine, under the name that the request uses or the machine's
-/// own.
+/// The user's own price of a GPU-hour of one machine, under its name in the request or its own name.
 struct OwnPrice {
   std::string machine;
   double dollars_per_gpu_hour = 0;

@@ -129,8 +129,7 @@ struct EnumWords {
 };
 template <std::size_t N>
 EnumWords(std::array<std::string_view, N>, std::string_view) -> EnumWords<N>;
-/// The value that `text` names: one of the words, or what parse_word(E, text) accepts where the enumeration
-/// defines it.
+/// The value that `text` names: one of the words, or accepted by the enumeration's parse_word(E, text).
 template <class E>
 requires std::is_enum_v<E>
 [[nodiscard]] std::optional<E> worded(std::string_view text) {

@@ -16,8 +16,7 @@ struct Sample {
 };
 
 /// Reads all points. `otherwise` gives machine, nodes or ranks where a point does not. \param merged replaces
-/// repeats in files by their median; points in memory are kept as they are \throws SpecError, RequestError as
-/// read_points
+/// repeats in files by their median; points in memory are kept \throws SpecError, RequestError as read_points
 [[nodiscard]] Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged);
 
 /// "a.log, b.csv", or "samples given in memory".

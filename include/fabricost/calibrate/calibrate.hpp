@@ -1,7 +1,6 @@
 #pragma once
 /// \file calibrate.hpp
-/// Fits constants to measured points: which constants the points determine, how well, and which stay at the
-/// prior.
+/// Fits constants to measured points: which ones the points determine, how well, and which stay at the prior.
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/hardware/system.hpp>

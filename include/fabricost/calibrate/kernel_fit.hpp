@@ -5,8 +5,7 @@
 ///   residual = log(predicted / measured) / 0.04, soft-L1;   unknowns: log(constant / prior), prior spreads from the table
 ///
 /// Shared constants have one value for all generations. A sample depends on the constants of a single section
-/// of the table ("one_sided_combine" of "one_sided_combine.share"), which makes fits of ten thousand samples
-/// fast.
+/// of the table ("one_sided_combine" of "one_sided_combine.share"), which makes fits of 10,000 samples fast.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/hardware/constants.hpp>

@@ -18,8 +18,7 @@
 
 namespace fabricost {
 
-/// Threshold below which an unknown counts as determined: its standard deviation after the fit over that of
-/// its prior.
+/// Below this ratio of its standard deviation after the fit to that of its prior, an unknown is determined.
 inline constexpr double narrowed_to = policy::fits::narrowed_to;
 
 struct LeastSquares {
@@ -35,8 +34,7 @@ namespace detail {
 
 [[nodiscard]] inline double soft_l1(double r) { return 2 * (std::sqrt(1 + r * r) - 1); }
 
-/// 1.4826 times the median of |r| with positive weight: the standard deviation of a normal distribution with
-/// that median.
+/// 1.4826 times the median of |r| with positive weight: the standard deviation, for normal residuals.
 [[nodiscard]] inline double robust_spread(const Eigen::VectorXd& r, const Eigen::VectorXd& weight) {
   std::vector<double> sizes;
   for (Eigen::Index i = 0; i < r.size(); ++i)

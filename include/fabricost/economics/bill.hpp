@@ -1,7 +1,6 @@
 #pragma once
 /// \file bill.hpp
-/// The input of a cost question, and the figures of its bill: one hour, a share of the time, a million
-/// tokens, a run.
+/// The input of a cost question, and its bill: one hour, a share of the time, a million tokens, a run.
 ///
 ///   share of the time   p x the cost of an hour: the rent, or owning where no rent is known
 ///   payback             price of an upgrade / cost of the share per second

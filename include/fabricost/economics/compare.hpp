@@ -141,8 +141,7 @@ struct OwnMachinePrices {
 };
 
 /// Prices all machines that can do the job with the same kind of price; a given price counts as any kind. If
-/// no kind is known for all of them, their dollars are removed. \param all results for `systems`, in the same
-/// order
+/// no kind is known for all of them, their dollars are removed. \param all results for `systems`, in order
 [[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                                           const OwnMachinePrices& own = {}) {
   const auto priced = [&](std::size_t i, PriceKind kind) {

@@ -32,8 +32,7 @@ struct PowerUse {
   int switch_radix = static_cast<int>(prior::prices::radix);  ///< ports of a switch
 };
 
-/// GPUs that share the power and price in a system's description: one scale-up domain, or a node where that
-/// is larger.
+/// GPUs that share the power and price of a system's description: a scale-up domain, or a larger node.
 [[nodiscard]] inline int machine_gpus(const System& system) { return std::max({1, system.domain, system.gpus_per_node}); }
 
 /// A non-blocking fat tree of switches above the NICs of `gpus` GPUs, one rail for each NIC of a node.

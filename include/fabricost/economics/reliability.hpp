@@ -117,8 +117,7 @@ struct Goodput {
   const double running = std::exp(-c.recovery / mttf);  // of all time: E[life] / (E[life] + E[recovery]) = M / (M e^(R/M))
   out.kept = running * c.interval * std::exp(-c.drain / mttf) / (mttf * std::expm1(period / mttf));
   out.recovery = 1 - running;
-  // While running: the stalls of complete and of interrupted periods, int_tau^(tau+C) e^(-t/M) dt /
-  // int_0^(tau+C)
+  // while running: stalls of complete and of interrupted periods, int_tau^(tau+C) e^(-t/M) dt / int_0^(tau+C)
   out.checkpoints = running * std::exp(-c.interval / mttf) * -std::expm1(-c.stall / mttf) / -std::expm1(-period / mttf);
   out.lost = std::max(0.0, running - out.kept - out.checkpoints);
   return out;
@@ -136,8 +135,7 @@ struct Goodput {
   return (1 - failures * (start + interval / 2)) / (1 + write / interval);
 }
 
-/// Probability that all `servers` are busy at an offered load (Erlang 1917), by B(k) = a B(k-1) / (k + a
-/// B(k-1)).
+/// Probability that all `servers` are busy at a load (Erlang 1917), by B(k) = a B(k-1) / (k + a B(k-1)).
 [[nodiscard]] inline double erlang_loss(double load, int servers) {
   double b = 1;
   for (int k = 1; k <= servers; ++k) b = load * b / (k + load * b);

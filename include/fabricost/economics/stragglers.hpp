@@ -268,8 +268,7 @@ struct LinkFlaps {
   double stall_seconds = 0;  ///< until the transport has retransmitted
   double fatal_share = 0;    ///< share of flaps that exceed the transport's timeout and end the job
 
-  /// Share of the time the job stands still: x = links x rate x stall, overlapping flaps counted once: 1 -
-  /// e^-x.
+  /// Share of the time the job stands still: x = links x rate x stall, overlaps counted once: 1 - e^-x.
   [[nodiscard]] double stalled() const { return -std::expm1(-links * per_link_hour / 3600 * stall_seconds * (1 - fatal_share)); }
   /// Failures of the job per hour.
   [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }

@@ -26,8 +26,7 @@ struct TimeTerm {
           {"optimizer", t.optimizer}, {"stack", t.stack}};
 }
 
-/// A term's share of the time. Where a term is negative, the share of the positive ones, so that none exceeds
-/// 1.
+/// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.
 [[nodiscard]] inline double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all) {
   double sum = 0, above = 0;
   for (const TimeTerm& t : all) sum += t.seconds, above += std::max(0.0, t.seconds);

@@ -1,7 +1,6 @@
 #pragma once
 /// \file inference.hpp
-/// Published inference results, row by row, with predictions; the serving frameworks they ran on, and the fit
-/// of those.
+/// Published inference results, row by row, with predictions; the serving frameworks, and their fit.
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/evaluation/workload.hpp>

@@ -29,8 +29,7 @@ struct MoeKernelRow {
 };
 
 /// Reads a MoE CSV. A well-formed row that is incomplete or not modelled gives the reason in `skipped`.
-/// \throws SpecError with file, line and column for missing columns, and for cells that are not a valid
-/// number or name
+/// \throws SpecError with file, line and column for missing columns, and for invalid numbers or names
 [[nodiscard]] std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file);
 
 /// Merges rows that differ only in time, by its median, in the order of first occurrence.

@@ -1,7 +1,6 @@
 #pragma once
 /// \file validate.hpp
-/// `validate` for any files: points, tables of published workloads, tables of expert exchange. The columns
-/// tell which.
+/// `validate` for any files, by their columns: points, tables of published workloads or of expert exchange.
 
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
@@ -77,8 +76,7 @@ struct ValidateFilesRequest : ValidateRequest {};
 /// validate_workloads
 [[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables);
 
-/// Whether all files are tables of expert exchange; false for no files. \throws RequestError when only some
-/// are
+/// Whether all files are tables of expert exchange; false for none. \throws RequestError when only some are
 [[nodiscard]] bool are_exchange_tables(const std::vector<std::string>& files);
 
 }  // namespace fabricost

@@ -75,8 +75,7 @@ struct WorkloadReport {
 /// to kernels); low-latency kernels as fitted inside a node (kernels/moe_kernels.hpp); bus bandwidth of
 /// NCCL's all_to_all; experts that a node can hold for one copy across. Other rows give a reason: shares and
 /// speed-ups without a shape, machines without a description. \param calibration as in load_system
-/// \throws SpecError with line and column for an invalid cell, and for missing columns; RequestError as
-/// load_system
+/// \throws SpecError with line and column for an invalid cell or missing columns; RequestError as load_system
 [[nodiscard]] std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration = {});
 
 /// Predicts every row of a reliability CSV (columns id group source topic system gpus model quantity value
@@ -124,8 +123,7 @@ struct KernelKnowledge {
 void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other = {});
 
 /// Memory peaks of the rows that state one and have a possible layout, beside the prediction for the worst
-/// stage, in GiB as the framework's allocator reports them: without CUDA context, communicators and
-/// fragmentation.
+/// stage, in GiB as the framework's allocator reports them: without context, communicators, fragmentation.
 [[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
 
 /// The loaded machine of a row, with its compiled collectives. Kept by callers that price many rows.

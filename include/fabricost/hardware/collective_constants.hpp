@@ -4,8 +4,7 @@
 ///
 /// Each struct belongs to one form of the model (price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp,
 /// internode.hpp). Rates are fractions of the tier's one-way datasheet rate, so they carry over to other
-/// links. Constants that all machines share are in form_constants.hpp, values in data/calibrations and
-/// data/priors.
+/// links. Constants common to all machines are in form_constants.hpp, values in data/{calibrations,priors}.
 
 #include <fabricost/hardware/form_constants.hpp>
 

@@ -20,12 +20,10 @@ struct IntervalWidths {
   double custom_one_shot, custom_two_shot, host_launch;
   double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided;
   double sibling;  ///< added: offset between similar systems
-  /// Replaces `sibling` for an engine's kernel measured only on machines with another number of GPUs in a
-  /// domain.
+  /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.
   double other_domain;
   double other_domain_call;  ///< the same for a call from Python, where the host differs, too
-  /// Added: an operation that was not measured on any machine of the set and is priced with the constants of
-  /// others.
+  /// Added: an operation measured on no machine of the set, priced with the constants of others.
   double unmeasured_operation;
   double datasheet;             ///< a generation without measurements
   double pcie_datasheet;        ///< a PCIe board without measurements (1.645 x 0.5)

@@ -55,8 +55,7 @@ inline constexpr std::array<std::string_view, 11> tier_kind_names{
 [[nodiscard]] constexpr std::string_view name(TierKind k) { return tier_kind_names[static_cast<std::size_t>(k)]; }
 static_assert(name(TierKind::dragonfly) == "dragonfly");
 
-/// The purpose of a tier: `scale_up` joins the GPUs of a domain, `nic` leads out of a node, `network` tiers
-/// join nodes.
+/// `scale_up` joins the GPUs of a domain, `nic` leads out of a node, `network` tiers join nodes.
 enum class TierRole : unsigned char { memory, scale_up, host, c2c, nic, network };
 inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scale_up", "host", "c2c", "nic", "network"};
 [[nodiscard]] constexpr std::string_view name(TierRole r) { return tier_role_names[static_cast<std::size_t>(r)]; }

@@ -2,8 +2,7 @@
 /// \file machine_size.hpp
 /// The number of GPUs of a machine, if its description states it. A cluster states `nodes` beyond one
 /// scale-up domain; a server or rack may be requested in any number. A rack with a smaller domain by override
-/// (gb200-nvl72 with domains of 8) has the nodes of the original domain, and no network between them is
-/// described.
+/// (gb200-nvl72 with domains of 8) has the nodes of the original domain, without a network between them.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>

@@ -105,8 +105,7 @@ struct NicWay {
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
-/// Bytes per second that all NICs of one node send, one way: their own rate, or the limits before them. 0
-/// without NICs.
+/// Bytes per second that a node's NICs send, one way: their own rate, or the limits before them. 0 without.
 [[nodiscard]] inline double nics_rate(const System& system) {
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return 0;
@@ -122,8 +121,7 @@ struct NicWay {
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
 /// The fraction of the NICs' rate that the switches below a network tier pass on to it: one over the product
-/// of their oversubscriptions. Traffic below one switch does not use its uplinks, so the innermost network
-/// tier has 1.
+/// of their oversubscriptions. Traffic below one switch does not use its uplinks: the innermost tier has 1.
 [[nodiscard]] inline double share_into(const System& system, const Tier& tier) {
   double out = 1;
   for (const Tier& below : system.tiers) {
@@ -137,8 +135,7 @@ struct NicWay {
 [[nodiscard]] inline Bandwidth aggregate_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? tier.bandwidth.value * (endpoints_of(system, tier) * share_into(system, tier)) : tier.aggregate();
 }
-/// Rate across the worst even cut, one direction: Tier::bisection, and half of the injected rate for a
-/// network tier.
+/// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate.
 [[nodiscard]] inline Bandwidth bisection_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
 }

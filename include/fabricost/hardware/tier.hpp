@@ -60,8 +60,7 @@ struct Tier {
 };
 
 namespace detail {
-/// Links of a mesh graph that cross the worst cut into two halves; exact up to 16 endpoints, above that the
-/// cut by index.
+/// Links of a mesh graph that cross the worst cut into halves; above 16 endpoints, those of the cut by index.
 [[nodiscard]] inline int cut_links(const std::vector<Edge>& edges, int endpoints) {
   if (endpoints > 16) {  // too many cuts to enumerate: the one by index
     int links = 0;

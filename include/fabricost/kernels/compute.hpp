@@ -55,8 +55,7 @@ struct Processor {
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
 
-/// Whether no processor of this machine's generation has been measured, so that kernel efficiencies are
-/// assumed.
+/// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
 [[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
 
 /// The 5-95 % interval around the predicted time of a step: low, high.

@@ -38,8 +38,7 @@ struct Placement {
 }
 
 /// GPUs of a domain that groups of tensor, context, data and expert ranks can use without another stage's in
-/// between: all of them; with stages inside data t c of each whole block of t c p GPUs (at least the t c of
-/// one stage).
+/// between: all of them; with stages inside data t c of each whole block of t c p GPUs (at least t c).
 [[nodiscard]] inline int domain_for_data(const Layout& l, int domain) {
   if (l.placing == Placing::data_inside || l.pp == 1) return domain;
   const int near = l.tp * l.cp;

@@ -34,8 +34,7 @@ inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal
                                                                   "trtllm-NVLinkTwoSided", "nccl"};
 [[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
 
-/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, `trtllm` the one-sided
-/// one.
+/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, `trtllm` the one-sided.
 [[nodiscard]] inline std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
   const std::string t = detail::folded(text);
   if (t == "deepep") return MoeKernel::deepep_normal;
@@ -164,7 +163,7 @@ inline void check(const MoeQuestion& q, const System& system) {
 
 }  // namespace detail
 
-/// Prices a kernel with its constants; not for nccl. \param combine_in_fp4 TensorRT-LLM's low-precision
+/// Prices a kernel with its constants, except nccl. \param combine_in_fp4 TensorRT-LLM's low-precision
 /// combine
 [[nodiscard]] inline MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel,
                                           bool combine_in_fp4) {

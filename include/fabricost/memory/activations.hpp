@@ -14,8 +14,7 @@
 ///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
 ///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
 ///
-/// Layers that mix through a state instead of attention (Mamba-2, delta rules) are counted as attention
-/// layers.
+/// Layers that mix through a state instead of attention (Mamba-2, delta rules) count as attention layers.
 
 #include <fabricost/memory/stack.hpp>
 #include <fabricost/model/layout.hpp>
@@ -85,13 +84,11 @@ struct KeptActivations {
   const double without_scores = stage.mixing_layers * mixing + stage.dense_layers * dense + stage.expert_layers * experts;
   const double all = without_scores + stage.mixing_layers * a.scores;
   if (layout.recompute == Recompute::none || stage.layers == 0) return {all, 0};
-  // a layer is an attention and a feed-forward block, of which the larger kind counts; single blocks are one
-  // of them
+  // a layer is an attention and a feed-forward block (the larger kind); single blocks are one of them
   const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
   const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
   if (layout.recompute == Recompute::selective) {
-    // latents: their unfolded tensors are recomputed (priced in layer.hpp), and more where the stack drops
-    // more
+    // latents: their unfolded tensors are recomputed (priced in layer.hpp), more where the stack drops more
     const double keeps = stack.selective_keeps, mixes = stage.mixing_layers > 0 ? 1 : 0;
     return {std::min(without_scores * keeps, without_scores - stage.mixing_layers * a.unfolded),
             std::max(layer * (1 - keeps), mixes * a.unfolded) + mixes * a.scores};

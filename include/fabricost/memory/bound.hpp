@@ -3,8 +3,7 @@
 /// A lower bound on the memory of all layouts with the same ranks, from their states alone, before schedule,
 /// chunks, microbatch and recomputation are known.
 ///
-/// With N the parameters of a tensor, expert and pipeline rank if all stages were equal (sum over stages /
-/// p):
+/// With N the parameters of a tensor, expert and pipeline rank if stages were equal (sum over stages / p):
 ///
 ///     bound = (1 + fragmentation) (weights + gradients + optimizer of N, states.hpp) + CUDA context + communicators
 ///

@@ -9,8 +9,7 @@
 
 namespace fabricost {
 
-/// The schedule that a layout runs: `none` and `1f1b` with several chunks are interleaved; a single stage
-/// runs none.
+/// The schedule that a layout runs: `none` and `1f1b` with chunks are interleaved; a single stage runs none.
 [[nodiscard]] inline PipelineSchedule schedule_of(const Layout& layout) {
   if (layout.pp == 1) return PipelineSchedule::none;
   const bool plain = layout.schedule == PipelineSchedule::none || layout.schedule == PipelineSchedule::one_f_one_b ||

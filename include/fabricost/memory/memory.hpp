@@ -107,8 +107,7 @@ struct MemoryUse {
   }
   if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
   if (stack.weight_gradient > 0) {
-    // the head's gradient comes first, while all activations are alive; the embedding's last, when they are
-    // freed
+    // the head's gradient comes first, with all activations alive; the embedding's last, after they are freed
     const double head = heads ? h * model.vocab / t : 0;
     const double dense_matrix = has_dense ? (mats - 1) * h * model.ffn / t : 0,
                  expert_matrix = has_experts ? (mats - 1) * h * model.expert_ffn / layout.expert_tp : 0;
@@ -130,7 +129,7 @@ struct MemoryUse {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage that needs the most memory. \param count parameters_of(model) \param stages heavy_stages(model,
+/// The stage with the most memory. \param count parameters_of(model) \param stages heavy_stages(model,
 /// layout)
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                            std::span<const HeavyStage> stages) {

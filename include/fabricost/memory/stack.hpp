@@ -1,8 +1,7 @@
 #pragma once
 /// \file stack.hpp
 /// Memory use of training software, in numbers: bytes per parameter, saved activations, further allocations.
-/// The defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit,
-/// fused kernels.
+/// The defaults are Megatron core with Transformer Engine: 16-bit weights, 32-bit gradients, fused kernels.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -22,7 +21,7 @@ struct MemoryStack {
   /// weights are cast each time (torchao).
   double fp8_weight_copies = 2 * (1 + 1.0 / 32);
   double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
-  /// Bytes per element of a matrix product's saved input; 2 where the 16-bit tensor is kept and cast again
+  /// Bytes per element of a product's saved input; 2 where the 16-bit tensor is kept and cast again
   /// (torchao).
   double fp8_input = 1 + 1.0 / 32;
   double fp4_input = 0.5 + 1.0 / 16;

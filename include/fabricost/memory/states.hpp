@@ -1,7 +1,6 @@
 #pragma once
 /// \file states.hpp
-/// Bytes of weights, gradients and optimizer of one rank: the stack's bytes per parameter, over the ranks
-/// that share it.
+/// Bytes of weights, gradients and optimizer of one rank: bytes per parameter over the ranks that share it.
 ///
 ///     weights    w N16 [/ S] + c N_layers [/ S]         N16: parameters kept in 16 bit; c: copies in low precision
 ///     gradients  g N [/ S]

@@ -38,11 +38,9 @@ struct Point {
   /// Of a send_recv: its two ends. Unknown: as in nccl-tests, each rank sends to the next.
   std::optional<Path> path;
   /// Both directions were loaded at the same time. `seconds` is still the time of one direction's bytes:
-  /// bytes / seconds is a one-way rate, lower than that of a single direction if the directions share
-  /// something.
+  /// bytes / seconds is a one-way rate, lower than that of a single direction if the two share something.
   bool both_ways = false;
-  /// The time is bytes / rate of a stream with many messages in flight, less than the time of a single
-  /// message.
+  /// The time is bytes / rate of a stream of many messages in flight, less than that of a single message.
   bool streamed = false;
   /// The printed algorithm bandwidth is not bytes / time (see validation/set_aside.hpp).
   bool contradicts_itself = false;
@@ -99,12 +97,11 @@ using PointSink = std::function<void(Point&&)>;
 /// that sums both directions half is used, and `both_ways` is set. Tests that are not transfers between two
 /// ends (copies inside one GPU, several GPUs at once, dependent loads) are skipped with their reason.
 /// \throws SpecError with file, line and column for a malformed cell, for an unknown format, for anything but
-/// a regular file of at most 2 GiB; RequestError when `otherwise` contradicts the file or names an unknown
-/// system
+/// a regular file of at most 2 GiB; RequestError when `otherwise` contradicts the file or its system is
+/// unknown
 [[nodiscard]] Points read_points(const std::filesystem::path& file, const PointSource& otherwise = {});
 
-/// The same, point by point, with at most about 65,536 rows in memory for logs of any length. \returns the
-/// skipped rows
+/// The same, point by point, with about 65,536 rows in memory at most. \returns the skipped rows
 [[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
 
 /// Merges repeats by their median, in the order of first occurrence. Repeats agree in system, nodes, GPUs,

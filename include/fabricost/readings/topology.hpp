@@ -9,8 +9,7 @@
 ///
 /// Meeting points are ordered  pix < pxb < phb < node < sys  and depend only on how high in the tree of PCIe
 /// switches, host bridges, NUMA nodes and sockets two devices meet. Of the three meeting points between any
-/// three devices, the two farthest are therefore equal. A table that violates this is refused, naming the
-/// three devices.
+/// three devices, the two farthest are therefore equal. A table that violates this is refused.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/error.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 /// \file batches.hpp
-/// The batch sizes that a search for deployments tries, and how it finds the best one without pricing all of
-/// them.
+/// The batch sizes that a search for deployments tries, and how it finds the best one without pricing all.
 ///
 ///   batches   all whole numbers up to 128, then 64 per doubling. They are the same for every question, so a question with
 ///             more memory, time or host memory chooses from a superset.

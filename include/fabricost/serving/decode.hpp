@@ -24,8 +24,7 @@
 
 namespace fabricost {
 
-/// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp ranks, each expert split over
-/// the rest.
+/// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp ranks, split over the rest.
 struct EngineLayout {
   int tp = 1, attention_dp = 1, pp = 1, ep = 1;
   [[nodiscard]] int ranks() const { return product(tp, attention_dp); }
@@ -91,8 +90,7 @@ class Engine {
       throw RequestError(machine.system().name + ": " + std::to_string(layout.gpus()) + " GPUs do not fit its domain of " +
                          std::to_string(machine.system().domain) + ", and it has no NICs to leave it by");
     const double h = model.hidden, t = layout.tp, mats = model.ffn_matrices();
-    // with latent attention every tensor rank computes the whole compression; the unfolding to heads is
-    // divided
+    // with latent attention every tensor rank computes the whole compression; unfolding to heads is divided
     const double down = model.latent() ? (model.q_rank > 0 ? h * model.q_rank : 0) + h * (model.kv_rank + model.rope_dim) : 0;
     const double all = attention_parameters(model), windowed = model.window_layers > 0 ? window_parameters(model) : 0;
     const double inner = (model.query_width() + model.kv_width() + model.value_width()) / t;
@@ -168,8 +166,7 @@ class Engine {
     const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
     return pass(each * rows, each, context, context, rows * each, {ServingPhase::decode, launch});
   }
-  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on each attention
-  /// replica.
+  /// `prompts` prompts of `tokens` tokens, after `past` cached ones, in one pass on each attention replica.
   [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0, Launch launch = Launch::eager) const {
     return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, {ServingPhase::prefill, launch});
   }
@@ -192,8 +189,7 @@ class Engine {
     return std::sqrt(x * x + y * y);
   }
 
-  /// aram T tokens of a rank's replica \param mean mean context of a query \param read cached tokens read per
-  /// sequence
+  /// aram T tokens of a rank's replica \param mean context of a query \param read cached tokens per sequence
   [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, Pass as) const {
     const Model& m = *model_;
     const bool unfolded = as.phase == ServingPhase::prefill;

@@ -21,13 +21,11 @@ namespace fabricost {
   return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
 }
 
-/// Seconds from a layer's tokens to its experts and back. Evaluation does not allocate. The system must
-/// outlive it.
+/// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
 class ExpertRoundTrip {
  public:
   /// aram sent precision of the dispatch; the combine has 16 bits
-  /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs that the kernel cannot
-  /// connect
+  /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs the kernel cannot connect
   ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
                   const Routing& routing)
       : constants_(&system.constants.moe), kernel_(kernel) {
@@ -75,8 +73,7 @@ class ExpertRoundTrip {
   Imbalance skewed_, uniform_;  ///< of no effect for even choices
 };
 
-/// Share of a layer's experts that a number of tokens touches under skewed choices, computed at two points
-/// per octave.
+/// Share of a layer's experts that tokens touch under skewed choices, computed at two points per octave.
 class TouchedExperts {
  public:
   /// \throws as popularity_of

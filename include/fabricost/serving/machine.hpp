@@ -31,8 +31,7 @@ inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp
   return f == WeightFormat::bf16 ? bytes_of(Precision::bf16) : f == WeightFormat::fp8 ? bytes_of(Precision::fp8) : bytes_in_4_bit;
 }
 
-/// A machine as an engine uses it. The system must outlive it. It keeps compiled curves and is not
-/// thread-safe.
+/// A machine as an engine uses it. The system must outlive it. Keeps compiled curves; not thread-safe.
 class ServingMachine {
  public:
   /// \throws RequestError when its GPU's 16-bit peak is unknown

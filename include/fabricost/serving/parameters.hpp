@@ -1,7 +1,6 @@
 #pragma once
 /// \file parameters.hpp
-/// The serving constants by name: tables for the reader and writer of data/workloads/serving.yaml and for the
-/// fit.
+/// The serving constants by name: tables for reading and writing data/workloads/serving.yaml and for the fit.
 
 #include <fabricost/serving/constants.hpp>
 #include <fabricost/shipped_numbers.hpp>

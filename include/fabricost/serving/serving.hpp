@@ -150,8 +150,7 @@ struct Prefill {
   out.prefill = prompt.forward;
   out.step = step.seconds;
   out.prompt = prompt.alone;
-  // prompts of others between the first and last token; what does not fit into those steps delays the first
-  // token
+  // prompts of others between first and last token; what does not fit there delays the first token
   const double others = stack.interference * (each - 1) * prompt.shared / engine.layout().pp;
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
@@ -219,8 +218,7 @@ struct Workers {
   return disaggregated(prefill, decode, workers, stack, load, link, prefill_prompt(prefill, stack, load.isl));
 }
 
-/// Prefill workers per decode worker: n_p R_p = n_d R_d, with rates in requests per second. A ratio, not
-/// rounded.
+/// Prefill workers per decode worker: n_p R_p = n_d R_d, rates in requests per second. Not rounded.
 [[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }
 
 /// A static batch, prefilled and then decoded together: seconds until the last of `batch` answers is complete

@@ -1,7 +1,6 @@
 #pragma once
 /// \file plan.hpp
-/// The layout that trains a model fastest on a machine. The request is in question.hpp, the search in
-/// search.hpp.
+/// The layout that trains a model fastest on a machine. Request: question.hpp; search: search.hpp.
 
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/search.hpp>

@@ -1,6 +1,5 @@
 /// \file measure.cpp
-/// fabricost measure: opens the machine, measures what fits into the time budget, writes the points and the
-/// machine.
+/// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
 
 #include "cli/collectives/measure_text.hpp"
 #include "cli/progress.hpp"

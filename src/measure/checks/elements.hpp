@@ -24,8 +24,7 @@ namespace fabricost::measure {
 }
 
 /// Bits of element `index` in the send buffer of `rank`.
-/// Reductions use numbers with exact sums; operations that only move data use words that identify the rank
-/// and index.
+/// Reductions use numbers with exact sums; other operations use words that identify the rank and index.
 FABRICOST_ON_BOTH constexpr std::uint64_t sent_bits(bool reduces, std::uint64_t index, unsigned rank, unsigned ranks,
                                                     ElementFormat format) {
   if (reduces) return element_bits(contribution(index, rank, ranks), format);

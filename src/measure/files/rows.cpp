@@ -36,8 +36,7 @@ void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
   row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
 }
 
-/// A forced protocol alone gives a row without an algorithm; forced in-switch reduction counts as an
-/// algorithm.
+/// A row with only a forced protocol has no algorithm; forced in-switch reduction counts as an algorithm.
 void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
   const bool processes_only = machine.runtime == "MPI";
   row.operation = std::string{name(what.operation)};

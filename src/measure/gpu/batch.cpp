@@ -195,8 +195,7 @@ bool Batch::make_graphs(int launches) {
       graphs_.clear();
       return false;
     }
-    // while the engine searches its number of repetitions it requests many; the largest graph is always
-    // needed
+    // while searching its number of repetitions the engine requests many; the largest graph is always needed
     if (graphs_.size() >= 4)
       graphs_.erase(std::find_if(graphs_.begin(), graphs_.end(), [max](const Graphs& g) { return g.launches != max; }));
     graphs_.push_back(std::move(made));

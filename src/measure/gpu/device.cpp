@@ -1,6 +1,5 @@
 /// \file device.cpp
-/// The plugin: opens the GPUs of this process, connects to the other processes, and passes cases to the
-/// probes.
+/// The plugin: opens the GPUs of this process, connects to other processes, and passes cases to the probes.
 
 #include "measure/gpu/machine.hpp"
 #include "measure/gpu/probes/probes.hpp"
@@ -44,8 +43,7 @@ class GpuDevice : public Device {
   std::unique_ptr<Gpus> gpus_;
 };
 
-// The GPUs of the node that this process uses: all, or an equal share for each process that the launcher
-// started here.
+// The GPUs of the node for this process: all, or an equal share per process that the launcher started here.
 std::pair<int, int> share_of(int found, const ProcessPlace& place) {
   if (place.local_processes == 1) return {0, found};
   if (found == 1) return {0, 1};  // the launcher shows each process only its own

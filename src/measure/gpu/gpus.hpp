@@ -20,8 +20,7 @@ namespace fabricost::measure::gpu {
 
 class Gpus {
  public:
-  /// GPUs `first` to `first + count - 1` of those visible to the runtime; a single process without a
-  /// rendezvous.
+  /// GPUs `first` to `first + count - 1` of those visible to the runtime; one process without a rendezvous.
   Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others);
 
   [[nodiscard]] int count() const { return count_; }

@@ -1,7 +1,6 @@
 #pragma once
 /// \file machine.hpp
-/// Describes the machine: GPUs from the runtime, their links and clocks from the driver, the host from the
-/// kernel.
+/// Describes the machine: GPUs from the runtime, links and clocks from the driver, the host from the kernel.
 
 #include "measure/gpu/gpus.hpp"
 

@@ -124,8 +124,7 @@ const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
   return loaded_.emplace(wanted, std::move(made)).first->second;
 }
 
-// A library with running threads and allocated device memory cannot be unloaded safely before the process
-// ends.
+// A library with running threads and device memory cannot be unloaded safely before the process ends.
 NcclLibraries::~NcclLibraries() = default;
 
 Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordinals, int process, int processes,

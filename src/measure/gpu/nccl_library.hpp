@@ -48,8 +48,7 @@ struct NcclLibrary {
   FABRICOST_NCCL_FUNCTIONS(FABRICOST_POINTER)
 #undef FABRICOST_POINTER
   const char* (*ncclGetLastError)(ncclComm_t) = nullptr;  ///< since 2.13; may be missing
-  /// \throws Unsupported for unsupported operations, DeviceLost when another rank failed, DeviceFault
-  /// otherwise
+  /// \throws Unsupported for unsupported operations, DeviceLost if another rank failed, DeviceFault otherwise
   void check(ncclResult_t status, const std::string& attempted) const;
 #endif
 };
@@ -61,7 +60,7 @@ class NcclLibraries {
   NcclLibraries(const NcclLibraries&) = delete;
   NcclLibraries& operator=(const NcclLibraries&) = delete;
 
-  /// The copy for in-switch reduction by default, allowed or forbidden. \throws Unsupported naming the files
+  /// The copy for in-switch reduction by default, allowed or forbidden. \throws Unsupported with the files
   /// tried
   [[nodiscard]] const NcclLibrary& library(std::optional<bool> nvls);
 

@@ -40,8 +40,7 @@ using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// A stream on the current device. `urgent`: with high priority, as frameworks create the streams of their
-/// collectives.
+/// A stream on the current device. `urgent`: high priority, as frameworks use for their collectives.
 [[nodiscard]] inline Stream make_stream(bool urgent = false) {
   int min = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&min, &greatest), "reading stream priorities");

@@ -90,8 +90,7 @@ inline constexpr const char* runtime_name = "HIP";
 inline constexpr const char* runtime_name = "CUDA";
 #endif
 
-/// The third argument of cudaGraphInstantiate is flags from CUDA 12 on; HIP and CUDA 11 take a node and a
-/// log.
+/// cudaGraphInstantiate's third argument is flags from CUDA 12 on; HIP and CUDA 11 take a node and a log.
 inline cudaError_t instantiate(cudaGraphExec_t* made, cudaGraph_t graph) {
 #if FABRICOST_HIP
   return hipGraphInstantiate(made, graph, nullptr, nullptr, 0);

@@ -38,8 +38,7 @@ template <class Work>
 /// \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
 void fail_alike(World& world, const Failure& mine);
 
-/// Checks that every process is about to run the same case. \throws DeviceFault in all processes when one is
-/// not
+/// Checks that all processes are about to run the same case. \throws DeviceFault in all when one is not
 void agree_on(World& world, const Case& what);
 
 }  // namespace fabricost::measure::mpi

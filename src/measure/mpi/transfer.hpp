@@ -31,8 +31,7 @@ class Transfer {
   void run();
   /// Checks every byte of the result. \throws WrongResult
   void verify() const;
-  /// Sets in-place operands of reductions to zero, which would otherwise grow with every repetition until
-  /// they overflow.
+  /// Sets in-place operands of reductions to zero, which would otherwise grow until they overflow.
   void zero_sums();
 
   /// Fraction of the time of `run` that counts: half for a ping-pong.

@@ -20,8 +20,7 @@ constexpr int poison = 0xa5;  ///< detects a call that wrote nothing
 
 void Transfer::fill() {
   const bool inside = sent_.size() == 0;
-  // in place, an all_gather's own part is at its final position; the non-root ranks of a broadcast have no
-  // input
+  // in place, an all_gather's own part is at its final position; only a broadcast's root has an input
   const bool gathers = what_.operation == Collective::all_gather, casts = what_.operation == Collective::broadcast;
   std::memset(received_.data(), poison, received_.size());
   if (casts && rank_ != 0) return;

@@ -35,8 +35,7 @@ void make_global() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const int counted = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-  // processes bound to cores by mpirun see only their share of the host in the affinity, so all processors of
-  // the host count
+  // mpirun's core binding shows only this process's share of the host, so all processors of the host count
   return std::max({1, counted, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))});
 }
 

@@ -3,8 +3,7 @@
 /// The processes of this run: their ranks, their hosts, and agreement between them.
 ///
 /// Communication between measurements uses its own communicator and never blocks forever: a process that does
-/// not answer within the limit counts as lost (DeviceLost), so that the first process can still write the
-/// results.
+/// not answer within the limit counts as lost (DeviceLost), so that the first can still write the results.
 
 #include "measure/mpi/calls.hpp"
 #include "measure/mpi/watch.hpp"

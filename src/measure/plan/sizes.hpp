@@ -1,7 +1,6 @@
 #pragma once
 /// \file sizes.hpp
-/// The sizes of a case that are worth measuring: first a coarse geometric grid, then more where the curve
-/// bends.
+/// The sizes of a case that are worth measuring: a coarse geometric grid, then more where the curve bends.
 ///
 /// A curve bends at a point when the straight line between its neighbours, in log time over log bytes, misses
 /// it by more than a threshold (and by more than three times its own spread). At the point with the largest

@@ -3,7 +3,7 @@
 /// half a round trip; for collectives the average over ranks is used. Sizes are as in OSU: one rank's
 /// contribution (Allgather), the part for each rank (Alltoall), otherwise the whole vector (Intel MPI
 /// Benchmarks User Guide, "Benchmark Definitions"). PingPing, Sendrecv and Exchange send several messages at
-/// the same time.
+/// once.
 
 #include "readings/logs/pair_points.hpp"
 #include "text/csv.hpp"

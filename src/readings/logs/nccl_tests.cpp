@@ -237,8 +237,7 @@ class NcclTestsReader {
     return false;
   }
 
-  /// Index of the size cell, if any. A tag may be attached to it (`[STAT]:96`); `size` is then the text after
-  /// the tag.
+  /// Index of the size cell, if any. A tag may be attached to it (`[STAT]:96`); `size` is the text after it.
   std::optional<std::size_t> row_start(const Tokens& tokens, std::string_view& size) {
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
       if (!is_digit(tokens[i].back())) continue;
@@ -296,8 +295,7 @@ class NcclTestsReader {
     return number ? Cell::number : is_absent(cell) ? Cell::absent : Cell::broken;
   }
 
-  /// The half of a row that starts with the time in column `first`; empty if it is truncated or broken, which
-  /// is counted.
+  /// The half of a row from the time in column `first` on; empty if truncated or broken, which is counted.
   std::optional<LogSide> side_of(const Tokens& cells, const std::vector<Column>& columns, std::size_t first) {
     // a number at the very end of a file may have lost digits, so it counts only if something follows
     const bool last = first + 3 >= columns.size();

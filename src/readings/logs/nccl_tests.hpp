@@ -78,8 +78,7 @@ using RunSink = std::function<void(const LogRun& run, bool last)>;
 /// Reads the text of a log, run by run. \returns the number of runs \throws SpecError
 [[nodiscard]] int read_nccl_runs(const std::filesystem::path& file, const RunSink& take);
 
-/// Determines the operation, ranks, nodes and machine of a run from its first rows, and makes points of all
-/// rows.
+/// Determines the operation, ranks, nodes and machine of a run from its first rows, and converts all rows.
 class RunsToPoints {
  public:
   RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);

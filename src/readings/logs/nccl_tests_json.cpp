@@ -2,8 +2,7 @@
 /// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus",
 /// "devices"}, "results": [{"size", "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw",
 /// "bus_bw", "nwrong"}, "in_place": {...}}]}. It has the rows of the table with more digits, the command
-/// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream, in constant
-/// memory.
+/// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream.
 
 #include "readings/logs/nccl_tests.hpp"
 #include "text/csv.hpp"

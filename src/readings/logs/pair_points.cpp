@@ -1,6 +1,5 @@
 /// \file pair_points.cpp
-/// Converts transfers and collectives timed by tools other than nccl-tests to points, and parses their
-/// matrices.
+/// Converts transfers and collectives of tools other than nccl-tests to points, and parses their matrices.
 
 #include "readings/logs/pair_points.hpp"
 

@@ -1,8 +1,7 @@
 #pragma once
 /// \file pair_points.hpp
 /// Shared by the readers of point-to-point benchmarks: conversion of a rate or time between two ends to a
-/// point, and their tables. A transfer of B bytes at r bytes per second takes B / r seconds. Private to the
-/// sources.
+/// point, and their tables. A transfer of B bytes at rate r takes B / r seconds. Private to the sources.
 
 #include "readings/logs/log_text.hpp"
 #include "readings/point_readers.hpp"
@@ -58,8 +57,8 @@ class PointMaker {
   int gpus_per_node_ = 0;  ///< of the machine, after loading
 };
 
-/// Shared by the readers of text output: lines and their words, the start of a table's rows, and one note for
-/// all points.
+/// Shared by the readers of text output: lines and words, the start of a table's rows, one note for all
+/// points.
 class LogReader {
  public:
   LogReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
@@ -77,7 +76,7 @@ class LogReader {
       if (!tokens.empty()) take(line, tokens);
     }
   }
-  /// The first word of a row with at least `cells` cells that begins with `counts` counts; empty for other
+  /// The first word of a row of at least `cells` cells that begins with `counts` counts; empty for other
   /// lines.
   [[nodiscard]] std::optional<std::size_t> row_start(const Tokens& tokens, std::size_t cells, std::size_t counts) const {
     const std::size_t first = prefix_ < tokens.size() && all_digits(tokens[prefix_]) ? prefix_ : 0;
@@ -86,7 +85,7 @@ class LogReader {
       if (!all_digits(tokens[first + i])) return std::nullopt;
     return first;
   }
-  /// Whether the last word of a file without a final line end may have lost digits. \param cells words of a
+  /// Whether a file without a final line end may have lost digits of its last word. \param cells of a
   /// complete row
   [[nodiscard]] bool cut(const Tokens& tokens, std::size_t cells) const {
     return tokens.size() < cells || (!lines_.ended() && tokens.size() == cells);

@@ -63,8 +63,7 @@ class PerftestReader : LogReader {
     columns_ = {};
   }
 
-  /// Column names contain blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so the last word of each is
-  /// used.
+  /// Column names contain blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so their last words are used.
   bool header(const std::string& line, const Tokens& tokens) {
     if (!has(line, "#bytes")) return false;
     Columns found;

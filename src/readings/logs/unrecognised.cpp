@@ -1,6 +1,5 @@
 /// \file unrecognised.cpp
-/// Guesses the kind of a file that no reader accepted: output of a known tool without its table, or something
-/// else.
+/// Guesses the kind of a file that no reader accepted: output of a known tool without its table, or other.
 
 #include "readings/logs/unrecognised.hpp"
 

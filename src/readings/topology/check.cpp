@@ -1,6 +1,5 @@
 /// \file check.cpp
-/// Consistency of a topology table: meeting points of paths form a tree, and GPUs have a valid number of
-/// NVLinks.
+/// Consistency of a topology table: meeting points of paths form a tree; GPUs have a valid number of NVLinks.
 
 #include "readings/topology/shape.hpp"
 #include "readings/topology/topology_text.hpp"
@@ -47,8 +46,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
         const std::string found =
             fmt::format("{0}, {1} and {2} cannot be: {0}-{1} is {3}, {0}-{2} is {4}, yet {1}-{2} is {5}", device(a).name, device(b).name,
                         device(c).name, path_word(*t.paths[a][b]), path_word(*t.paths[a][c]), path_word(*t.paths[b][c]));
-        // whether one switch or several are in between depends on counted bridges, not only on where two
-        // paths meet
+        // one switch or several in between: depends on counted bridges, not only on where two paths meet
         const bool slight = sorted[2] == NicPath::pxb;
         const std::size_t row = device(b).line > 0 ? b : a;  // rows may be missing at the end
         const auto line = static_cast<std::size_t>(std::max(1, device(row).line) - 1);
@@ -79,8 +77,7 @@ void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
         at_sum = i;
       }
     }
-    // two GPUs joined by more links than a bridge has (12), or more links than a GPU has to all its peers:
-    // switches
+    // two GPUs joined by more links than a bridge has (12), or too many links for one GPU: switches
     const bool too_many = largest_sum > max_links;
     if (too_many && against) {
       const auto [i, j] = *against;

@@ -40,8 +40,7 @@ struct Cell {
 /// mlx5_0, NIC3, mlx5_bond_0, bnxt_re0, rocep12s0f0
 [[nodiscard]] bool is_nic_name(std::string_view word);
 
-/// Reads names of NICs from their legend, and of GPUs from nvidia-smi -L or nvidia-smi's table in the same
-/// file.
+/// Reads names of NICs from their legend, and of GPUs from nvidia-smi -L or its table in the same file.
 void read_names(DescribedTopology& topology, const std::vector<std::string>& lines, const std::vector<Tokens>& words);
 
 /// Appends 0-23,48-71 to `out`. \return false if the text is not such a list

@@ -39,8 +39,7 @@ void size_matrices(DescribedTopology& t);
 using CellColumns = std::vector<std::vector<std::size_t>>;
 
 /// Checks that the paths of any three devices are consistent (see topology.hpp). Three GPUs are refused; with
-/// a NIC among them a warning is given, since its paths come from other calls than the GPUs'. \throws
-/// SpecError
+/// a NIC among them a warning is given, since its paths come from other calls. \throws SpecError
 void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColumns& columns = {});
 
 /// Decides whether links lead to switches or to peers, and counts them per GPU. A pair behind switches has

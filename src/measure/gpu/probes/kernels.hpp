@@ -1,8 +1,7 @@
 #pragma once
 /// \file kernels.hpp
 /// Launchers of the kernels in the .cu files. Each enqueues its kernel on `stream` of the current device and
-/// returns the status. Sizes may be any number of bytes: the rest after the last 16-byte vector is moved byte
-/// by byte.
+/// returns the status. Sizes may be any number of bytes: after the last 16-byte vector, byte by byte.
 
 #include "measure/checks/elements.hpp"
 #include "measure/gpu/runtime.hpp"
@@ -23,8 +22,7 @@ cudaError_t blocks_per_multiprocessor(int kernel, int* blocks);
 cudaError_t fill_words(void* to, std::uint64_t bytes, std::uint32_t seed, Content content, cudaStream_t stream);
 cudaError_t count_wrong_bytes(const void* set, std::uint64_t bytes, std::uint32_t seed, Content content, std::uint32_t* wrong,
                               cudaStream_t stream);
-/// The value that read_memory adds to `sum` in one pass over the words of fill_words, computed without
-/// memory.
+/// The value that read_memory adds to `sum` in one pass over fill_words' words, computed without memory.
 cudaError_t sum_of_words(std::uint64_t bytes, std::uint32_t seed, std::uint32_t* sum, cudaStream_t stream);
 
 // chase.cu: `steps` dependent loads from `start`; the final address is written to `end`

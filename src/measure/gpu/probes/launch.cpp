@@ -1,6 +1,5 @@
 /// \file launch.cpp
-/// kernel_launch, kernel_sync, graph_launch, graph_node, event_record, stream_wait: overheads of the host and
-/// the runtime.
+/// kernel_launch, kernel_sync, graph_launch, graph_node, event_record, stream_wait: launch overheads.
 ///
 /// These are not held behind the gate, since the host's enqueueing is timed. Device and host time cover the
 /// same repetitions.
@@ -83,8 +82,7 @@ static std::unique_ptr<Job> prepare_launch(Gpus& gpus, const Case& what) {
       break;
     }
     case ProbeKind::stream_wait: {
-      // alternates between the streams, so that each wait needs the record before it: one repetition is one
-      // hop
+      // alternates between the streams, so that each wait needs the previous record: a repetition is one hop
       struct Turns {
         Event events[2];
         std::size_t next = 0;

@@ -1,5 +1,5 @@
 /// \file launch.cu
-/// The empty kernel whose launch is timed, and the kernel that holds a stream until the host has enqueued all
+/// The empty kernel for launch times, and the kernel that holds a stream until the host has enqueued all
 /// work.
 
 #include "measure/gpu/probes/kernels.hpp"

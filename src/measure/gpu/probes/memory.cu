@@ -1,9 +1,7 @@
 /// \file memory.cu
-/// Read, write, copy and scale: 16-byte vectors, eight in flight per thread, a grid-stride loop that fills
-/// the GPU.
+/// Read, write, copy and scale: 16-byte vectors, eight in flight per thread, a grid-stride loop.
 ///
-/// Loads use L2 and not L1 (ld.global.cg), so that a set that fits L2 measures L2, however small each block's
-/// part is.
+/// Loads use L2 and not L1 (ld.global.cg), so that a set that fits L2 measures L2 for any part per block.
 
 #include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/probes/work_shape.hpp"

@@ -60,8 +60,7 @@ void expect(const Arithmetic& a) {
   }
 }
 
-// Rounds with the time of the collective alone; the same for compute and compute_overlap, and in all
-// processes.
+// Rounds with the time of the collective alone; the same for both probes and in all processes.
 std::uint64_t rounds_as_long_as(Gpus& gpus, const Case& what) {
   const std::string key =
       communicator_key(what) + std::string(name(what.operation)) + std::string(name(what.dtype)) + std::to_string(what.bytes);

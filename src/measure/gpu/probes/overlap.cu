@@ -1,7 +1,6 @@
 /// \file overlap.cu
 /// Arithmetic without memory accesses, whose multiprocessors a collective takes. It has many more blocks than
-/// run concurrently, so that the other multiprocessors take over the blocks of those that the collective
-/// occupies.
+/// run concurrently, so that free multiprocessors take over the blocks of those that the collective occupies.
 
 #include "measure/gpu/probes/kernels.hpp"
 

@@ -84,8 +84,7 @@ static std::unique_ptr<Job> prepare_peer_copy(Gpus& gpus, const Case& what) {
   auto all = std::make_shared<Crossings>();
   std::vector<Lane> lanes;
   for (const auto& [from, to] : directions(what)) {
-    // without peer access the runtime copies through the host: slower, but that is the rate programs get on
-    // this machine
+    // without peer access the runtime copies through the host: the rate that programs get on this machine
     if (gpus.can_reach(from, to)) gpus.reach(from, to);
     if (gpus.can_reach(to, from)) gpus.reach(to, from);
     lanes.push_back(make_lane(gpus, from));

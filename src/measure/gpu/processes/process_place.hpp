@@ -1,7 +1,6 @@
 #pragma once
 /// \file process_place.hpp
-/// The rank of this process and the number of processes, from the environment of torchrun, Open MPI, MPICH or
-/// SLURM.
+/// The rank of this process and the number of processes, from torchrun, Open MPI, MPICH or SLURM.
 
 #include <functional>
 #include <optional>

@@ -1,13 +1,11 @@
 #pragma once
 /// \file rendezvous.hpp
 /// Connects processes of several nodes without MPI: the first listens, the others connect to it over TCP, and
-/// all take the same steps in the same order. It carries NCCL's unique ids, agreements and barriers, never
-/// timed data.
+/// all take the same steps in order. It carries NCCL's unique ids, agreements and barriers, never timed data.
 ///
 /// Every message names its step and kind, so that processes that are out of step end with a reason.
 ///
-/// Both sides first prove that they know the job's secret, by HMAC-SHA256 of random numbers drawn for this
-/// connection:
+/// Both sides first prove that they know the job's secret, by HMAC-SHA256 of random numbers:
 ///
 ///   first  -> other   magic word, version, 32 random bytes a
 ///   other  -> first   magic word, version, processes, rank, 32 random bytes b, HMAC(secret, "other" a b processes rank)
@@ -39,7 +37,7 @@ class RendezvousFault : public std::runtime_error {
 
 class Rendezvous {
  public:
-  /// Waits until all processes are connected. \throws RendezvousFault, with the number connected, after
+  /// Waits until all processes are connected. \throws RendezvousFault with the number connected after
   /// `patience`
   explicit Rendezvous(const ProcessPlace& place, std::chrono::milliseconds patience = std::chrono::seconds(60));
   ~Rendezvous();

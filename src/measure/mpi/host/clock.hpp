@@ -16,8 +16,7 @@ void wait_until(double moment, bool patient);
 /// Disables the slack of up to 50 us that the kernel adds to a sleep.
 void sharpen_timers();
 
-/// Equal in two processes that read the same clock: the kernel's boot id and the time namespace. Empty:
-/// unknown.
+/// Equal in two processes with the same clock: the kernel's boot id and the time namespace. Empty: unknown.
 [[nodiscard]] std::string clock_identity();
 
 }  // namespace fabricost::measure::mpi

@@ -17,8 +17,7 @@ struct Named {
   std::optional<Algorithm> ours{};
 };
 
-// By the numbers of Open MPI, from 1 on. Each row with one of our algorithms moves the same bytes in the same
-// steps.
+// By Open MPI's numbers, from 1 on. A row with one of our algorithms moves the same bytes in the same steps.
 constexpr std::array all_reduce{Named{"basic_linear"},
                                 Named{"nonoverlapping"},
                                 Named{"recursive_doubling", Algorithm::recursive_doubling},
