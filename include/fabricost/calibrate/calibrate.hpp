@@ -102,8 +102,8 @@ void apply_mean(const Calibration& calibration, System& system);
 /// (hardware/transport.hpp), or of all if there is none. Basis datasheet.
 void apply_transport_mean(const Calibration& calibration, System& system);
 
-/// A calibration file with every set of `calibration`, or the one given set, in `parts`. \param date
-/// yyyy-mm-dd \param origin what was measured
+/// A calibration file with all sets of `calibration` under `parts:`, or with the given set only.
+/// \param date yyyy-mm-dd \param origin what was measured
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
                                            std::string_view origin);
 [[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);
