@@ -1,5 +1,5 @@
 /// \file arguments.cpp
-/// Arguments as numbers, counts and texts; what else they are, in one sentence.
+/// Parses arguments as numbers, counts and texts, with a message for anything else.
 
 #include "arguments.hpp"
 
@@ -15,7 +15,8 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-/// What carries units, a mask or names of axes, as a plain number (fabricost/_given.py); anything else as it is.
+/// Converts an object with units, a mask or named axes to a plain number (fabricost/_given.py); returns other
+/// objects unchanged.
 /// \throws RequestError
 [[nodiscard]] py::object plain_number(py::handle given, std::string_view argument) {
   const std::string_view type = Py_TYPE(given.ptr())->tp_name;
@@ -141,7 +142,7 @@ Stack stack_from(py::handle value, std::string_view name) {
 
 void raise_signals() {
   using Clock = std::chrono::steady_clock;
-  constexpr unsigned calls = 64;  // between two looks at the clock
+  constexpr unsigned calls = 64;  // between two checks of the clock
   static thread_local unsigned count = 0;
   static thread_local Clock::time_point last{};
   if (++count % calls != 0) return;

@@ -1,11 +1,11 @@
 #pragma once
 /// \file arguments.hpp
-/// What a caller may write for an argument, and the one exception that names the argument when it is something else:
+/// The accepted types of arguments, and the exceptions that name the argument for any other type:
 ///
-///   text      str (an enum whose members are str, such as fc.Algorithm, is that too); nothing else
-///   number    int, float, NumPy's scalars, whatever has __float__ or __index__; never bool, str, complex, None, NaN; what carries units
-///             is converted to those the argument's name ends with, or refused (fabricost/_given.py)
-///   count     the same, whole, from 0 to 2^31 - 1
+///   text      str (including an enum whose members are str, such as fc.Algorithm)
+///   number    int, float, NumPy's scalars, objects with __float__ or __index__; never bool, str, complex, None, NaN; a value with
+///             units is converted to those the argument's name ends with, or refused (fabricost/_given.py)
+///   count     the same for whole numbers from 0 to 2^31 - 1
 ///
 /// TypeError for a wrong type, RequestError (a ValueError) for a wrong value: "ranks: -1 is negative; ...".
 
@@ -34,31 +34,31 @@ namespace fabricost::python {
 /// TypeError: "ranks: a whole number is wanted, not str".
 [[noreturn]] void throw_type(std::string_view argument, std::string_view wanted, pybind11::handle given);
 
-/// The text of a str, which it lives as long as. \throws TypeError
+/// The text of a str, valid as long as the str. \throws TypeError
 [[nodiscard]] std::string_view text_of(pybind11::handle given, std::string_view argument);
 
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 
-/// A whole number from `least` to 2^31 - 1. \throws TypeError, RequestError
+/// A whole number from `min` to 2^31 - 1. \throws TypeError, RequestError
 [[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int min = 0);
 
-inline constexpr double max_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
+inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole number, as in the command
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
 
 /// \throws ImportError naming the extra to install
 [[nodiscard]] inline pybind11::object pandas() { return pybind11::module_::import("fabricost._extras").attr("module")("pandas"); }
 
-/// An array of NumPy's own class, without units and with nothing masked (fabricost/_given.py). \param unit that it counts in; null: the one
-/// that its name ends with \throws RequestError, TypeError
+/// An array of NumPy's own class, without units and mask (fabricost/_given.py). \param unit of its numbers;
+/// null: the one that its name ends with \throws RequestError, TypeError
 [[nodiscard]] inline pybind11::array plain_array(pybind11::handle given, std::string_view name, const char* unit = nullptr) {
   return pybind11::array(pybind11::module_::import("fabricost._given").attr("numbers")(given, name, unit));
 }
 
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double min = 1, double max = max_counted);
-/// A number of a range; infinity where it is not above `most`.
+/// A number from `min` to `max`.
 [[nodiscard]] double real(pybind11::handle value, std::string_view name, double min, double max);
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
@@ -82,7 +82,8 @@ template <class Enum, class Names>
   return *found;
 }
 
-/// Raises what Python's signal handlers raise, KeyboardInterrupt for Ctrl-C: called by a search without the GIL, it looks now and then.
+/// Raises the exceptions of Python's signal handlers, such as KeyboardInterrupt for Ctrl-C. Searches call it
+/// periodically without the GIL.
 void raise_signals();
 
 /// Runs the search with the GIL released, so that Ctrl-C ends it.

@@ -1,17 +1,17 @@
 #pragma once
 /// \file bindings.hpp
-/// The files of the Python module, each of which adds its classes and functions.
-/// arguments.hpp reads what callers write, plain.hpp gives classes of values ==, hash(), pickling and copies.
+/// The parts of the Python module, each of which adds its classes and functions. arguments.hpp parses
+/// arguments; plain.hpp gives value classes ==, hash(), pickling and copies.
 
 #include <fabricost/specs/stacks.hpp>
 #include "arguments.hpp"
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // everywhere, or what a list becomes would depend on which files are compiled together
+#include <pybind11/stl.h>  // in all files, since the conversion of a list would otherwise depend on which files are compiled together
 
 namespace fabricost::python {
 
-/// Classes come before the functions that take them: one line a file. X(cost) is for add_cost.
+/// In order: classes before the functions that take them, one line per file. X(cost) declares add_cost.
 #define FABRICOST_PARTS(X) \
   X(errors)                \
   X(hardware)              \

@@ -1,5 +1,5 @@
 /// \file errors.cpp
-/// C++ exceptions as Python ones, which keep what the C++ ones know.
+/// Converts C++ exceptions to Python ones with the same attributes.
 
 #include "bindings.hpp"
 #include "plain.hpp"
@@ -14,7 +14,7 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-// Live as long as the process: exceptions may be raised until its very end.
+// They live as long as the process, since exceptions may be raised until its end.
 PyObject* error_type = nullptr;
 PyObject* request_error_type = nullptr;
 PyObject* spec_error_type = nullptr;

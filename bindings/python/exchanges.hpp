@@ -1,6 +1,6 @@
 #pragma once
 /// \file exchanges.hpp
-/// fc.MoeDispatch, MoeCombine and MoePrepare, where an operation may be one of them.
+/// fc.MoeDispatch, MoeCombine and MoePrepare, where they are accepted as an operation.
 
 #include <fabricost/answers/moe.hpp>
 
@@ -10,10 +10,10 @@
 
 namespace fabricost::python {
 
-/// What is asked, without its machine; nothing for any other object.
+/// The request without its machine; empty for any other object.
 [[nodiscard]] std::optional<MoeRequest> exchange_asked(pybind11::handle operation);
 
-/// On a machine. \throws as answer(MoeRequest)
+/// The answer on a machine. \throws as answer(MoeRequest)
 [[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine);
 
 }  // namespace fabricost::python

@@ -32,7 +32,7 @@ void detail::from_object(py::handle given, std::string_view name, const Range& r
 
 namespace {
 
-/// Ends the life of a System of Python where it was the last that held it, on any thread.
+/// Releases the last reference to a System of Python on any thread.
 struct LetGo {
   py::object system;
   void operator()(const System*) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file face.hpp
-/// Python's face of any question: keyword arguments, defaults, signature and docstring of a function from the fields of its request, and a
-/// record from the fields of its answer.
+/// The Python face of any question: keyword arguments, defaults, signature and docstring of a function from
+/// the fields of its request, and a record from the fields of its answer.
 
 #include "arguments.hpp"
 #include "collectives/samples.hpp"
@@ -34,8 +34,8 @@ namespace fabricost::python {
 
 namespace detail {
 
-/// One value from an object. Overloaded for the types a request may hold; those of one question alone in its own file, in namespace
-/// fabricost.
+/// Parses one value from an object. Overloaded for the types of requests; types of a single question are
+/// overloaded in its own file, in namespace fabricost.
 template <class E>
 requires std::is_enum_v<E>
 void from_object(pybind11::handle given, std::string_view name, const Range&, E& out) {
@@ -56,18 +56,18 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::filesystem::path& out) {
   out = path_of(given, name);
 }
-/// One count, or several of them; 0 by itself is none.
+/// One or several counts; a single 0 means none.
 void from_object(pybind11::handle given, std::string_view name, const Range& range, Counts& out);
-/// No copy: the System of Python lives as long as what was made of it.
+/// Keeps a reference without a copy: the System of Python lives as long as results that use it.
 void from_object(pybind11::handle given, std::string_view name, const Range&, fabricost::Machine& out);
-/// Without arrays, with its bytes.
+/// An operation without arrays, with its bytes.
 void from_object(pybind11::handle given, std::string_view name, const Range&, Operation& out);
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out) {
   out.value = std::make_shared<const Model>(model_from(given, name));
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedStack& out) {
   if (PyUnicode_Check(given.ptr()) != 0)
-    out = {text(given, name), nullptr};  // of a serving framework, too
+    out = {text(given, name), nullptr};  // also of a serving framework
   else
     out.value = std::make_shared<const Stack>(stack_from(given, name));
 }
@@ -88,11 +88,11 @@ void from_object(pybind11::handle given, std::string_view name, const Range& ran
   from_object(given, name, range, out.emplace());
 }
 
-/// Whether a list's default is None rather than (); said beside a list that is no list in Python.
+/// Whether a list's default is None instead of (), for vectors that are not lists in Python.
 template <class T>
 inline constexpr bool empty_is_none = false;
 
-/// As Python writes a default: None, 1.0, 'default', False, ().
+/// A default in Python's notation: None, 1.0, 'default', False, ().
 template <class T>
 [[nodiscard]] std::string default_text(const T& value) {
   if constexpr (std::same_as<T, bool>)
@@ -115,7 +115,7 @@ template <class T>
     return "None";
 }
 
-/// Whether None leaves the field as it is by default.
+/// Whether None selects the default.
 template <class T>
 inline constexpr bool may_be_none =
     !std::is_arithmetic_v<T> && !std::is_enum_v<T> && (!is_list<T> || empty_is_none<T>)&&!std::same_as<T, std::string> &&
@@ -128,12 +128,12 @@ inline constexpr bool may_be_none =
 
 }  // namespace detail
 
-/// The object given for each name; null where none was. \param by_place how many may come first, without their names
-/// \throws TypeError for an argument there is not
+/// The object given for each name; null if missing. \param by_place maximum number of positional arguments
+/// \throws TypeError for an unknown argument
 void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const pybind11::args& args,
                      const pybind11::kwargs& kwargs, std::span<pybind11::handle> given);
 
-/// The System of Python that a Machine of an argument is.
+/// The System of Python behind an argument's Machine.
 [[nodiscard]] pybind11::object object_of(const fabricost::Machine& machine);
 
 /// A field as an argument: "gpus=16384", "precision=\"fp8\"".
@@ -144,7 +144,8 @@ template <class Field>
 [[nodiscard]] constexpr bool is_argument(const Field& field) {
   return !field.name.empty() && !field.inside;
 }
-/// visit(field)... of the arguments: those that Request::by_place names, if it does, then the others in the order of the table.
+/// visit(field)... of the arguments: first those that Request::by_place names, if any, then the others in the
+/// order of the table.
 template <HasFields Request, class Visit>
 void for_each_argument(Visit&& visit) {
   std::span<const std::string_view> first;
@@ -166,7 +167,7 @@ template <HasFields Request>
   return out;
 }
 
-/// A line for each argument; one that is True by default says what False does, as the flag that turns it off.
+/// One line per argument; for an argument that is True by default, the meaning of False.
 template <HasFields Request>
 [[nodiscard]] std::string lines_of() {
   std::string out;
@@ -181,8 +182,8 @@ template <HasFields Request>
   return out;
 }
 
-/// "cost(system, *, gpus=None, ...)\n--\n\n", what the function does, and a line for each argument.
-/// \param by_place how many arguments may come first, without their names
+/// "cost(system, *, gpus=None, ...)\n--\n\n", the description of the function, and a line per argument.
+/// aram by_place maximum number of positional arguments
 template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
   const Request defaults{};
@@ -195,7 +196,7 @@ template <HasFields Request>
          std::string{examples};
 }
 
-/// The request of a call. \throws TypeError for an argument there is not, RequestError for a wrong value
+/// The request of a call. \throws TypeError for an unknown argument, RequestError for an invalid value
 template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
@@ -217,7 +218,8 @@ template <HasFields Request>
   return out;
 }
 
-/// What a rule refuses, with arguments for its fields: TypeError where one is missing, UnmetError where it is one, else RequestError.
+/// Calls `ask` and rethrows a Refusal with arguments for its fields: TypeError for a missing one, UnmetError
+/// as such, else RequestError.
 template <class Ask>
 [[nodiscard]] auto spelled_out(Ask&& ask) {
   try {
@@ -231,14 +233,14 @@ template <class Ask>
   }
 }
 
-/// The same of a search; the GIL is released meanwhile.
+/// The same for a search, with the GIL released.
 template <class Ask>
 [[nodiscard]] auto answered(Ask&& ask) {
   return spelled_out([&] { return searched(std::forward<Ask>(ask)); });
 }
 
-/// module.function(...) that answers the request.
-/// \param given what Python gets of the answer; default all of it
+/// Adds module.function(...), which answers the request.
+/// aram given selects what Python gets of the answer; by default all of it
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {
@@ -258,7 +260,7 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
       docstring_of<Request>(function, by_place, words, examples).c_str());
 }
 
-/// Properties of the class that the answer's table names: members, functions or both.
+/// Adds the properties that the answer's table names to a class: members, functions or both.
 template <HasFields Answer, bool members, class Class>
 void add_properties(pybind11::class_<Class>& type) {
   for_each_field<Answer>([&](const auto& gives) {
@@ -272,7 +274,7 @@ void add_properties(pybind11::class_<Class>& type) {
   });
 }
 
-/// A value as Python gets it where no class is made of it: with the names of its table.
+/// A value without a class of its own in Python: a dict with the names of its table.
 template <HasFields Answer>
 [[nodiscard]] pybind11::dict dict_of(const Answer& answer) {
   pybind11::dict out;
@@ -282,7 +284,7 @@ template <HasFields Answer>
   return out;
 }
 
-/// The answer as a class with properties alone. \tparam Class of Python, where that is derived from it
+/// The answer as a class with properties only. \tparam Class of Python, if it is derived from Answer
 template <HasFields Answer, class Class = Answer>
 pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
   pybind11::class_<Class> type(module, name, words);
@@ -290,9 +292,9 @@ pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, 
   return type;
 }
 
-/// The answer as a record: members that have a name in Python are its fields, functions that have one are worked out when they are
-/// asked for.
-/// \tparam Class of Python, where the table is that of a struct derived from it
+/// The answer as a record: members with a name in Python are its fields; named functions are computed on
+/// demand.
+/// \tparam Class of Python, if it is derived from the struct of the table
 template <HasFields Answer, class Class = Answer>
 pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, const char* words) {
   const auto kept = [](const auto& gives) {
@@ -318,7 +320,7 @@ pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const cha
   return type;
 }
 
-/// Rows as a structured array, a column for each of their fields that has a name in Python: texts, numbers and counts.
+/// Rows as a structured array, with a column per field that has a name in Python: texts, numbers and counts.
 template <HasFields Row>
 [[nodiscard]] pybind11::array columns_of(const std::vector<Row>& rows) {
   std::vector<std::pair<const char*, pybind11::array>> columns;

@@ -1,11 +1,11 @@
 #pragma once
 /// \file fields.hpp
-/// What pickling, == and hash() of plain C++ values rest on: a value as bytes, field by field, and back.
+/// Serialisation for pickling, == and hash() of plain C++ values: a value as bytes, field by field, and back.
 ///
-/// Structs are taken apart by structured bindings; the number of their fields is the largest n for which `T{any_1, ..., any_n}` compiles.
-/// Numbers are written as they lie in memory (so a double comes back bit for bit), texts and lists with their length, an optional with a
-/// flag. The bytes begin with the version of the library and the layout of the type: bytes of another version, or with a byte missing, are
-/// refused, never misread.
+/// Structs are decomposed by structured bindings; the number of their fields is the largest n for which
+/// `T{any_1, ..., any_n}` compiles. Numbers are written as in memory (so doubles are restored bit for bit),
+/// texts and lists with their length, an optional with a flag. The bytes begin with the version of the
+/// library and the layout of the type, so bytes of another version, or truncated ones, are refused.
 
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/label.hpp>
@@ -151,7 +151,7 @@ class FieldWriter {
   std::string out_;
 };
 
-/// Reads them back. \throws std::invalid_argument when bytes are missing
+/// Reads values from bytes. \throws std::invalid_argument for missing bytes
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : left_(bytes) {}
@@ -208,7 +208,7 @@ class FieldReader {
       detail::for_each_field(value, *this);
     }
   }
-  /// A length; never more than the bytes that are left, so that damaged bytes cannot ask for memory.
+  /// A length; at most the remaining bytes, so that damaged data cannot allocate memory.
   [[nodiscard]] std::size_t size() {
     std::uint64_t count = 0;
     (*this)(count);
@@ -232,7 +232,7 @@ class FieldReader {
   std::string_view left_;
 };
 
-/// All fields of a value as bytes; equal bytes, equal values.
+/// All fields of a value as bytes; equal bytes mean equal values.
 template <class T>
 [[nodiscard]] std::string bytes_of(const T& value) {
   FieldWriter out;
@@ -240,7 +240,7 @@ template <class T>
   return out.take();
 }
 
-/// \throws std::invalid_argument when the bytes are not those of such a value
+/// \throws std::invalid_argument for bytes that are not such a value
 template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
   FieldReader in{bytes};

@@ -1,7 +1,7 @@
 #pragma once
 /// \file machine.hpp
-/// fc.System: a machine and how it was asked for, so that it can be saved and loaded again. Functions that only price with it take
-/// `const System&`.
+/// fc.System: a machine and its origin, so that it can be saved and loaded again. Functions that only price
+/// with it take `const System&`.
 
 #include "fields.hpp"
 
@@ -26,7 +26,7 @@ inline void read_fields(FieldReader& in, Machine& machine) {
   in(machine.origin);
 }
 
-/// Loads what `origin` asks for. \throws as load_system
+/// Loads the machine of `origin`. \throws as load_system
 [[nodiscard]] Machine loaded(SavedSystem origin);
 
 /// The origin of a System, or of a name or path. \throws TypeError naming the argument

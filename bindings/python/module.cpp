@@ -1,5 +1,5 @@
 /// \file module.cpp
-/// The Python module: all of bindings.hpp; fabricost/__init__.py gives its names to users.
+/// The Python module, with all parts of bindings.hpp; fabricost/__init__.py exports its names.
 
 #include "bindings.hpp"
 
@@ -18,13 +18,13 @@
 
 namespace {
 
-/// pybind11 gives an object that nobody initialised (`cls.__new__(cls)`) memory of no content when it is first looked at, and reading it
-/// ends the process. This stands in for that memory.
+/// For an object without initialisation (`cls.__new__(cls)`), pybind11 allocates uninitialised memory on
+/// first access, and reading it crashes. This function replaces that allocation.
 [[nodiscard]] void* refuse_uninitialised(std::size_t /*size*/) {
   throw pybind11::type_error("this object was made by __new__ alone and holds nothing; make it as the documentation of its class says");
 }
 
-/// For every class of the module.
+/// Applies this to every class of the module.
 void refuse_uninitialised_objects(const pybind11::module_& module) {
   const pybind11::dict names = module.attr("__dict__");
   for (const auto& [name, thing] : names) {
@@ -35,7 +35,7 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
   }
 }
 
-/// Amounts as the command's options take them, for the package's own command.
+/// Parsers of amounts for the package's own command.
 void add_amounts(pybind11::module_& module) {
   using namespace fabricost;
   const auto bytes = [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); };
@@ -52,7 +52,7 @@ void add_amounts(pybind11::module_& module) {
 
 PYBIND11_MODULE(_core, module) {
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);
-  // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
+  // Docstrings start with a readable signature, which inspect.signature also parses.
   pybind11::options options;
   options.disable_function_signatures();
   module.doc() = "Compiled part of fabricost.";

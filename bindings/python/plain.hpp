@@ -1,7 +1,7 @@
 #pragma once
 /// \file plain.hpp
-/// What every class of plain values has in Python: == by value, hash(), pickling, copy and deepcopy. Values cannot be changed from Python,
-/// so a copy is the value itself.
+/// Python support for classes of plain values: == by value, hash(), pickling, copy and deepcopy. Values are
+/// immutable in Python, so a copy is the value itself.
 
 #include "fields.hpp"
 
@@ -20,12 +20,12 @@
 namespace fabricost::python {
 
 namespace detail {
-/// What pickled bytes begin with: another version of the library, or of the type's layout, is not to be read.
+/// The first bytes of a pickle: the version of the library and the layout of the type, which must match.
 template <class T>
 [[nodiscard]] std::string stamp_of() {
   return "fabricost " FABRICOST_VERSION " " + std::string{typeid(T).name()} + " " + std::to_string(sizeof(T)) + "\n";
 }
-/// The bytes of a value behind its stamp and their checksum (64-bit FNV-1a), so that damaged ones are refused.
+/// Checksum (64-bit FNV-1a) of a value's bytes, so that damaged pickles are refused.
 [[nodiscard]] inline std::string checksum_of(std::string_view bytes) {
   std::uint64_t sum = 14695981039346656037U;
   for (const char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file record.hpp
-/// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickle and copy, to_dict; and a vector of
-/// them as a sequence with to_pandas.
+/// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickling and
+/// copies, to_dict; and a vector of them as a sequence with to_pandas.
 
 #include "fields.hpp"
 #include "text.hpp"
@@ -40,7 +40,7 @@ struct type_caster<fabricost::ByName<T>> {
 
 namespace fabricost::python {
 
-/// A value of the model as Python has it: a name as text, a quantity as its number, a list of fixed length as a list.
+/// A value as Python sees it: a name as text, a quantity as a number, a fixed-length list as a list.
 template <class T>
 [[nodiscard]] auto plain(const T& value) {
   if constexpr (requires { T::from_value(1.0); })
@@ -76,7 +76,7 @@ template <class T>
                     [](const Term& x, const Term& y) { return x.name == y.name && x.tier == y.tier && x.time == y.time; });
 }
 
-/// A record may hold, besides its fields, the C++ answer it was `made` from, for what is printed of it; pickles carry it.
+/// A record may also hold the C++ answer it was `made` from, for printing; pickles include it.
 template <class C>
 concept KeepsWhatItWasMadeFrom = requires(C& c) {
   c.made;
@@ -86,7 +86,7 @@ template <class C, class... T>
 pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Field<C, T>... fields) {
   namespace py = pybind11;
   py::class_<C> type(module, name, doc);
-  const auto has_name = [](const auto& field) { return *field.name != '\0'; };  // others are not for Python
+  const auto has_name = [](const auto& field) { return *field.name != '\0'; };  // fields without a name are not visible in Python
   ((has_name(fields) ? void(type.def_property_readonly(
                            fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc))
                      : void()),
@@ -122,8 +122,9 @@ pybind11::class_<C> add_record(pybind11::module_& module, const char* name, cons
   return type;
 }
 
-/// One table row per record: texts and numbers as they are, an interval as low_ and high_, terms as a column each.
-/// \throws ImportError saying what to install
+/// One table row per record: texts and numbers unchanged, an interval as low_ and high_, terms as one column
+/// each.
+/// \throws ImportError naming the package to install
 [[nodiscard]] pybind11::object to_pandas(const pybind11::list& records);
 
 /// __len__, __getitem__ by place and by slice, __iter__, to_pandas.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file routing.hpp
-/// How tokens choose experts, as callers of Python say it: a name, or the tokens each expert was seen to receive.
+/// How tokens choose experts, as a Python argument: a name, or the measured tokens of each expert.
 
 #include "arguments.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file text.hpp
-/// Every C++ text that Python sees: UTF-8, where a byte that is none (a log may be in Latin-1) becomes U+FFFD. Without this, pybind11
-/// raises UnicodeDecodeError where the text is looked at. Every file of the module includes it before it casts a text.
+/// Conversion of C++ texts to Python: invalid UTF-8 (a log may be in Latin-1) becomes U+FFFD. Without it,
+/// pybind11 raises UnicodeDecodeError on access. Every file of the module includes it before it casts a text.
 
 #include <pybind11/pybind11.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file types.hpp
-/// The Python type of a C++ one, as the stub writes it (stub.py): `float | None`, `list[Constant]`.
+/// The Python type for a C++ type in the stub (stub.py): `float | None`, `list[Constant]`.
 
 #include <fabricost/answers/named.hpp>
 #include <fabricost/answers/samples.hpp>
@@ -34,7 +34,7 @@ template <class... T>
 }
 }  // namespace detail
 
-/// Of a value that Python gets. `Any` for a class that has no name yet.
+/// The type of a value returned to Python. `Any` for a class without a name so far.
 template <class T>
 [[nodiscard]] std::string type_text() {
   if constexpr (!std::same_as<T, std::remove_cvref_t<T>>)
@@ -65,7 +65,7 @@ template <class T>
   }
 }
 
-/// Of a value that a request takes; questions overload it for types of their own, in namespace fabricost.
+/// The type of a request's value; questions overload it for their own types, in namespace fabricost.
 template <class T>
 [[nodiscard]] std::string taken_text(const T& value) {
   if constexpr (std::same_as<T, double>)
@@ -98,7 +98,7 @@ template <class T>
     return "Any";
 }
 
-/// Of a property of a class. \param into a class
+/// Annotates a property of a class.
 inline void annotate(pybind11::handle into, const char* name, const std::string& type) {
   if (!into.attr("__dict__").contains("__annotations__")) pybind11::setattr(into, "__annotations__", pybind11::dict());
   into.attr("__annotations__")[name] = type;

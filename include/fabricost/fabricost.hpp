@@ -1,7 +1,7 @@
 #pragma once
 /// \file fabricost.hpp
 /// Everything that needs no file: units, hardware, algorithms, prices, choice and predictions. Loading a machine is
-/// fabricost/specs/load_system.hpp.
+/// fabricost/specs/load.hpp.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>

@@ -1,5 +1,5 @@
 /// \file calibrate.cpp
-/// From measured points to constants, their figures and their files.
+/// Fits constants to measured points and reports them.
 
 #include <fabricost/answers/calibrate.hpp>
 
@@ -12,7 +12,7 @@
 namespace fabricost {
 namespace {
 
-/// \param collectives whose constants are told with the one they are most strongly correlated with
+/// aram collectives each constant is reported with the one it is most strongly correlated with
 [[nodiscard]] FittedSet set_of(const CalibratedSet& set, bool collectives) {
   FittedSet out{.name = set.name,
                 .kind = std::string{name(set.set)},
@@ -45,7 +45,7 @@ namespace {
   return out;
 }
 
-/// Points nobody should fit are no measure of the fit.
+/// Points that were set aside do not count in the errors of the fit.
 [[nodiscard]] Points without_set_aside(const Points& points, const Calibration& fit) {
   using Key = std::tuple<Collective, DataType, double, double, int, int>;
   const auto key = [](const Point& p) { return Key{p.collective, p.dtype, p.bytes, p.seconds, p.nodes, p.ranks()}; };
@@ -155,7 +155,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
                        .only = r.only,
                        .leave_out = r.leave_out};
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
-  // merged points no longer say which source each repeat came from
+  // after merging, the source of each repeat is lost
   Points points = read(r.samples, otherwise, r.leave_out.empty());
   Calibration fit = calibrate(points, how);
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};

@@ -1,5 +1,5 @@
 /// \file compare.cpp
-/// From one job and several machines to what each makes of it.
+/// Finds the best plan of each machine for one job.
 
 #include "text/short_time.hpp"
 
@@ -183,7 +183,7 @@ CompareAnswer answer(const CompareRequest& request) {
   out.model = model.name;
   const Prices prices = load_prices();
   std::vector<System> systems;
-  // training asks for no kernels of inference
+  // the training model needs no inference kernels
   for (const Machine& one : request.systems)
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
   const OwnMachinePrices own = own_prices_of(request, systems);

@@ -1,5 +1,5 @@
 /// \file cost.cpp
-/// From what is asked of money to a bill, and from a bill to its figures.
+/// Builds a bill from a request, and the answer's figures from the bill.
 
 #include "text/amounts.hpp"
 
@@ -34,7 +34,7 @@ void refuse_contradictions(const CostRequest& r) {
   if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
 }
 
-/// Tokens a second of all GPUs, from whichever speed was given.
+/// Tokens per second of all GPUs, from whichever speed was given.
 void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   const double sequence = r.sequence.value_or(4096);
   if (r.step_seconds) {

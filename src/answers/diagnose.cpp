@@ -1,5 +1,5 @@
 /// \file diagnose.cpp
-/// From a log to what is wrong with the run.
+/// Reads a log and reports the diagnosis.
 
 #include <fabricost/answers/diagnose.hpp>
 #include <fabricost/diagnose/diagnose.hpp>

@@ -1,5 +1,5 @@
 /// \file fields.cpp
-/// Messages about values that are none or too large.
+/// Messages about invalid and out-of-range values.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/specs/load.hpp>

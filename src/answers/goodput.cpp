@@ -1,5 +1,5 @@
 /// \file goodput.cpp
-/// From what is said of a job to what failures leave of its time.
+/// Derives the job and its failure rate from the request, and computes its goodput.
 
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/economics/reliability.hpp>
@@ -16,7 +16,7 @@
 namespace fabricost {
 namespace {
 
-/// A job, and how it came about.
+/// The job, and how its failure rate was derived.
 struct FailingJob {
   FailureQuestion question;
   double gpus = 0, gpus_per_node = 8;
@@ -29,27 +29,27 @@ struct FailingJob {
   LinkFlaps flaps{};  ///< of all links of the job
   int rails = 0, lost_rails = 0;
   double network = 0;  ///< share of a step that waits for the network
-  /// What the network's part of a step takes beside one with all NICs; 1 where none is lost.
+  /// Time of the network's part of a step relative to that with all NICs; 1 where none is lost.
   [[nodiscard]] double network_factor() const { return lost_rails > 0 ? lost_rail_factor(rails, lost_rails, LostRail::spread) : 1; }
-  /// What a step takes.
+  /// Time of a step relative to that with all NICs.
   [[nodiscard]] double step_factor() const { return lost_rails > 0 ? network_slowed(1, network, network_factor()) : 1; }
 };
 
-/// Where the time goes, what links take included; shares of it that add up to 1.
+/// Where the time goes, link flaps included; the shares sum to 1.
 struct GoodputShares {
   Goodput of_failures;
   double flaps = 0;       ///< standing still until a link is back
   double lost_rails = 0;  ///< the same work through fewer NICs
 };
 
-/// Links of a job of so many GPUs, as many a GPU as there are now.
+/// Link flaps of a job of `gpus` GPUs, with the present number of links per GPU.
 [[nodiscard]] LinkFlaps flaps_at(const FailingJob& job, double gpus) {
   LinkFlaps out = job.flaps;
   out.links *= gpus / job.gpus;
   return out;
 }
 
-/// While a link is out nothing else goes on; what is kept goes on more slowly where NICs are lost.
+/// While a link is down nothing else proceeds; lost NICs slow the useful work.
 [[nodiscard]] GoodputShares shares_of(const FailingJob& job, const Goodput& g, double gpus) {
   GoodputShares out{.of_failures = g, .flaps = flaps_at(job, gpus).stalled()};
   Goodput& of = out.of_failures;
@@ -59,7 +59,7 @@ struct GoodputShares {
   return out;
 }
 
-/// \param nics of a node of the machine; 0: none named
+/// aram nics of a node of the machine; 0: unknown
 void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
   if (a.flaps_per_link_year.has_value() != a.flap_stall_seconds.has_value())
     throw Refusal(
@@ -86,7 +86,7 @@ void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
   if (out.rails == 0) throw Refusal("how many rails are there? Add <rails>, as in <rails=8>, or <system>");
   out.lost_rails = *a.lost_rails;
   out.network = *a.network_share;
-  (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // fewer than there are?
+  (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // checks the number of lost rails
 }
 
 void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
@@ -163,7 +163,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   FailureQuestion q = job.question;
   q.nodes = std::ceil(gpus / job.gpus_per_node);
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
-  q.repair = 0;  // about failures; spares are a matter of one size
+  q.repair = 0;  // spares are chosen for one size
   const FailureAnswer one = failures_of(q);
   GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept};
   if (job.jitter > 0) {
@@ -173,7 +173,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   return out;
 }
 
-/// Round sizes, and the one asked about.
+/// Round sizes, and the job's own.
 [[nodiscard]] std::vector<double> scales(double gpus) {
   std::vector<double> out;
   for (double g = 1024; g <= 131072; g *= 2) out.push_back(g);

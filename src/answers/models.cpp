@@ -1,5 +1,5 @@
 /// \file models.cpp
-/// The models that have a name, and what follows from the shape of one.
+/// The named models, and what follows from the shape of one.
 
 #include <fabricost/answers/models.hpp>
 #include <fabricost/model/flops.hpp>
@@ -8,13 +8,13 @@
 namespace fabricost {
 namespace {
 
-/// Matrices of one layer; norms are left out.
+/// Parameters of the matrices of one layer, without norms.
 [[nodiscard]] std::optional<double> layer_parameters(const ParameterCount& n, const Model& m, bool experts) {
   if (m.single_block || (experts ? m.expert_layers() : m.dense_layers()) == 0) return std::nullopt;
   return n.attention + (experts ? n.shared + n.router + m.experts * n.expert : n.dense_ffn);
 }
 
-/// Nothing where the convention has no term for the model.
+/// Empty where the convention has no term for the model.
 [[nodiscard]] std::optional<double> convention_flops(const Model& m, double sequence, FlopConvention convention, Scores scores) {
   try {
     return training_flops_per_token(m, sequence, convention, scores);

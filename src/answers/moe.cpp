@@ -1,5 +1,5 @@
 /// \file moe.cpp
-/// From a layer of experts to the time of its exchange.
+/// Predicts the exchange of a layer of experts.
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/explain/assumed.hpp>
@@ -20,7 +20,7 @@ namespace {
   return p == Precision::fp8 ? TokenType::fp8 : p == Precision::fp4 ? TokenType::nvfp4 : TokenType::bfloat16;
 }
 
-/// Ranks as they are asked for; 0: not said, nor nodes.
+/// Ranks of the request; 0 where neither ranks nor nodes are given.
 [[nodiscard]] int ranks_of(const MoeRequest& r, const System& system) {
   if (r.nodes == 0) return r.ranks;
   const long long max = static_cast<long long>(r.nodes) * system.gpus_per_node;

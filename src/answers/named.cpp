@@ -1,5 +1,5 @@
 /// \file named.cpp
-/// From a name or a value to the value.
+/// Loads named values.
 
 #include "text/csv.hpp"
 

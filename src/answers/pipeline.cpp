@@ -1,5 +1,5 @@
 /// \file pipeline.cpp
-/// From a schedule and stage times to a step worked off.
+/// Runs a pipeline schedule with given stage times.
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/pipeline/run.hpp>
@@ -9,7 +9,7 @@
 namespace fabricost {
 namespace {
 
-/// The request with what was left out filled in.
+/// The request with defaults filled in.
 [[nodiscard]] PipelineRequest filled_in(PipelineRequest r) {
   if (!r.schedule) throw Refusal(fmt::format("which schedule? Add <schedule>, one of: {}", fmt::join(pipeline_schedule_names, " ")), true);
   if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);

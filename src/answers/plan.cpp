@@ -1,5 +1,5 @@
 /// \file plan.cpp
-/// From a training job to its layouts.
+/// Searches or prices layouts of a training job.
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/economics/idle_gpus.hpp>

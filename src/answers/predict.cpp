@@ -1,5 +1,5 @@
 /// \file predict.cpp
-/// From what is asked of one operation to its prediction, and to the story of it.
+/// Predicts and explains one operation.
 
 #include <fabricost/answers/predict.hpp>
 
@@ -29,8 +29,8 @@ Inference engine_named(std::string_view text, std::string_view named) {
   return out;
 }
 
-/// A send_recv is between two GPUs of a domain, a GPU and its host, two nodes; or, as nccl-tests does it on several nodes, from every GPU
-/// to the next.
+/// A send_recv runs between two GPUs of a domain, between a GPU and its host, or between two nodes. Without a
+/// path on several nodes every GPU sends to the next, as in nccl-tests.
 Operation detail::operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks) {
   if (!collective) throw Refusal(fmt::format("which operation? One of: {}", fmt::join(collective_names, ", ")), true);
   Operation out{.collective = *collective, .ranks = ranks, .nodes = nodes, .dtype = dtype, .path = path.value_or(Path::gpu_gpu)};
@@ -66,7 +66,7 @@ Choice choice_of(const PredictRequest& r) {
 
 namespace {
 
-/// The machine with NICs of one node gone: everybody waits for that node, so that all nodes count as it does.
+/// The machine with some NICs of one node lost. All ranks wait for that node, so all are priced like it.
 [[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
   const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
   const Tier* const nic = whole->tier(TierRole::nic);
@@ -82,7 +82,7 @@ namespace {
   }
   System out = *whole;
   out.tiers[static_cast<std::size_t>(nic - whole->tiers.data())].endpoints = left;
-  // not the measured machine any more, as with an override
+  // as with an override, it is no longer the measured machine
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));
 }
@@ -92,7 +92,7 @@ struct Asked {
   Operation operation;
   Choice choice;
 };
-/// Whatever needs no file is checked before one is read.
+/// Runs the checks that need no file before any file is read.
 [[nodiscard]] Asked asked(const PredictRequest& r) {
   Asked out{.system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   detail::need_machine(r.system);

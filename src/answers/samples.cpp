@@ -1,5 +1,5 @@
 /// \file samples.cpp
-/// Reading what was measured, from files and from memory.
+/// Reads measured points from files and from memory.
 
 #include <fabricost/answers/samples.hpp>
 

@@ -1,5 +1,5 @@
 /// \file serve.cpp
-/// From a served model to its deployments.
+/// Searches deployments of a served model.
 
 #include <fabricost/answers/serve.hpp>
 #include <fabricost/economics/unmet.hpp>
@@ -61,7 +61,7 @@ void set_format(ServingQuestion& q, const ServeRequest& r, const System& system)
   q.format.kv_width = r.kv_precision.value_or(q.format.weights) == WeightFormat::bf16 ? 2 : 1;
 }
 
-/// How kernels are launched, what lies in the host's memory, how tokens choose experts.
+/// Sets how kernels are launched, what is offloaded to host memory, and how tokens choose experts.
 void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system) {
   if (r.launch) (*r.launch == Launch::graph ? q.stack.prefill_launch : q.stack.decode_launch) = *r.launch;
   q.host = {.weights = r.offload_weights_bytes.value_or(0), .cache = r.offload_kv_bytes.value_or(0)};
@@ -69,7 +69,7 @@ void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system)
   if (!r.routing) return;
   if (!q.model.mixture()) throw Refusal(fmt::format("<routing>: {} has no experts to choose from", q.model.name));
   q.stack.kernels.routing = *r.routing;
-  (void)popularity_of(gate_of(q.model), q.stack.kernels.routing, 1);  // a histogram of another length is refused here
+  (void)popularity_of(gate_of(q.model), q.stack.kernels.routing, 1);  // refuses a histogram of the wrong length
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// \file share.cpp
-/// From collectives and a layout to groups that share links.
+/// Places collectives on a layout and computes how they share links.
 
 #include <fabricost/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -11,9 +11,9 @@
 namespace fabricost {
 namespace {
 
-constexpr int max_gpus = 1'000'000;  ///< link by link
+constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
 
-/// "all_reduce 1 GiB over dp": what was typed, where it was.
+/// "all_reduce 1 GiB over dp": as typed where it was typed.
 [[nodiscard]] std::string shown(const GroupedRequest& one) { return one.written.empty() ? name_of(one) : one.written; }
 
 /// "tp=8,dp".

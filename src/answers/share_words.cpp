@@ -1,5 +1,5 @@
 /// \file share_words.cpp
-/// Collectives and layouts as a planner says them. Every word that is not known is refused with those that are.
+/// Parses collectives and layouts as a planner writes them. An unknown word is refused with the valid ones.
 
 #include "text/amounts.hpp"
 

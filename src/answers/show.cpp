@@ -1,5 +1,5 @@
 /// \file show.cpp
-/// From a machine to its tiers.
+/// Lists the tiers of a machine.
 
 #include <fabricost/answers/show.hpp>
 #include <fabricost/explain/show.hpp>

@@ -1,5 +1,5 @@
 /// \file stragglers.cpp
-/// From what is said of ranks' times to the step that waits for the slowest.
+/// Computes the step that waits for the slowest rank.
 
 #include <fabricost/answers/stragglers.hpp>
 
@@ -10,7 +10,7 @@
 namespace fabricost {
 namespace {
 
-/// One rank's time: a distribution, or what was measured.
+/// One rank's time: a distribution or measurements.
 struct RankTimes {
   Jitter jitter;
   int barriers = 1;
@@ -59,7 +59,7 @@ void refuse_contradictions(const StragglersRequest& r) {
   return out;
 }
 
-/// Ranks whose mean lies more than 5 % above the middle one's, the slowest first.
+/// Ranks whose mean is more than 5 % above the median rank's, the slowest first.
 [[nodiscard]] std::vector<SlowRank> slow_ranks(const IterationTimes& t) {
   constexpr double slow_from = 1.05;
   std::vector<SlowRank> out;
@@ -85,7 +85,7 @@ void add_measured(StragglersAnswer& out, const RankTimes& t) {
   out.alike_seconds = t.measured->expected_maximum(t.times.ranks);
 }
 
-/// Numbers of ranks a table shows: round ones, and the one asked about.
+/// Round numbers of ranks for the table, and the requested one.
 [[nodiscard]] std::vector<double> shown_ranks(double ranks) {
   std::vector<double> out{1, 8, 64, 512, 4096, 16384, 131072};
   if (std::find(out.begin(), out.end(), ranks) == out.end()) out.push_back(ranks);

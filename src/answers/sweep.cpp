@@ -1,5 +1,5 @@
 /// \file sweep.cpp
-/// The sizes or the counts of a request one after the other, and the switch points of their curves.
+/// Predicts each size or count of a request, and the switch points of their curves.
 
 #include <fabricost/answers/sweep.hpp>
 
@@ -30,7 +30,7 @@ namespace {
   return r.system.get(r.overrides, KernelSets::none(), r.calibration);
 }
 
-/// work(operation) of each; where one of several is at fault, it is said which.
+/// work(operation) for each; with several, an error names the operation.
 template <class Work>
 void for_each_count(const std::vector<Operation>& operations, Work&& work) {
   for (const Operation& op : operations) {

@@ -1,5 +1,5 @@
 /// \file systems.cpp
-/// Every machine that has a name, without its calibration.
+/// Lists every machine of the catalogue, without its calibration.
 
 #include "specs/store.hpp"
 

@@ -1,5 +1,5 @@
 /// \file this_machine.cpp
-/// From what was measured of a machine to its figures.
+/// The figures of a measured machine.
 
 #include <fabricost/answers/this_machine.hpp>
 

@@ -1,5 +1,5 @@
 /// \file topo.cpp
-/// From the description of a machine to the system it is taken for.
+/// Reads a topology description as a system.
 
 #include <fabricost/answers/topo.hpp>
 #include <fabricost/readings/topology.hpp>

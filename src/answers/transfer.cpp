@@ -1,5 +1,5 @@
 /// \file transfer.cpp
-/// From what is to move to how long it takes.
+/// Times of transfers outside of collectives.
 
 #include <fabricost/answers/transfer.hpp>
 #include <fabricost/specs/load.hpp>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-/// What a node's drives or client ports deliver, byte/s.
+/// Rate of a node's drives or client ports, byte/s.
 [[nodiscard]] double source_rate(const StorageRequest& r) {
   if (!r.client && !r.read_bytes_per_second) throw Refusal("read from where? Add <client=ethernet-100> or <read_bytes_per_second=50e9>");
   if (r.client && r.read_bytes_per_second) throw Refusal("<client> and <read_bytes_per_second> exclude each other");

@@ -1,5 +1,5 @@
 /// \file tune.cpp
-/// From a machine to the sizes at which NCCL's own choice loses time there.
+/// Finds the sizes at which NCCL's own choice loses time on a machine.
 
 #include <fabricost/answers/tune.hpp>
 

@@ -1,5 +1,5 @@
 /// \file validate.cpp
-/// From measured points to how far predictions are off.
+/// Compares measured points with predictions.
 
 #include <fabricost/answers/validate.hpp>
 

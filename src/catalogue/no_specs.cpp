@@ -1,5 +1,5 @@
 /// \file no_specs.cpp
-/// The empty catalogue, where the build cannot run what it builds: every spec is parsed.
+/// The empty catalogue, for builds that cannot run their own programs: every spec is parsed.
 
 #include "catalogue/shipped_specs.hpp"
 

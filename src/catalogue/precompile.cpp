@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As the text of string literals of one source line each; compilers bound the length of a literal.
+/// Writes bytes as string literals of one source line each, since compilers limit the length of a literal.
 std::string literals(const std::string& bytes) {
   constexpr std::size_t per_line = 1000;
   constexpr std::string_view digits = "01234567";

@@ -1,6 +1,6 @@
 #pragma once
 /// \file shipped_specs.hpp
-/// The catalogue of data/ as it was when the program was built; defined in a source the build writes (precompile.cpp).
+/// The catalogue of data/ at build time, defined in a generated source (precompile.cpp).
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file amounts.hpp
-/// Amounts with units as people type and read them (text/amounts.hpp), by their short names.
+/// Short names for reading and printing amounts with units (text/amounts.hpp).
 
 #include "text/amounts.hpp"
 

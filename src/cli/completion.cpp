@@ -1,6 +1,6 @@
 /// \file completion.cpp
-/// fabricost completion: a script that teaches a shell our commands, options and names. Commands and options are read off the
-/// application itself, so that the script knows every one there is.
+/// fabricost completion: a shell script that completes commands, options and names. Commands and options are
+/// read from the CLI11 application, so the script is always complete.
 
 #include "cli/names.hpp"
 #include "cli/runner.hpp"
@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::array<std::string_view, 3> shells{"bash", "zsh", "fish"};
 
-/// What a shell needs to know of one subcommand. `words`: what may stand without a dash.
+/// One subcommand, as the shell script needs it. `words`: possible positional values.
 struct Command {
   std::string name, description;
   std::vector<std::string> flags, valued;  ///< options without and with a value
   std::string words;
-  bool files = false;  ///< file names may stand without a dash, too
+  bool files = false;  ///< file names are positional values, too
 
   [[nodiscard]] std::string options() const { return joined(flags, " ") + (valued.empty() ? "" : " " + joined(valued, " ")); }
 };
@@ -81,7 +81,7 @@ struct Values {
           {"--only", "scale_up pcie transport custom memory launch host peer collectives overlap"}};
 }
 
-/// Inside single quotes.
+/// In single quotes.
 [[nodiscard]] std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string{"'\\''"} : std::string(1, c);

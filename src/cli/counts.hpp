@@ -1,6 +1,6 @@
 #pragma once
 /// \file counts.hpp
-/// Numbers of nodes or ranks as people write several of them.
+/// Lists and ranges of node or rank counts.
 
 #include <string>
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace fabricost::cli {
 
-/// "8", "2,4,8", "1:2048:x2" (each twice the one before), "1:16:+1", and several of these with commas between; none for "".
-/// \throws RequestError naming the option and what to write
+/// "8", "2,4,8", "1:2048:x2" (each twice the previous one), "1:16:+1", or several of these separated by
+/// commas; none for "".
+/// \throws RequestError naming the option and a valid value
 [[nodiscard]] std::vector<int> counts_of(const std::string& text, std::string_view option);
 
 }  // namespace fabricost::cli

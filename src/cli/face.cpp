@@ -1,5 +1,5 @@
 /// \file face.cpp
-/// Reading numbers as options have them, and placing keys in JSON.
+/// Parses numbers of options and places keys in JSON.
 
 #include "cli/face.hpp"
 
@@ -38,7 +38,7 @@ std::string as_typed(std::string_view value, Amount amount) {
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
-  if (range.max < any_count.max) return whole_number_from(text, option, min, max);  // a bound of its own: both ends are worth saying
+  if (range.max < any_count.max) return whole_number_from(text, option, min, max);  // the message then names both bounds
   return count_of(text, option, min, max);
 }
 
@@ -53,7 +53,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> out = listed(collective_names);
-  out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // that prepares belongs to one kernel alone
+  out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // prepare, the first, belongs to one kernel only
   return out;
 }
 
@@ -127,7 +127,7 @@ void OptionRows::add(std::string_view option, std::string_view kind, bool flag, 
 }
 
 namespace {
-/// "storage: all of the weights; incast: of each sender"; the same words of several stand once.
+/// "storage: all of the weights; incast: of each sender"; words that several questions share appear once.
 [[nodiscard]] std::string whose(const std::vector<std::pair<std::string_view, std::string>>& words) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {

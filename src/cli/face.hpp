@@ -1,7 +1,7 @@
 #pragma once
 /// \file face.hpp
-/// The command's face of any question: its options, what was typed as the fields' values, and answers as JSON, all from the tables of
-/// fields.
+/// The command-line face of any question, made from its tables of fields: options, values parsed from what
+/// was typed, answers as JSON.
 
 #include "cli/amounts.hpp"
 #include "cli/counts.hpp"
@@ -37,17 +37,18 @@ namespace fabricost::cli {
 
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
-/// A whole number within the range. \throws RequestError
+/// Parses a whole number within the range. \throws RequestError
 [[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
-/// Names of OP, those of expert exchange included.
+/// Names of OP, with those of expert exchange.
 [[nodiscard]] std::vector<std::string> operation_names();
-/// A number as its amount is typed, within the range. \throws RequestError
+/// Parses a number in the notation of its amount, within the range. \throws RequestError
 [[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
 
-/// "18.5ms" of 0.0185 seconds: a number as its amount is typed; any other value as it is.
+/// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
 [[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 
-/// Each field as an option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a flag has no value.
+/// Replaces each field by its option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a
+/// flag has no value.
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
   std::string out{name};
@@ -60,12 +61,13 @@ template <HasFields Request>
   return out;
 }
 
-/// "balanced", "uniform", "zipf:1.2" or "histogram:FILE", a file of one count for each expert in their order, separated by blanks, commas
-/// or lines; lines that start with # are comments. \throws RequestError naming the option; SpecError with line and column for the file
+/// Parses "balanced", "uniform", "zipf:1.2" or "histogram:FILE". The file has one count per expert in order,
+/// separated by blanks, commas or lines; lines that start with # are comments. \throws RequestError naming
+/// the option; SpecError with line and column for the file
 [[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
 
-/// One value from what was typed. Overloaded for the types a request may hold; those of one question alone in its own file, in namespace
-/// fabricost.
+/// Parses one value. Overloaded for the types of requests; types of a single question are overloaded in its
+/// own file, in namespace fabricost.
 template <class E>
 requires std::is_enum_v<E>
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
@@ -73,9 +75,9 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   if (!found) throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_value<E>(text)));
   out = *found;
 }
-/// What stands without an option: OP.
+/// The positional argument OP.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
-/// Of an option that is no flag because nothing at all means something else: yes or no.
+/// yes or no, for an option whose absence has a third meaning.
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
   constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
   out = *one_of<unsigned char>(text, no_yes, "an answer", option) == 1;
@@ -107,7 +109,7 @@ void from_text(const std::string& text, std::string_view option, const Amount& a
   from_text(text, option, amount, range, out.emplace());
 }
 
-/// What was typed for each option, until the command runs.
+/// The typed text of each option, until the command runs.
 struct Typed {
   std::map<std::string_view, std::string> texts;
   std::map<std::string_view, bool> flags;
@@ -115,7 +117,7 @@ struct Typed {
   [[nodiscard]] bool given(std::string_view option) const;
 };
 
-/// The first option that was given and is of `Request` but not of `Other`; empty: none.
+/// The first given option that `Request` has and `Other` lacks; empty: none.
 template <HasFields Request, HasFields Other>
 [[nodiscard]] std::string_view given_beyond(const Typed& typed) {
   std::string_view out;
@@ -131,7 +133,7 @@ inline constexpr bool is_list = false;
 template <class T>
 inline constexpr bool is_list<std::vector<T>> = true;
 
-/// Options of a subcommand, of one question or of several behind a word that stands first.
+/// Options of a subcommand with one question, or with several that a first word selects.
 class OptionRows {
  public:
   template <HasFields Request>
@@ -142,10 +144,10 @@ class OptionRows {
         add(field.option, field.kind, std::same_as<T, bool>, is_list<T>, question, with_fields(field.words, as_option<Request>));
     });
   }
-  /// In the order added; options of all questions that follow one of some stand last. One that the subcommand has already is left to
-  /// whoever added it. \param group the heading of help they stand under; empty: none of their own
+  /// Adds them in order; options that all questions share come last. An option that the subcommand already
+  /// has is skipped. \param group heading in the help; empty: none
   void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1, const std::string& group = {});
-  /// \throws RequestError for an option that was given and is none of the question's
+  /// \throws RequestError for a given option that the question does not have
   void refuse_others(const Typed& typed, std::string_view command, std::string_view question) const;
 
  private:
@@ -159,7 +161,7 @@ class OptionRows {
   std::vector<Row> rows_;
 };
 
-/// Those of one of several requests that a subcommand shares. \param group as OptionRows::add_to has it
+/// Adds the options of one of several requests that share a subcommand. \param group as in OptionRows::add_to
 template <HasFields Request>
 void add_options(CLI::App& sub, Typed& typed, const std::string& group = {}) {
   OptionRows rows;
@@ -188,7 +190,7 @@ template <HasFields Request>
   return out;
 }
 
-/// What a rule refuses, with options for its fields. \throws RequestError
+/// Calls `ask` and rethrows a Refusal with the options of its fields. \throws RequestError
 template <HasFields Request, class Ask>
 [[nodiscard]] auto spelled_out(Ask&& ask) {
   try {
@@ -254,7 +256,7 @@ template <class T>
   else
     return false;
 }
-/// Objects that meet at one place become one; what ends in "[]" is a list that grows.
+/// Objects at the same path are merged; a path that ends in "[]" appends to a list.
 void put(Json& into, std::string_view path, Json value);
 }  // namespace json_parts
 
@@ -270,7 +272,7 @@ nlohmann::ordered_json json_of(const Answer& answer) {
   return out;
 }
 
-/// What a command prints. \param text_of, beside as add_face has them
+/// Prints an answer. \param text_of, beside as in add_face
 template <HasFields Request, class Text, class Beside>
 [[nodiscard]] std::string output_of(const Typed& typed, bool json, const Terminal& terminal, const Text& text_of, const Beside& beside) {
   return spelled_out<Request>([&] {
@@ -289,10 +291,10 @@ template <HasFields Request, class Text, class Beside>
 }
 inline constexpr auto nothing_beside = [](const auto&, const auto&) {};
 
-/// Adds a subcommand whose options are the request's fields and --json. What a command asks beyond the question (how wide a picture is)
-/// stands in a struct derived from its request, with fields() of both.
+/// Adds a subcommand whose options are the request's fields and --json. Options beyond the question (such as
+/// the width of a picture) are in a struct derived from its request, with fields() of both.
 /// \param text_of the answer as text: std::string(const Answer&, const Terminal&), or with the request as a third argument
-/// \param beside what else is done with (answer, request) before anything is printed
+/// aram beside called with (answer, request) before anything is printed
 template <HasFields Request, class Text, class Beside = decltype(nothing_beside)>
 void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
               Beside beside = nothing_beside) {
@@ -311,7 +313,7 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
              [o, text_of, beside](const Terminal& terminal) { return output_of<Request>(o->typed, o->json, terminal, text_of, beside); });
 }
 
-/// One of several questions behind one subcommand.
+/// One of several questions of a subcommand.
 template <HasFields Asked, class Text>
 struct Face {
   using Request = Asked;
@@ -323,9 +325,9 @@ template <HasFields Request, class Text>
   return {word, text_of};
 }
 
-/// Adds a subcommand that answers several questions, told apart by a word that stands first: fabricost transfer storage. Help says whose
-/// an option is, and one of another question is refused.
-/// \param what help for that word
+/// Adds a subcommand for several questions, selected by the first word: fabricost transfer storage. Help
+/// names the question of each option; options of another question are refused.
+/// aram what help of that word
 template <class... Faces>
 void add_faces(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer, Faces... faces) {
   struct Options {

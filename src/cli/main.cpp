@@ -1,5 +1,5 @@
 /// \file main.cpp
-/// The fabricost command: all of subcommands.hpp. runner.hpp says what a subcommand must do.
+/// The fabricost command: all of subcommands.hpp. runner.hpp describes the contract of a subcommand.
 
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"

@@ -1,5 +1,5 @@
 /// \file names.cpp
-/// One wording for every unknown name of the command line.
+/// The message for every unknown name on the command line.
 
 #include "cli/names.hpp"
 

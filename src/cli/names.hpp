@@ -1,6 +1,6 @@
 #pragma once
 /// \file names.hpp
-/// Names that do not exist, with what was probably meant.
+/// Messages about unknown names, with similar known ones.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/collective.hpp>
@@ -19,7 +19,8 @@ namespace fabricost::cli {
 
 using fabricost::unknown_text;
 
-/// \param option that it was given for; empty: an argument that stands by itself \throws RequestError with unknown_text
+/// aram option that the name was given for; empty: a positional argument \throws RequestError with
+/// unknown_text
 [[noreturn]] void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names,
                                 std::string_view option = {});
 
@@ -29,7 +30,8 @@ template <class Names>
   return {names.begin(), names.end()};
 }
 
-/// The value that `text` names; nothing for an empty one. \param what \param option as in throw_unknown \throws RequestError for others
+/// The value that `text` names; empty for an empty text. \param what \param option as in throw_unknown
+/// \throws RequestError for unknown names
 template <class Enum, std::size_t N>
 [[nodiscard]] std::optional<Enum> one_of(const std::string& text, const std::array<std::string_view, N>& names, std::string_view what,
                                          std::string_view option = {}) {

@@ -1,5 +1,5 @@
 /// \file progress.cpp
-/// A bar of 24 cells, what is being done, and the time left.
+/// A bar of 24 cells, the current task, and the time left.
 
 #include "cli/progress.hpp"
 

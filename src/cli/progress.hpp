@@ -1,6 +1,6 @@
 #pragma once
 /// \file progress.hpp
-/// What a long command is doing, on stderr: a bar that is drawn over on a terminal, elsewhere a plain line now and then.
+/// Progress of a long command on stderr: a bar redrawn in place on a terminal, occasional lines elsewhere.
 
 #include <chrono>
 #include <string>
@@ -9,13 +9,13 @@ namespace fabricost::cli {
 
 class ProgressLine {
  public:
-  /// \param quiet says nothing at all
+  /// aram quiet prints nothing
   explicit ProgressLine(bool quiet);
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  /// \param done 0 to 1 \param left seconds, at most
+  /// aram done 0 to 1 \param left upper bound, s
   void show(const std::string& now, double done, double left);
   /// Clears the bar.
   void end();

@@ -1,5 +1,5 @@
 /// \file report.cpp
-/// Words and JSON of several subcommands.
+/// Text and JSON shared by several subcommands.
 
 #include "cli/report.hpp"
 
@@ -15,7 +15,7 @@ std::string assumed_kernels_text(const System& system) {
 }
 
 std::string printed(const nlohmann::ordered_json& json) {
-  // names of files and words of logs may hold bytes that are no text
+  // file names and log lines may contain invalid UTF-8
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file report.hpp
-/// What several subcommands print.
+/// Text and JSON shared by several subcommands.
 
 #include <fabricost/hardware/system.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace fabricost::cli {
 
-/// What is assumed of processors on whose generation nobody measured what kernels reach, as a sentence.
+/// A sentence on the assumed kernel efficiencies of GPU generations without measurements.
 [[nodiscard]] std::string assumed_kernels_text(const System& system);
 
 /// Two blanks of indentation, one line break at the end.

@@ -1,5 +1,5 @@
 /// \file routing_typed.cpp
-/// How tokens choose experts, as it is typed: by a name, or as they were seen to, from a file.
+/// Parses how tokens choose experts: a name, or a file of measured counts.
 
 #include "cli/face.hpp"
 #include "cli/names.hpp"
@@ -12,7 +12,7 @@
 namespace fabricost::cli {
 namespace {
 
-/// Counts of a file.
+/// Reads the counts of a file.
 std::vector<double> counts_in(const std::string& path) {
   io::LineReader reader(path);
   std::vector<double> out;

@@ -26,7 +26,7 @@
 namespace fabricost::cli {
 namespace {
 
-/// What is wrong with the command line itself; the message ends with where help is.
+/// A fault of the command line itself; the message ends with a pointer to the help.
 class UsageError : public Error {
  public:
   using Error::Error;
@@ -46,13 +46,13 @@ class UsageError : public Error {
          !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
 }
 
-/// Everything or nothing was asked for; a full disk or a closed pipe may still cut it.
+/// Writes all of the text or nothing, except that a full disk or a closed pipe may truncate it.
 [[nodiscard]] bool write_all(std::FILE* stream, const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   return std::fflush(stream) == 0 && written;
 }
 
-/// What was typed or read may hold bytes that a terminal acts on; they are not repeated to it.
+/// Prints an error without control characters, which typed or read text may contain.
 void complain(const std::string& text) {
   std::string line = io::plain_text(text);
   if (line.empty() || line.back() != '\n') line += '\n';
@@ -61,8 +61,8 @@ void complain(const std::string& text) {
 
 constexpr std::array<std::string_view, 4> written_options{"out", "output", "svg", "plot"};
 
-/// An option whose value is the empty word, as a script leaves it that expands a variable nobody set. (Of a machine and a size the question
-/// itself says what is missing.)
+/// Refuses an option with an empty value, the result of an unset variable in a script. (For a machine and a
+/// size the question itself reports what is missing.)
 void refuse_empty_values(const CLI::App& sub) {
   for (const CLI::Option* option : sub.get_options()) {
     if (option->get_lnames().empty() || option->get_expected_max() == 0) continue;
@@ -73,7 +73,7 @@ void refuse_empty_values(const CLI::App& sub) {
   }
 }
 
-/// A file that is read is not written over by the same command.
+/// Refuses to overwrite a file that the same command reads.
 void refuse_to_write_inputs(const CLI::App& sub) {
   const auto writes = [](const CLI::Option* option) {
     return std::any_of(written_options.begin(), written_options.end(), [&](std::string_view name) {
@@ -96,13 +96,13 @@ void refuse_to_write_inputs(const CLI::App& sub) {
   }
 }
 
-/// The name to complain under: "fabricost predict".
+/// The command's name in messages: "fabricost predict".
 [[nodiscard]] std::string full_name(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? std::string{"fabricost"} : "fabricost " + chosen.front()->get_name();
 }
 
-/// CLI11's help with what comes first written first: the operation before its options.
+/// CLI11's help with positional arguments before options, in the order of typing.
 class Help : public CLI::Formatter {
  public:
   Help() {
@@ -168,7 +168,7 @@ void Runner::check_extras() const {
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
-  if (sub.get_prefix_command()) return;  // reads its words itself
+  if (sub.get_prefix_command()) return;  // parses its own arguments
   std::vector<std::string> extras = sub.remaining();
   for (const std::string& extra : app_.remaining()) extras.push_back(extra);
   const std::vector<std::string> known = option_names(sub);
@@ -198,7 +198,7 @@ std::string Runner::output(int argc, char** argv) {
                                : says("override") ? ": takes no value"
                                                   : ": its value is missing"));
   } catch (const CLI::ParseError& error) {
-    check_extras();  // a misspelt option is the likelier cause
+    check_extras();  // an unknown option is the more likely cause
     throw UsageError(error.what());
   }
   check_extras();
@@ -224,7 +224,7 @@ int Runner::run(int argc, char** argv) {
     complain(fmt::format("{0}: {1}\nSee {0} --help", full_name(app_), error.what()));
     return 2;
   } catch (const SpecError& error) {
-    complain(error.what());  // starts with file:line:column, as editors like it
+    complain(error.what());  // starts with file:line:column, which editors can open
     return 2;
   } catch (const Error& error) {
     complain(fmt::format("{}: {}", full_name(app_), error.what()));

@@ -1,7 +1,8 @@
 #pragma once
 /// \file runner.hpp
-/// Runs the subcommand that was asked for and turns what happens into text and an exit status: 0 fine; 2 the caller can mend it,
-/// message on stderr and nothing on stdout; 1 a fault of ours. A subcommand returns its whole output, so none is half written.
+/// Runs a subcommand and turns its result into output and an exit status: 0 success; 2 the caller's error,
+/// with a message on stderr and nothing on stdout; 1 an internal error. A subcommand returns its whole
+/// output, so it is never half written.
 
 #include <CLI/CLI.hpp>
 
@@ -12,12 +13,12 @@
 
 namespace fabricost::cli {
 
-/// What stdout can show.
+/// Capabilities of stdout.
 struct Terminal {
   bool colour = false;  ///< a terminal, and NO_COLOR is unset
-  /// In bold where there is colour.
+  /// In bold where colour is on.
   [[nodiscard]] std::string strong(std::string_view text) const;
-  /// Lines that start at the margin in bold: headings above indented text.
+  /// Lines without indentation in bold: headings.
   [[nodiscard]] std::string strong_headings(std::string_view text) const;
 };
 
@@ -27,7 +28,7 @@ class Runner {
 
   Runner();
   [[nodiscard]] CLI::App& app() { return app_; }
-  /// `job` runs when `subcommand` was asked for; its options have their values by then.
+  /// Runs `job` when `subcommand` was selected and its options are parsed.
   void add(CLI::App& subcommand, Job job);
   /// \return the exit status
   [[nodiscard]] int run(int argc, char** argv);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file subcommands.hpp
-/// Every subcommand, each in a file of its name that adds its options to the application and its work to the runner.
+/// All subcommands. Each has a file of its name, which adds its options and its job to the runner.
 
 namespace CLI {
 class App;
@@ -10,7 +10,7 @@ namespace fabricost::cli {
 
 class Runner;
 
-/// In the order of help: one line a subcommand. X(cost) is for add_cost.
+/// In the order of help, one line per subcommand. X(cost) declares add_cost.
 #define FABRICOST_SUBCOMMANDS(X) \
   X(systems)                     \
   X(models)                      \

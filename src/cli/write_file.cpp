@@ -1,5 +1,5 @@
 /// \file write_file.cpp
-/// A temporary file in the target's folder, then a rename.
+/// Writes a temporary file in the target's folder, then renames it.
 
 #include "cli/write_file.hpp"
 
@@ -18,7 +18,8 @@ namespace fabricost::cli {
 
 namespace {
 
-/// A new file of ours: never one that is there, nor where a link leads. Readable as the file it replaces, which stays its owner's.
+/// Creates a new file, never overwriting or following a link, with the mode and owner of the file it
+/// replaces.
 [[nodiscard]] std::FILE* created(const std::filesystem::path& path, const struct stat* replaced) {
   const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, replaced != nullptr ? 0600 : 0666);
   if (number < 0) return nullptr;
@@ -40,12 +41,12 @@ void write_file(const std::string& target, const std::string& text, std::string_
   struct stat replaced {};
   bool there = false;
   if (std::filesystem::exists(path, error)) {
-    path = std::filesystem::canonical(path, error);  // a link stays one
+    path = std::filesystem::canonical(path, error);  // keeps a link
     if (error || !std::filesystem::is_regular_file(path))
       throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", option, target));
     there = ::stat(path.c_str(), &replaced) == 0;
   }
-  static std::atomic<unsigned> written_before{0};  // two threads may write one file, the later wins
+  static std::atomic<unsigned> written_before{0};  // two threads may write the same file; the later one wins
   const std::filesystem::path temporary =
       path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), written_before++);
   std::FILE* file = created(temporary, there ? &replaced : nullptr);

@@ -1,14 +1,14 @@
 #pragma once
 /// \file write_file.hpp
-/// Writes a file of results whole or not at all.
+/// Writes a file of results atomically.
 
 #include <string>
 #include <string_view>
 
 namespace fabricost::cli {
 
-/// Writes beside the target and renames, so that no half of a file is ever seen there; a link stays one, and a file that is there keeps who
-/// may read it (its mode; its owner where we may).
+/// Writes a temporary file beside the target and renames it, so no partial file is ever visible. A link stays
+/// a link; an existing file keeps its mode, and its owner where possible.
 /// \param option the option that named the file, for the message
 /// \throws RequestError when it cannot be written or is not a regular file
 void write_file(const std::string& target, const std::string& text, std::string_view option = "--out");

@@ -1,5 +1,5 @@
 /// \file calibrate.cpp
-/// Which kind of measurements files hold, and the fit of it.
+/// Detects the kind of measurements in files, and runs their fit.
 
 #include <fabricost/evaluation/calibrate.hpp>
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
@@ -14,7 +14,7 @@
 namespace fabricost {
 namespace {
 
-/// Rows name their machines, and what is fitted to them starts from the same constants every time.
+/// Rows name their machines, and their fits always start from the same constants.
 void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables) {
   for (const auto& [given, field] : {std::pair{r.only.has_value(), "only"},
                                      {static_cast<bool>(r.system), "system"},

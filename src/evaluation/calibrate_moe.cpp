@@ -1,5 +1,5 @@
 /// \file calibrate_moe.cpp
-/// Fitting the constants of expert-exchange kernels, by GPU generation.
+/// Fits the constants of expert-exchange kernels by GPU generation.
 
 #include "calibrate/kernel_sets.hpp"
 #include "validation/machines.hpp"
@@ -49,7 +49,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
       if (why.empty()) {
         std::optional<System>& system = systems[row.system];
         if (!system) system = load_system(row.system);
-        MoePrediction p = predict(*system, row.question);  // can it run at all?
+        MoePrediction p = predict(*system, row.question);  // checks that it can run
         if (p.placement.domains() > 1) throw RequestError("across domains: constants are those inside one");
         const MoeWork work = detail::work_of(*system, row.question, p.placement, p);
         const bool fp4 = p.precision == Precision::fp4;

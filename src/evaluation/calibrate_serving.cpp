@@ -1,5 +1,5 @@
 /// \file calibrate_serving.cpp
-/// Fitting what kernels of inference reach, and what serving frameworks add, to published serving runs.
+/// Fits efficiencies of inference kernels and overheads of serving frameworks to published serving runs.
 
 #include "text/quantile.hpp"
 
@@ -20,9 +20,9 @@ namespace fabricost {
 
 namespace {
 
-constexpr double serving_scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
+constexpr double serving_scale_of_loss = 0.1;  // repeats of a serving run differ by about 5 %, unpublished configurations by more
 constexpr double weight_of_ttft = 1.3;
-constexpr double own_share = 0.5;  // generations scatter half as widely around each other as around the prior
+constexpr double own_share = 0.5;  // generations differ half as much from each other as from the prior
 
 [[nodiscard]] bool fitted_quantity(InferenceQuantity q) {
   using Q = InferenceQuantity;
@@ -41,7 +41,7 @@ struct ServingUnknown {
   const ServingParameter<ServingConstants>* gpu = nullptr;
   const ServingParameter<ServingStack>* framework = nullptr;
   int generation = -1, stack = -1;
-  double share = 1;  ///< of the constant's spread
+  double share = 1;  ///< fraction of the constant's spread
   [[nodiscard]] double spread() const { return share * (gpu != nullptr ? gpu->spread : framework->spread); }
 };
 
@@ -55,7 +55,7 @@ class ServingRows {
       machine = std::make_unique<ServingMachine>(system, ServingConstants{}, stack.kernels);
     }
     Priced p{&row, std::make_unique<InferenceJob>(row, *machine), machine.get()};
-    (void)(*p.job)(stack);  // throws what makes the row impossible
+    (void)(*p.job)(stack);  // throws if the row is impossible
     p.generation = index_of(generations, system.gpu.generation);
     p.stack = index_of(stacks, row.stack);
     pairs.insert({p.stack, p.generation});
@@ -80,7 +80,7 @@ class ServingModel {
   ServingModel(ServingRows& rows, const ServingTable& table) : rows_(rows) {
     for (const std::string& name : rows.stacks)
       described_.push_back(*std::find_if(table.stacks.begin(), table.stacks.end(), [&](const ServingStack& s) { return s.name == name; }));
-    // what GPUs have in common is learnt from all of them, so that one seen little, or never, leans on the others
+    // a factor common to all GPUs, so that generations with few or no rows use the others' results
     for (const auto& p : serving_gpu_parameters) {
       if (p.fit == GpuFit::held) continue;
       unknowns.push_back({.gpu = &p});
@@ -95,7 +95,7 @@ class ServingModel {
     }
   }
 
-  /// Constants at u.
+  /// Sets the constants to u.
   void set(const Eigen::VectorXd& u) {
     gpus.assign(rows_.generations.size(), ServingConstants{});
     stacks.clear();
@@ -210,7 +210,7 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
   for (std::size_t g = 0; g < jobs.generations.size(); ++g) table.gpus[jobs.generations[g]] = model.gpus[g];
   for (auto& [pair, stack] : model.stacks) {
     const auto& own = logs[pair];
-    // nine in ten rows are within nine_in_ten spreads; few rows say little of it, so the prior counts for five of them
+    // nine of ten rows are within nine_in_ten spreads; the prior counts as five rows, for stacks with few
     const auto spread = [](const std::vector<double>& errors, double prior) {
       const double seen = io::quantile_of(errors, 0.9) / nine_in_ten;
       const auto n = static_cast<double>(errors.size());

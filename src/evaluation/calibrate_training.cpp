@@ -1,5 +1,5 @@
 /// \file calibrate_training.cpp
-/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels.
+/// Fits kernel efficiencies and the factors of software stacks to published training steps and kernels.
 
 #include "text/quantile.hpp"
 
@@ -19,7 +19,7 @@ namespace fabricost {
 
 namespace {
 
-constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
+constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few per cent; larger deviations are specific to a row
 constexpr double spread_of_stacks = 0.15;
 constexpr double max_weight_of_group = 40;
 
@@ -27,7 +27,7 @@ bool begins_with_one_of(const std::string& text, const std::vector<std::string>&
   return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& b) { return text.starts_with(b); });
 }
 
-/// A row ready to be priced again and again: a step, or a kernel alone.
+/// A row prepared for repeated pricing: a step or a single kernel.
 struct Job {
   const TrainingRow* step;  ///< null: a kernel
   const OpsRow* kernel;     ///< null: a step
@@ -99,7 +99,7 @@ class StepFit {
     for (int s = 0; s < static_cast<int>(jobs.stacks.size()); ++s) unknowns.push_back({nullptr, s, spread_of_stacks});
   }
 
-  /// Constants of every generation and factors of every stack at u.
+  /// Sets the constants of all generations and the factors of all stacks to u.
   void set(const Eigen::VectorXd& u) {
     constants.assign(jobs_.generations.size(), Constants{});
     scales.assign(jobs_.stacks.size(), 1);
@@ -254,7 +254,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     FittedStack stack{.name = jobs.stacks[s], .scale = model.scales[s], .rows = static_cast<int>(by_stack[s].size()), .generations = {}};
     const auto at = count - static_cast<Eigen::Index>(jobs.stacks.size() - s);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
-    // nine in ten rows are within nine_in_ten times this; a few rows say little of a spread, so an unseen stack's counts for five of them
+    // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
+    // an unseen stack counts as five rows
     const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
     const double n = stack.rows;
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
@@ -266,7 +267,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
 
 namespace {
 
-/// What a fit says in place of the shipped files.
+/// The results of a fit, to replace the shipped values.
 KernelKnowledge knowledge_of(const TrainingFit& fit) {
   const auto stack = [&fit](Stack& s) {
     s.scale = 1;

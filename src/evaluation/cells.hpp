@@ -1,6 +1,6 @@
 #pragma once
 /// \file cells.hpp
-/// The one reader of rows of published results: cells by the names of their columns, with a fault for each malformed cell.
+/// Reads rows of published results: cells by column name, with a fault for each malformed cell.
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
@@ -23,7 +23,7 @@ namespace fabricost::io {
 
 [[nodiscard]] inline std::string folded(std::string text) { return lowered(std::move(text)); }
 
-/// \throws SpecError that names the columns the table lacks \param what of the table: "a pipeline CSV"
+/// \throws SpecError naming the missing columns \param what description of the table: "a pipeline CSV"
 inline void require_columns(CsvTable& table, std::span<const std::string_view> names, std::string_view what) {
   std::vector<std::string_view> missing;
   for (const std::string_view name : names)
@@ -35,13 +35,13 @@ inline void require_columns(CsvTable& table, std::span<const std::string_view> n
   table.finish();
 }
 
-/// One row's cells by the names of their columns.
+/// The cells of one row by column name.
 class Cells {
  public:
   explicit Cells(CsvTable& table) : table_(table) {}
 
   [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(at(column)); }
-  /// A number from 0 to `most`; 0 for an empty cell, a fault for anything else.
+  /// A number from 0 to `max`; 0 for an empty cell, a fault for anything else.
   double number(std::string_view column, double max = std::numeric_limits<double>::infinity()) {
     const std::string& cell = text(column);
     const auto value = parse_number(cell);
@@ -51,7 +51,7 @@ class Cells {
             "write a number with a point, or leave the cell empty");
     return 0;
   }
-  /// A whole number from 0 to `most`; `otherwise` for an empty cell, a fault for anything else.
+  /// A whole number from 0 to `max`; `otherwise` for an empty cell, a fault for anything else.
   int count(std::string_view column, int otherwise = 0, double max = 1e9) {
     const std::string& cell = text(column);
     const auto value = parse_number(cell);
@@ -60,13 +60,13 @@ class Cells {
       fault(column, fmt::format("not a whole number from 0 to {:g}", max), "write a whole number, or leave the cell empty");
     return otherwise;
   }
-  /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
+  /// A figure; empty if the cell is a range or a word, a fault if it is negative.
   std::optional<double> figure(std::string_view column) {
     const auto value = parse_number(text(column));
     if (value && *value < 0) fault(column, "which is negative", "write a number of at least 0");
     return value;
   }
-  /// Which of some words a cell is; 0 for an empty one, a fault for another.
+  /// The index of a cell's text in `words`; 0 for an empty cell, a fault for another text.
   int one_of(std::string_view column, std::initializer_list<std::string_view> words) {
     const std::string& cell = text(column);
     if (cell.empty()) return 0;
@@ -79,7 +79,7 @@ class Cells {
     table_.fault(at(column), fmt::format("{} is \"{}\", {}", column, text(column).substr(0, 40), what), std::move(remedy));
   }
 
-  /// What every published row has. \param metric the column that names its figure
+  /// The fields that every published row has. \param metric the column that names its figure
   [[nodiscard]] WorkloadRow row(std::string_view metric) const {
     WorkloadRow out;
     out.id = text("id");
@@ -90,7 +90,7 @@ class Cells {
     out.line = table_.line();
     return out;
   }
-  /// The row's figure from the column `value`, or why it has none.
+  /// Reads the row's figure from the column `value`, or sets the reason why it has none.
   void read_value(WorkloadRow& row) {
     const auto value = figure("value");
     row.measured = value.value_or(0);

@@ -1,5 +1,5 @@
 /// \file inference_rows.cpp
-/// Published inference results: reading the table, and what the model says of each row.
+/// Reads and predicts published inference results.
 
 #include "evaluation/cells.hpp"
 #include "evaluation/published_machine.hpp"
@@ -58,7 +58,7 @@ double unit_of(std::string_view unit) {
   return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : has(unit, "kB") ? 1e3 : has(unit, "GFLOP") ? 1e9 : 1;
 }
 
-/// The weights' format: of the experts where they differ, they are most of the model.
+/// The format of the weights: that of the experts if it differs, since they are most of the model.
 WeightFormat format_of(Cells& cells) {
   const std::string& gemm = cells.text("precision_gemm");
   const std::string& moe = cells.text("precision_moe");
@@ -69,8 +69,9 @@ WeightFormat format_of(Cells& cells) {
   return WeightFormat::bf16;
 }
 
-/// Tensor, attention and expert ranks of an engine. Some rows count the ranks of a square twice: 8 GPUs with experts over all of them stand
-/// as 64, moe_tp 8 and moe_ep 8 (their ids say tp8_ep8, nodes hold 8), or as tp 4, attn_dp 4 and moe_ep 16. One factor is dropped there.
+/// Tensor, attention and expert ranks of an engine. Some rows count ranks twice: 8 GPUs with experts over all
+/// of them appear as 64, moe_tp 8 and moe_ep 8 (their ids say tp8_ep8, and nodes have 8 GPUs), or as tp 4,
+/// attn_dp 4 and moe_ep 16. One of the two factors is dropped there.
 EngineLayout engine_of(Cells& cells, const std::string& prefix) {
   const auto count = [&](const char* column) { return cells.count(prefix + column, 1); };
   EngineLayout l;
@@ -94,7 +95,7 @@ EngineLayout engine_of(Cells& cells, const std::string& prefix) {
   return l;
 }
 
-/// What is known of the run's server.
+/// The known settings of the run's server.
 ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTable& table) {
   ServerSettings out;
   const auto known = table.settings.find(r.stack);
@@ -130,7 +131,7 @@ void silicon(InferenceRow& out, Cells& cells) {
     out.row.skipped = "concurrency or lengths not stated";
 }
 
-/// What the other kinds of rows need; a reason where it is missing.
+/// Reads the columns of other quantities, or sets a reason if they are missing.
 void other(InferenceRow& out, Cells& cells) {
   using Q = InferenceQuantity;
   out.engine.tp = std::max(1, cells.count("tp", 1));
@@ -240,8 +241,8 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
 
 namespace {
 
-/// The stack as operators set it for a model whose weights leave next to nothing of its usual share of memory, or not even one sequence:
-/// with all of it.
+/// The stack with all of the memory, as operators set it if weights leave almost nothing of the usual share,
+/// or not even one sequence.
 [[nodiscard]] ServingStack roomy(ServingStack stack, const Engine& engine, double context) {
   constexpr double next_to_nothing = 0.03;  // of the share; assumed: nobody serves with less
   const double left = engine.room(stack.memory_share), all = stack.memory_share * engine.machine().memory();
@@ -259,10 +260,10 @@ double InferenceJob::operator()(const ServingStack& given) const {
   const auto served = [&] {
     return r.apart ? disaggregated(*prefill_, engine_, r.workers, stack, r.load, link_) : aggregated(engine_, stack, r.load);
   };
-  const auto batch_rate = [&] {  // answers' tokens a second of a whole engine
+  const auto batch_rate = [&] {  // tokens of answers per second of a whole engine
     const double osl = r.load.osl;
     if (r.batch >= 1) return r.batch * osl / static_batch_seconds(engine_, stack, r.batch, r.load.isl, osl);
-    // as many requests as the cache holds, each replaced when it is answered
+    // as many requests as the cache holds, each replaced when answered
     const double room = std::max(1.0, std::floor(room_for(engine_, stack, r.load.isl + osl / 2)));
     return aggregated(engine_, stack, {r.load.isl, osl, std::min(room, 2048.0)}).rate * osl;
   };
@@ -277,7 +278,7 @@ double InferenceJob::operator()(const ServingStack& given) const {
       return all / decode_step(engine_, stack, all, r.load.isl).per_token * r.per_gpus / r.engine.gpus();
     }
     case Q::prefill_rate: {
-      // a rank's `batch` tokens are prompts of isl tokens that go through together
+      // a rank's `batch` tokens are prompts of isl tokens processed together
       const double prompts = std::max(1.0, r.batch / r.load.isl);
       const double seconds = pass_seconds(engine_.prefill(r.load.isl, prompts), stack);
       return prompts * r.load.isl * r.engine.attention_dp / seconds * r.per_gpus / r.engine.gpus();
@@ -287,7 +288,7 @@ double InferenceJob::operator()(const ServingStack& given) const {
     case Q::training_flops: return training_flops_per_token(*r.model, r.load.isl, FlopConvention::matmul, Scores::causal) / r.unit;
     case Q::expert_phase:
     case Q::expert_bound: {
-      // fp8 out and 16 bit back for `batch` tokens to the top-k and the shared expert over one NIC a GPU
+      // fp8 out and 16 bit back for `batch` tokens, to the top-k and the shared expert, over one NIC per GPU
       const System& system = engine_.machine().system();
       const double rate = system.tier(TierRole::nic)->bandwidth.value.value();
       const double phase = (1.0 + 2.0) * r.batch * (r.model->top_k + r.model->shared_experts) * r.model->hidden / rate;

@@ -1,5 +1,5 @@
 /// \file moe_kernel_rows.cpp
-/// Reading measured MoE kernels, pricing them, and summing up the errors.
+/// Reads measured MoE kernels, prices them, and summarises the errors.
 
 #include "evaluation/cells.hpp"
 #include "specs/near_or_all.hpp"
@@ -25,7 +25,7 @@ namespace {
 constexpr std::array<std::string_view, 11> kernel_columns{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
 
-/// One row; what is not modelled goes to `skipped`, a malformed cell is a fault.
+/// Parses one row; what is not modelled goes to `skipped`, a malformed cell is a fault.
 MoeKernelRow row_in(io::CsvTable& table) {
   io::Cells cells(table);
   MoeKernelRow row;
@@ -149,9 +149,9 @@ void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view c
       if (!calibration.empty()) try {
           (void)load_system(name, {}, "none");
           known = true;
-        } catch (const RequestError&) {  // a machine nobody knows: the row is skipped
+        } catch (const RequestError&) {  // an unknown machine: the row is skipped
         }
-      if (known) throw;  // a calibration that does not exist is not the row's fault
+      if (known) throw;  // a missing calibration is not the row's fault
       unknown[name] = io::first_line(error.what());
     }
   };

@@ -1,5 +1,5 @@
 /// \file moe_rows.cpp
-/// Rows of a moe.csv: which question each asks, on which machine, and the library's answer.
+/// Converts the rows of a moe.csv to requests, and predicts them.
 
 #include "evaluation/cells.hpp"
 
@@ -32,7 +32,7 @@ struct RowQuestion {
   double tokens = 0;
 };
 
-/// Which shipped machine a row means.
+/// The shipped machine of a row.
 struct MoeMachine {
   std::string_view gpu, interconnect, system;
 };
@@ -51,7 +51,7 @@ class MoePredictor {
  public:
   explicit MoePredictor(std::string_view calibration) : calibration_(calibration) {}
 
-  /// The answer in the row's unit, or a reason in `why`.
+  /// The prediction in the row's unit, or a reason in `why`.
   double operator()(const RowQuestion& q, std::string& why) {
     if (q.topic == "dedup") return distinct_nodes(q, why);
     if (has(q.quantity, "max expert load over mean")) {
@@ -97,7 +97,7 @@ class MoePredictor {
     const System* s = machine(q, why);
     if (s == nullptr) return 0;
     const Tier* nic = s->tier(TierRole::nic);
-    const double size = 1e9;  // large: its rate
+    const double size = 1e9;  // large, so that it shows the rate
     const double inside = bus_factor(Collective::all_to_all, s->domain) * size / compile(*s, AllToAll{.ranks = s->domain})(size);
     return inside / (nic->aggregate().value() * s->nodes_per_domain() / s->domain);
   }
@@ -128,9 +128,9 @@ class MoePredictor {
     return q.unit == "us" ? 1e6 * p.seconds : p.algorithm_bandwidth() / 1e9;
   }
 
-  /// Kernels that send a token once to each node it goes to, tokens limited to 4 nodes as DeepEP's own benchmark routes
-  /// (tests/test_internode.py of deepseek-ai/DeepEP: as many groups as nodes, at most 4 of them); fp8 out and bf16 back unless the row says
-  /// bf16.
+  /// Kernels that send a token once to each of its nodes, with at most 4 nodes per token as in DeepEP's own
+  /// benchmark (tests/test_internode.py of deepseek-ai/DeepEP: as many groups as nodes, at most 4 of them);
+  /// fp8 out and bf16 back unless the row says bf16.
   double kernel_bandwidth(const RowQuestion& q, std::string& why) {
     if (q.experts < 1 || q.top_k < 1 || q.hidden < 1 || q.gpus < 2 || !(q.tokens > 0))
       return skip(why, "experts, top_k, hidden, GPUs or tokens not given");
@@ -180,7 +180,7 @@ std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std
     out.back().model = cells.text("method");
     cells.read_value(out.back());
   }
-  table.finish();  // every fault of the file before the first answer
+  table.finish();  // reports all faults of the file before the first prediction
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].skipped.empty()) continue;
     try {

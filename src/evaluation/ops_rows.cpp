@@ -1,5 +1,5 @@
 /// \file ops_rows.cpp
-/// Published kernels and collectives: ops.csv as single calls on machines.
+/// Reads published kernels and collectives: the rows of ops.csv as single calls on machines.
 
 #include "evaluation/cells.hpp"
 
@@ -23,17 +23,17 @@ using io::Cells;
 using io::folded;
 using io::has;
 
-/// Group and words of a row stand for a machine; the first that fits.
+/// The machine for a row's group and words; the first match is used.
 struct NamedPlace {
-  std::string_view gpu, wires;  ///< beginning of the GPU's name, a word of the interconnect
-  int ranks_per_node;           ///< at most
+  std::string_view gpu, wires;  ///< prefix of the GPU's name, a word of the interconnect
+  int ranks_per_node;           ///< maximum
   bool one_node;
   std::string_view system;
   std::array<std::string_view, 4> overrides;
-  bool stated;  ///< false: the file does not say enough to know the machine
+  bool stated;  ///< false: the file does not determine the machine
 };
-// vidur's cloud: one A100 reaches 7.9 GB/s through its NIC, one H100 35 GB/s, which of the public clouds only AWS's EFA gives; pairs of
-// cards carry all twelve links of each over one bridge (data/gpus/a100-pcie-80.yaml)
+// vidur's cloud: one A100 reaches 7.9 GB/s through its NIC, one H100 35 GB/s, which among public clouds only
+// AWS's EFA provides; pairs of cards use all twelve links over one bridge (data/gpus/a100-pcie-80.yaml)
 constexpr std::array places{
     NamedPlace{"a100", "fully connected", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
     NamedPlace{"a100", "4 GPUs", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
@@ -77,7 +77,7 @@ void product(OpsRow& op, double rows, double columns, double inner, double count
   op.count = count;
 }
 
-/// \param moves values read and written for each of rows x width
+/// aram moves values read and written per element of rows x width
 void stream(OpsRow& op, double rows, double width, double moves) {
   op.kind = OpKind::stream;
   op.rows = rows;
@@ -85,20 +85,21 @@ void stream(OpsRow& op, double rows, double width, double moves) {
   op.bytes = 2 * moves * rows * width;
 }
 
-/// A number after a word of a text; 0 where there is none.
+/// The number after a word of a text; 0 if there is none.
 double after(const std::string& text, const char* pattern) {
   std::smatch found;
   return std::regex_search(text, found, std::regex(pattern)) ? *io::parse_number(found[1].str()) : 0;
 }
 
-/// A kernel of a layer of which this rank has a part; the bytes of the others are the least they read and write in 16 bit. False: none
-/// known.
+/// A kernel of a layer that is divided over ranks; the bytes of memory-bound kernels are the minimum of reads
+/// and writes in 16 bit. False for an unknown kernel.
 bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   const double h = cells.count("hidden"), f = cells.count("ffn"), a = cells.count("heads"), t = std::max(1, cells.count("tp", 1));
   const double g = cells.count("kv_heads", cells.count("heads")), T = cells.count("tokens");
   if (!(h > 0 && f > 0 && a > 0 && T > 0)) return false;
   const double d = h / a;
-  // kernels that reduce a row before they scale it (norms, softmax) read it twice: rows are longer than a block's registers
+  // kernels that reduce a row before scaling it (norms, softmax) read it twice, since rows exceed a block's
+  // registers
   // vidur's profiler (github.com/microsoft/vidur, vidur/profiling/mlp/mlp_impl.py): gated, RMS norm
   if (name == "attn_pre_proj") return product(op, T, (a + 2 * g) * d / t, h), true;
   if (name == "attn_post_proj") return product(op, T, h, a * d / t), true;
@@ -106,7 +107,8 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   if (name == "mlp_down_proj") return product(op, T, h, f / t), true;
   if (name == "mlp_act") return stream(op, T, f / t, 3), true;
   if (name == "input_layernorm") return stream(op, T, h, 3), true;
-  // LLMCompass: a layer before fused attention; `prefill` sees its own sequence, `decode` one token after a context
+  // LLMCompass: a layer before fused attention; `prefill` attends to its own sequence, `decode` is one token
+  // after a context
   const bool decode = name.starts_with("decode ");
   if (!decode && !name.starts_with("prefill ")) return false;
   name = name.substr(name.find(' ') + 1);
@@ -127,7 +129,7 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   return false;
 }
 
-/// What was timed.
+/// Parses the timed call.
 void call_of(OpsRow& op, const std::string& name, Cells& cells) {
   const int ranks = cells.count("ranks", 1), per_node = cells.count("ranks_per_node", ranks);
   const bool all_reduce = name == "all_reduce" || has(name, "AllReduce"), send = name == "send_recv";
@@ -161,7 +163,7 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
     Cells cells(table);
     OpsRow op;
     op.row = cells.row("op");
-    op.row.fully_specified = false;  // until its machine is known
+    op.row.fully_specified = false;  // until its machine is identified
     op.gpu = cells.text("gpu");
     op.row.measured = 1e-6 * cells.number("time_us");
     call_of(op, cells.text("op"), cells);

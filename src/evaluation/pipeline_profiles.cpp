@@ -1,5 +1,5 @@
 /// \file pipeline_profiles.cpp
-/// Reading the profiles and scaling them.
+/// Reads and scales profiles of stage times.
 
 #include "evaluation/pipeline_profiles.hpp"
 
@@ -13,7 +13,7 @@
 namespace fabricost::io {
 namespace {
 
-/// FLOPs of a layer and token up to a constant: h^2 (1 + s / 6h) (Narayanan 2021, arXiv 2104.04473, eq. 3).
+/// FLOPs of a layer per token, up to a constant: h^2 (1 + s / 6h) (Narayanan 2021, arXiv 2104.04473, eq. 3).
 [[nodiscard]] double layer_work(const PipelineSetting& s) {
   const double h = s.hidden;
   return h * h * (1 + s.sequence / (6 * h));

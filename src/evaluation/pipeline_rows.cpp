@@ -1,6 +1,6 @@
 /// \file pipeline_rows.cpp
-/// Reading and predicting the rows of a pipeline CSV. A cell that is no number where one is due is a fault with its place; a row that is
-/// well formed but says too little, or something not modelled, says why it is skipped.
+/// Reads and predicts the rows of a pipeline CSV. An invalid number is a fault with its place; a well-formed
+/// row that is incomplete or not modelled is skipped with a reason.
 
 #include "evaluation/cells.hpp"
 #include "evaluation/pipeline_profiles.hpp"
@@ -23,13 +23,13 @@ using namespace io;
 constexpr double max_count = 1e6, longest_ms = 1e7, max_pieces = 1e6;
 constexpr std::array<std::string_view, 5> pipeline_columns{"id", "group", "schedule", "metric", "value"};
 
-/// A row as it stands in the file.
+/// A row as in the file.
 struct PipelineRow {
   WorkloadRow out;
   PipelineSetting setting;
   int chunks = 0, tensor = 0, microbatches = 0;
   std::string schedule, notes;
-  StageTimes times;  ///< F, B, W are 0 where the row does not say
+  StageTimes times;  ///< F, B, W are 0 if the row does not state them
 };
 
 [[nodiscard]] PipelineRow row_in(Cells& cells) {
@@ -70,12 +70,12 @@ struct PipelineRow {
   return out;
 }
 
-/// What stops a row from being predicted.
+/// The reason why a row is not predicted.
 struct Skip {
   std::string why;
 };
 
-/// Chunks of a stage: one layer each when an interleaved row does not say (Qi 2023).
+/// Chunks of a stage: one layer each if an interleaved row does not state them (Qi 2023).
 [[nodiscard]] int chunks_in(const PipelineRow& r, PipelineSchedule schedule) {
   if (schedule != PipelineSchedule::interleaved) return 1;
   if (r.chunks > 0) return r.chunks;
@@ -87,7 +87,7 @@ struct Skip {
 class PipelinePredictor {
  public:
   PipelinePredictor(PipelineStack stack, const std::vector<PipelineRow>& rows) : stack_(std::move(stack)) {
-    // stage times are inputs: those of this file count for its other rows
+    // stage times are inputs: those of one row are used for the others of the file
     for (const PipelineRow& r : rows)
       if (r.times.work() > 0 && r.setting.complete()) stack_.profiles.push_back({r.setting, r.times});
   }
@@ -135,7 +135,7 @@ class PipelinePredictor {
     const StageTimes times = times_of(r);
     Priced out{pipeline_cost(schedule, p, chunks, m, times), chunks_of(schedule, chunks)};
     const double pieces = 6.0 * p * m;
-    // the order is searched for the times; no closed form has its last digits
+    // the order is searched for these times; the closed form is only an estimate
     if (schedule == PipelineSchedule::zb_2p && pieces <= max_pieces) out.cost.bubble = run_pipeline(schedule, p, chunks, m, times).bubble();
     return out;
   }
@@ -151,11 +151,11 @@ class PipelinePredictor {
     const PipelineSetting& s = r.setting;
     if (s.layers == 0 || s.hidden == 0 || s.heads == 0 || s.sequence == 0 || r.tensor == 0 || s.stages == 0 || s.microbatch == 0)
       throw Skip{"the shape or the layout is not complete"};
-    // 18 bytes for each of the 12 l h^2 weights: 2 weight, 4 gradient, 12 optimizer
+    // 18 bytes per parameter, of which a layer has 12 h^2: 2 weight, 4 gradient, 12 optimizer
     if (r.out.metric == "params_grads_optimizer_per_gpu")
       return 18.0 * 12 * s.layers * s.hidden * s.hidden / (static_cast<double>(r.tensor) * s.stages) / gibibyte;
     const bool percent = r.out.metric == "activation_percent_of_TP_baseline";
-    // the notes say which of the paper's techniques were on, and then what the table is about
+    // the notes state the paper's techniques in use, and then the topic of the table
     const std::string which = r.notes.substr(0, r.notes.find(';'));
     const bool none = which.find("no SP") != std::string::npos || which == "none";
     const bool full = which.find("full") != std::string::npos, selective = which.find("selective") != std::string::npos;
@@ -169,7 +169,7 @@ class PipelinePredictor {
     return held * s.layers / s.stages * layer * s.tokens() * s.hidden / gibibyte;
   }
 
-  /// Devices that work over devices, and for p devices: p m / (m + p - 1), which is 1 for one microbatch (Huang 2019).
+  /// Fraction of working devices, times p devices: p m / (m + p - 1), 1 for one microbatch (Huang 2019).
   [[nodiscard]] static double gpipe_throughput(const PipelineRow& r) {
     if (r.out.model.find("Transformer") == std::string::npos) throw Skip{"its stages are uneven, by how much is not given"};
     if (r.setting.stages == 0 || r.microbatches == 0) throw Skip{"p or m is not given"};

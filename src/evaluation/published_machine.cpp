@@ -1,5 +1,5 @@
 /// \file published_machine.cpp
-/// Machines of published rows.
+/// Identifies the machines of published rows.
 
 #include "evaluation/published_machine.hpp"
 
@@ -17,7 +17,8 @@ namespace fabricost::io {
 
 namespace {
 
-/// A word of its own: "b200" is none in "gb200", "h200" none in "gh200", "a100" one in "a100-40g" and "dgx_a100".
+/// True if `word` occurs as a separate word: "b200" does not in "gb200" nor "h200" in "gh200"; "a100" does in
+/// "a100-40g" and "dgx_a100".
 bool names(std::string_view text, std::string_view word) {
   const auto letter = [&](std::size_t i) { return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0; };
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
@@ -25,7 +26,8 @@ bool names(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// The machine a GPU's name stands for, and what an MFU there divides by in 16, 8 and 4 bit (TFLOP/s; 0: none is published)
+/// The machine for a GPU's name, and the peak that published MFUs are relative to, in 16, 8 and 4 bit
+/// (TFLOP/s; 0: none published)
 struct NamedMachine {
   std::string_view gpu, system;
   double peak16, peak8, peak4;
@@ -60,7 +62,7 @@ const NamedMachine* machine_with(std::string_view gpu) {
   return nullptr;
 }
 
-/// The port a rate in Gbit/s is, on the fabric the line names; empty: the system's own.
+/// The port for a rate in Gbit/s on the named fabric; empty: the system's own.
 std::string_view port(std::string_view wires, std::string_view rate) {
   if (has(wires, "Omni-Path")) return "omnipath-100";
   if (has(wires, "EFA")) return rate == "100" ? "efa-v2" : rate == "200" ? "efa-v3" : rate == "400" ? "efa-v4" : "";
@@ -85,7 +87,7 @@ PublishedMachine published_machine(std::string_view gpu, const std::string& wire
   if (std::regex_search(name, match, memory)) out.memory_rate = 1e12 * *parse_number(match[1].str());
   // nvidia-smi shows 97,871 MiB on parts sold with 96 GB (data/gpus/gh200.yaml)
   if (has(name, "96gb")) out.overrides.emplace_back("gpu.memory=97871 MiB");
-  // matrix products of a part held at 500 W reach 0.89 of the 700 W part's (TorchTitan's H100s against DGX H100)
+  // products of a part limited to 500 W reach 0.89 of the 700 W part's (TorchTitan's H100s against DGX H100)
   if (has(name, "500w")) out.power_share = 0.89;
   int gpus = found->gpus;
   if (gpus == 8 && gpus_per_node > 0 && gpus_per_node < 8 && found->system.starts_with("dgx-")) {
@@ -93,7 +95,8 @@ PublishedMachine published_machine(std::string_view gpu, const std::string& wire
     out.overrides.push_back(fmt::format("gpus={}", gpus));
     for (const char* tier : {"nvlink", "pcie", "nic"}) out.overrides.push_back(fmt::format("tiers.{}.endpoints={}", tier, gpus));
   }
-  // "8x400G": Gbit/s of ports; bytes, and links inside the domain, say GB/s. At most four ports for each GPU of a node (32 x 100G on a p5).
+  // "8x400G": Gbit/s of ports; rates in bytes and of links inside the domain are written as GB/s. At most
+  // four ports per GPU of a node (32 x 100G on a p5).
   static const std::regex ports("(\\d{1,3}) ?x ?(\\d{2,4}) ?G(?!B|iB|T)");
   if (std::regex_search(wires, match, ports)) {
     const int count = std::stoi(match[1]);

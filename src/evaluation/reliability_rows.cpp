@@ -1,5 +1,5 @@
 /// \file reliability_rows.cpp
-/// Rows of a reliability CSV: which of them follow from a rate, a shape or a specification, and what then.
+/// Predicts the rows of a reliability CSV that follow from a rate, a shape or a specification.
 
 #include "evaluation/cells.hpp"
 
@@ -33,14 +33,14 @@ struct ReliabilityRow {
 
 [[nodiscard]] bool mentions(const std::string& text, std::string_view part) { return has(lowered(text), part); }
 
-/// Days of "interruptions in 54 days"; 0 where there are none.
+/// The days in "interruptions in 54 days"; 0 if there are none.
 [[nodiscard]] double days_in(const std::string& unit) {
   const auto at = unit.find("in "), end = unit.find(" day");
   if (at == std::string::npos || end == std::string::npos || end < at + 3) return 0;
   return parse_number(std::string_view{unit}.substr(at + 3, end - at - 3)).value_or(0);
 }
 
-/// Letters and digits in lower case: causes are spelt alike but for signs and a plural.
+/// Letters and digits in lower case: spellings of causes differ only in punctuation and plurals.
 [[nodiscard]] std::string bare(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -48,7 +48,7 @@ struct ReliabilityRow {
   if (!out.empty() && out.back() == 's') out.pop_back();
   return out;
 }
-/// The same cause, or one name within the other when it is long enough to mean something.
+/// True for the same cause, or if one name contains the other and is long enough to be specific.
 [[nodiscard]] bool same_cause(std::string_view a, std::string_view b) {
   const std::string x = bare(a), y = bare(b);
   constexpr std::size_t telling = 6;
@@ -61,11 +61,11 @@ struct Answer {
 };
 [[nodiscard]] Answer skip(std::string why) { return {0, 0, 0, std::move(why)}; }
 [[nodiscard]] Answer plain(double value) { return {value, 0, 0, {}}; }
-/// A specification: what is printed is what holds.
+/// A specification, which is exact.
 [[nodiscard]] Answer exactly(double value) { return {value, value * (1 - 1e-9), value * (1 + 1e-9), {}}; }
-/// From a figure printed with three digits.
+/// Derived from a figure printed with three digits.
 [[nodiscard]] Answer printed(double value) { return {value, value * 0.995, value * 1.005, {}}; }
-/// A count that varies as counts do: nine in ten within nine_in_ten / 2 of its square root (Anscombe 1948).
+/// A random count: nine of ten are within nine_in_ten / 2 of its square root (Anscombe 1948).
 [[nodiscard]] Answer counted(double value) {
   constexpr double half = nine_in_ten / 2;
   const double root = std::sqrt(value);
@@ -74,10 +74,10 @@ struct Answer {
 
 /// The machine whose power a row states.
 struct NamedEquipment {
-  std::string_view words;  ///< all of them, apart by blanks, stand in the quantity
+  std::string_view words;  ///< all of these words, separated by blanks, occur in the quantity
   std::string_view spec;
 };
-// the first that fits; then a GPU
+// the first match is used; after these, a GPU
 constexpr std::array<NamedEquipment, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
                                                 {"gb300 nvl72", "gb300-nvl72"},
                                                 {"nvl144", "vera-rubin-nvl72"},
@@ -141,12 +141,12 @@ class ReliabilityPredictor {
     return &facts_.fleet(mentions(r.system + r.quantity, "rsc-2") ? "rsc-2" : "rsc-1");
   }
 
-  /// Compared with the row, the fact would be judged by itself.
+  /// The fact comes from the row itself, so a comparison would be circular.
   [[nodiscard]] static Answer known_itself() {
     return skip("stands in data/workloads/reliability.yaml itself, so that nothing is predicted");
   }
 
-  /// Rate of the cause x GPUs x days, for another run than the one it was counted in.
+  /// Rate of the cause x GPUs x days, for another run than the one that was counted.
   [[nodiscard]] Answer count(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     const double days = days_in(r.unit);
@@ -171,14 +171,14 @@ class ReliabilityPredictor {
     const double all = f->failures() + (planned ? f->planned : 0);
     const double value = f->rate.mttf(nodes) * (planned ? f->failures() / all : 1) / unit;
     if (all <= 0) return f->name == "rsc-observed" ? plain(value) : printed(value);  // published as a rate
-    const Answer n = counted(all);                                                   // as sure as the count it comes from
+    const Answer n = counted(all);                                                   // as certain as its count
     return {value, value * all / n.high, value * all / n.low, {}};
   }
 
   [[nodiscard]] Answer rate(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     if (f == nullptr || !mentions(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
-    if (f->failures() == 0) return known_itself();  // a fleet of which a rate was published, not counts
+    if (f->failures() == 0) return known_itself();  // a fleet with a published rate instead of counts
     return printed(f->rate.thousand_node_days());
   }
 
@@ -210,7 +210,8 @@ class ReliabilityPredictor {
     return exactly(load_gpu(card).power.value.value() / unit);
   }
 
-  /// Sizes are as file tools print them, in powers of 1024: BLOOM's 16-bit weights, 352.5e9 bytes, are published as 329 GB.
+  /// Sizes are in powers of 1024, as file tools print them: BLOOM's 16-bit weights, 352.5e9 bytes, are
+  /// published as 329 GB.
   [[nodiscard]] static Answer checkpoint(const ReliabilityRow& r) {
     const bool weights = mentions(r.quantity, "weights");
     if (!mentions(r.quantity, "checkpoint size") && !weights)

@@ -1,5 +1,5 @@
 /// \file tables.cpp
-/// Tables of published results: which one a file is, and the errors of its rows.
+/// Detects the kind of a table of published results, and summarises the errors of its rows.
 
 #include "text/csv.hpp"
 

@@ -1,5 +1,5 @@
 /// \file training_rows.cpp
-/// Published training steps: training.csv as jobs on machines.
+/// Reads published training steps: the rows of training.csv as jobs on machines.
 
 #include "evaluation/cells.hpp"
 #include "evaluation/published_machine.hpp"
@@ -32,7 +32,7 @@ using io::Cells;
 using io::folded;
 using io::has;
 
-/// A published name that no file describes: two matrices in the feed-forward block where the stated count of parameters says so.
+/// For a model without a file: a gated feed-forward block or not, by the stated number of parameters.
 void guess_matrices(Model& m, double stated) {
   m.gated = true;
   const double three = parameters_of(m).total;
@@ -45,10 +45,10 @@ void guess_matrices(Model& m, double stated) {
       stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
 }
 
-/// Models of data/models by the names rows give them, each read once.
+/// Models of data/models by the names used in rows, each loaded once.
 class Shapes {
  public:
-  /// Nothing for a name nobody knows.
+  /// Empty for an unknown name.
   const std::optional<Model>& named(const std::string& wanted) {
     const auto [at, fresh] = read_.try_emplace(wanted);
     if (fresh && !wanted.empty())
@@ -60,7 +60,7 @@ class Shapes {
   std::map<std::string, std::optional<Model>> read_;
 };
 
-/// The shape: the row's own cells before the model's file.
+/// The shape of the model: cells of the row take precedence over the model's file.
 Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
   const std::string wanted = cells.text("model");
   const std::optional<Model>& known = shapes.named(wanted);
@@ -81,7 +81,7 @@ Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
   own("ffn", m.experts > 0 ? m.expert_ffn : m.ffn);
   if (m.experts > 0 && !known) m.ffn = 0;
   if (m.head_dim == 0 && m.heads > 0) m.head_dim = m.hidden / m.heads;
-  if (m.first_dense > 0 && m.layers < 10) m.first_dense = 1;  // proxies of a few layers keep one dense one
+  if (m.first_dense > 0 && m.layers < 10) m.first_dense = 1;  // small test models keep one dense layer
   if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) {
     skipped = "shape not stated";
     return m;
@@ -100,7 +100,8 @@ Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
 
 int bits_of(Precision p) { return p == Precision::fp8 ? 8 : p == Precision::fp4 ? 4 : 16; }
 
-/// What products are computed in: "BF16", "amp_fp8", "FP8-MX", "NVFP4", "FP8 rowwise"; empty is bf16. Nothing for another word.
+/// The precision of products: "BF16", "amp_fp8", "FP8-MX", "NVFP4", "FP8 rowwise"; an empty cell is bf16.
+/// Empty for another word.
 std::optional<Precision> precision_of(const std::string& cell) {
   const std::string word = folded(cell);
   if (has(word, "fp4")) return Precision::fp4;
@@ -110,8 +111,9 @@ std::optional<Precision> precision_of(const std::string& cell) {
   return word.empty() ? std::optional{Precision::bf16} : std::nullopt;
 }
 
-/// "none", "selective", "full", also with words behind: "selective per-op". A layout whose recomputation is not named is priced as
-/// one that runs without, as in plan (as_named). Policies of other names ("custom", "minimal", tensors offloaded) are not priced.
+/// Recomputation: "none", "selective", "full", also with further words ("selective per-op"). A layout without
+/// a stated recomputation is priced without it, as in plan (as_named). Other policies ("custom", "minimal",
+/// offloading) are not priced.
 Recompute recompute_of(Cells& cells, std::string& skipped) {
   const std::string cell = folded(cells.text("recompute"));
   for (std::size_t i = 0; i < recompute_names.size(); ++i)
@@ -146,8 +148,8 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (std::regex_search(notes, found, blocks)) l.recompute_layers = std::stoi(found[1]);
   if (std::regex_search(notes, found, inside)) l.expert_tp = std::stoi(found[1]);
   if (has(notes, "SHARD_GRAD_OP")) l.zero = 2;
-  // pipelined jobs keep gradients from microbatch to microbatch whatever they call their stage: MegaScale's steps (arXiv 2402.15627,
-  // ZeRO-2) take half of what reducing after each would
+  // pipelined jobs keep gradients between microbatches, whatever they call their ZeRO stage: MegaScale's
+  // steps (arXiv 2402.15627, ZeRO-2) take half the time of a reduction after each microbatch
   if (l.zero == 2 && l.pp > 1) l.zero = 1;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
@@ -166,7 +168,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   return l;
 }
 
-/// GPU and NICs the row states.
+/// Reads the GPU and NICs of the row.
 void machine_of(TrainingRow& out, Cells& cells) {
   io::PublishedMachine machine = io::published_machine(cells.text("gpu"), cells.text("interconnect"), cells.count("gpus_per_node"));
   out.system = std::move(machine.system);
@@ -176,7 +178,7 @@ void machine_of(TrainingRow& out, Cells& cells) {
   if (out.system.empty()) out.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu").substr(0, 40));
 }
 
-/// Seconds of a step a figure stands for, by its group's convention; 0 with a reason when it is none.
+/// Converts a figure to seconds per step by its group's convention; 0 with a reason if that is impossible.
 double seconds_of(const TrainingRow& job, double value, double peak, std::string& skipped) {
   const Model& m = job.model;
   const Layout& l = job.layout;

@@ -1,5 +1,5 @@
 /// \file validate.cpp
-/// Which kind of measurements files hold, and how far predictions of them are off.
+/// Detects the kind of measurements in files, and computes the errors of their predictions.
 
 #include <fabricost/evaluation/validate.hpp>
 
@@ -10,7 +10,8 @@
 namespace fabricost {
 namespace {
 
-/// The files when they are tables of published workloads, none when they are points. \throws RequestError for both at once
+/// The files if they are tables of published workloads; empty for points. \throws RequestError for both at
+/// once
 [[nodiscard]] std::vector<std::filesystem::path> workload_files(const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> out;
   for (const std::string& file : files)
@@ -20,7 +21,7 @@ namespace {
   return out;
 }
 
-/// An option that these tables have no use for would be a wrong belief about the answer.
+/// Refuses an option that has no effect on these tables, since the user expects one.
 void refuse_for_tables(bool given, std::string_view field, std::string_view tables) {
   if (given) throw fabricost::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
 }

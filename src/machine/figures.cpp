@@ -1,6 +1,7 @@
 /// \file figures.cpp
-/// Which rows speak for which tier: working sets of at least four L2s for the memory, of at most half of one for L2, dependent loads for
-/// latencies, single transfers for links. Each GPU or pair has a line of its own; the figure is the median of theirs.
+/// Selects the rows for each tier: working sets of at least four times L2 for the memory, of at most half of
+/// L2 for L2, dependent loads for latencies, single transfers for links. Each GPU or pair has its own line;
+/// the figure is their median.
 
 #include "machine/figures.hpp"
 
@@ -19,8 +20,8 @@ namespace {
 
 constexpr double beyond_caches = 4, inside_cache = 0.5;  // working sets over L2's size
 constexpr double near_half = policy::findings::near_half;
-constexpr double beyond_l1 = 512 * kibibyte;  // no GPU's L1 holds that much
-constexpr double usual_l2 = 64 * mebibyte;    // where nothing says
+constexpr double beyond_l1 = 512 * kibibyte;  // larger than the L1 of any GPU
+constexpr double usual_l2 = 64 * mebibyte;    // if unknown
 
 using Rows = std::vector<const ProbeRow*>;
 
@@ -55,7 +56,7 @@ class Figures {
     return out;
   }
 
-  /// The median of one value for each GPU or pair.
+  /// The median of one value per GPU or pair.
   struct Spread {
     std::vector<std::pair<double, std::string>> values;
     int points = 0;
@@ -79,8 +80,8 @@ class Figures {
     out_.push_back(std::move(figure));
   }
 
-  /// A rate, and what a few bytes take under `start` where that is not empty. \param times bytes that move for each byte of a row
-  /// \param min sizes it takes to tell a rate
+  /// A rate, and the latency of a few bytes under the name `start`, if that is not empty. \param times bytes
+  /// moved per byte of a row \param min number of sizes required for a rate
   void rate(const MeasuredFigure& figure, const Rows& rows, std::string_view key, double times, std::string_view start = {},
             double stock_start = 0, double max = policy::findings::datasheet, int min = 1) {
     Spread rates, starts;
@@ -94,7 +95,7 @@ class Figures {
     if (start.empty()) return;
     put({.tier = figure.tier, .what = std::string{start}, .latency = true, .stock = stock_start}, starts);
   }
-  /// The median of its times, of one access or launch.
+  /// The median time of one access or launch.
   void time(const MeasuredFigure& figure, const Rows& rows, std::string_view key) {
     Spread times;
     for (const auto& [whose, its] : by(key, rows)) {
@@ -153,7 +154,7 @@ class Figures {
     const std::string name{tier->name.view()};
     const double link = rate_to_one_peer(*tier);
     double assumed = 0;
-    try {  // a copy between two GPUs as the stock system prices a large one
+    try {  // a copy between two GPUs, as the stock system prices a large one
       const double bytes = 1024 * mebibyte;
       assumed = bytes / predict(stock_, SendRecv{.bytes = Bytes::from_value(bytes)}).seconds;
     } catch (const RequestError&) {
@@ -190,7 +191,7 @@ class Figures {
   const std::vector<ProbeRow>& rows_;
   const System& stock_;
   double l2_ = 0;    ///< bytes
-  double slot_ = 0;  ///< what the PCIe link could be, byte/s
+  double slot_ = 0;  ///< maximum of the PCIe link, byte/s
   std::vector<MeasuredFigure> out_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file figures.hpp
-/// From probe rows to the figures of this machine, each beside the datasheet and what the stock system assumes. Private to the sources.
+/// Derives the figures of this machine from probe rows, each beside the datasheet and the stock system.
+/// Private to the sources.
 
 #include "machine/probes.hpp"
 
@@ -11,21 +12,21 @@
 
 namespace fabricost::io {
 
-/// The one-way rate of a PCIe link as its generation and lanes give it, of packets' payload and headers together: byte/s. 0: unknown
-/// generation. data/links has the lane rates.
+/// The one-way rate of a PCIe link by its generation and lanes, packet headers included: byte/s. 0: unknown
+/// generation. Lane rates are in data/links.
 [[nodiscard]] double pcie_rate(int generation, int lanes);
 
-/// Links one GPU and one of its peers have between them, one way: byte/s of a tier.
+/// One-way rate between one GPU and one of its peers: byte/s of a tier.
 [[nodiscard]] double rate_to_one_peer(const Tier& tier);
 
-/// Figures in the order of a machine, from the inside out.
+/// Figures in the order of tiers, from the inside out.
 [[nodiscard]] std::vector<MeasuredFigure> figures_of(const std::vector<ProbeRow>& rows, const MeasuredMachine& machine,
                                                      const System& stock);
 
-/// The one of that name, or nullptr.
+/// The figure of that name, or nullptr.
 [[nodiscard]] const MeasuredFigure* figure(const std::vector<MeasuredFigure>& figures, std::string_view tier, std::string_view what);
 
-/// Largest of several rates of one tier, of those that were measured; nullptr: none.
+/// The largest of the measured rates of one tier; nullptr: none.
 [[nodiscard]] const MeasuredFigure* best_rate(const std::vector<MeasuredFigure>& figures, std::string_view tier,
                                               std::initializer_list<std::string_view> what);
 

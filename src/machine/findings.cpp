@@ -1,6 +1,6 @@
 /// \file findings.cpp
-/// Rules about links, memories and clocks. Each compares what was measured with what the driver or the datasheet says of this hardware and
-/// stays silent where a healthy machine looks the same.
+/// Rules about links, memories and clocks. Each compares measurements with the driver's or datasheet's
+/// description of this hardware, and reports nothing that a healthy machine also shows.
 
 #include "machine/findings.hpp"
 
@@ -34,7 +34,7 @@ std::string gpus_text(const std::vector<std::size_t>& which, std::size_t all) {
   return fmt::format("GPU{} {}", which.size() == 1 ? "" : "s", fmt::join(which, ", "));
 }
 
-/// Indices of the GPUs a rule fits.
+/// Indices of the GPUs that satisfy `fits`.
 template <class Fits>
 std::vector<std::size_t> which(const MeasuredMachine& machine, Fits&& fits) {
   std::vector<std::size_t> out;
@@ -48,7 +48,7 @@ const MeasuredFigure* host_copies(const Findings& f) {
   return host == nullptr ? nullptr : best_rate(f.figures, host->name.view(), {"to the GPU", "from the GPU"});
 }
 
-/// Fewer lanes or an older generation than both ends can do; without load links slow down by themselves, which copies give away.
+/// Fewer lanes or an older generation than both ends support. Idle links slow down, which copies reveal.
 Found narrow_link(const Findings& f) {
   const MeasuredFigure* copies = host_copies(f);
   const auto now = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation, g.pcie_lanes); };
@@ -67,7 +67,7 @@ Found narrow_link(const Findings& f) {
                         "reseat the card, check risers, bifurcation and link speed in the BIOS; lspci -vv: LnkSta against LnkCap"};
 }
 
-/// Both ends agree on less than the stock system's slot has.
+/// Both ends agree on less than the slot of the stock system.
 Found narrow_slot(const Findings& f) {
   const Tier* host = host_tier(f.stock);
   if (host == nullptr || host->name != "pcie") return std::nullopt;
@@ -83,7 +83,7 @@ Found narrow_slot(const Findings& f) {
                         "move the card to a slot of the processor with all lanes, or take the slot as it is: --system of a like machine"};
 }
 
-/// Copies with the host far below what the link as it runs carries.
+/// Copies with the host far below the rate of the link in its present state.
 Found slow_host(const Findings& f) {
   const Tier* host = host_tier(f.stock);
   const MeasuredFigure* copies = host_copies(f);
@@ -119,7 +119,7 @@ Found slice(const Findings& f) {
                         "measure the whole GPU (nvidia-smi -mig 0, which ends all work on it), or plan with slices only"};
 }
 
-/// The memory below what kernels reach of a datasheet.
+/// Memory slower than kernels usually reach relative to the datasheet.
 Found slow_memory(const Findings& f) {
   const MeasuredFigure* best = best_rate(f.figures, "hbm", {"read", "write", "copy", "scale in place"});
   if (best == nullptr || !(best->datasheet > 0) || f.machine.gpus.front().mig_instance) return std::nullopt;
@@ -132,7 +132,7 @@ Found slow_memory(const Findings& f) {
       "memory clock under load (nvidia-smi -q -d CLOCK,PERFORMANCE), remapped rows (-d ROW_REMAPPER), other work on the GPU"};
 }
 
-/// One GPU behind the others in the same probe.
+/// One GPU slower than the others in the same probe.
 Found one_behind(const Findings& f) {
   const MeasuredFigure* worst = nullptr;
   for (const MeasuredFigure& one : f.figures) {
@@ -168,7 +168,7 @@ Found links_down(const Findings& f) {
                         "nvidia-smi topo -p2p w and nvlink -s; peer access, IOMMU and ACS"};
 }
 
-/// Pairs without peer access where the stock system's GPUs have it.
+/// Pairs without peer access on a machine whose stock system has it.
 Found no_peers(const Findings& f) {
   const Tier* up = f.stock.tier(TierRole::scale_up);
   if (up == nullptr || f.machine.peer_access.empty() || f.machine.gpus.front().mig_instance) return std::nullopt;
@@ -190,7 +190,7 @@ Found no_peers(const Findings& f) {
       "check the driver's peer access (nvidia-smi topo -p2p r), IOMMU and ACS; in containers give all GPUs to each process"};
 }
 
-/// Only a GPU that says what holds it back, or whose clock is low but not that of an idle one.
+/// Only for a GPU that reports throttling, or whose clock is low but not that of an idle one.
 Found held_clocks(const Findings& f) {
   constexpr double idle = 0.5;
   const auto low = which(f.machine, [](const MeasuredGpu& g) {
@@ -226,7 +226,7 @@ std::vector<MachineFinding> findings_of(const Findings& machine) {
     const bool said = found && std::any_of(out.begin(), out.end(), [&](const MachineFinding& one) { return one.cause == found->cause; });
     if (found && !said) out.push_back(std::move(*found));
   }
-  const bool explained = !out.empty();  // slow collectives by themselves say less than a link that is down
+  const bool explained = !out.empty();  // slow collectives alone are less specific than a degraded link
   for (MachineFinding& one : findings_in_collectives(machine))
     if (!explained || one.cause != collectives_slow) out.push_back(std::move(one));
   std::stable_sort(out.begin(), out.end(), [](const MachineFinding& a, const MachineFinding& b) { return a.confidence > b.confidence; });

@@ -1,6 +1,6 @@
 #pragma once
 /// \file findings.hpp
-/// What sets a measured machine apart from what it could be. Private to the sources.
+/// Deviations of a measured machine from its potential. Private to the sources.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/machine/this_machine.hpp>
@@ -10,20 +10,20 @@
 
 namespace fabricost::io {
 
-/// What the rules look at.
+/// Input of the rules.
 struct Findings {
   const MeasuredMachine& machine;
   const std::vector<MeasuredFigure>& figures;
   const System& stock;
-  const std::vector<Point>& collectives;  ///< named after the stock system
+  const std::vector<Point>& collectives;  ///< under the name of the stock system
 };
 
-/// Likeliest first. Each rule speaks once: of several GPUs with one fault it names all.
+/// Most likely first. Each rule gives one finding, which names all affected GPUs.
 [[nodiscard]] std::vector<MachineFinding> findings_of(const Findings& machine);
 
 inline constexpr std::string_view collectives_slow = "collectives_slow";
 
-/// The rules about what collectives show.
+/// The rules about collectives.
 [[nodiscard]] std::vector<MachineFinding> findings_in_collectives(const Findings& machine);
 
 }  // namespace fabricost::io

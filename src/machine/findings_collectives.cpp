@@ -1,5 +1,5 @@
 /// \file findings_collectives.cpp
-/// What collectives show beside the stock system's prediction, whose own interval decides what counts as a deviation.
+/// Compares collectives with the stock system's prediction, whose interval decides which ones deviate.
 
 #include "machine/findings.hpp"
 #include "machine/probes.hpp"
@@ -21,11 +21,11 @@ namespace {
 
 namespace limit = policy::findings;
 
-constexpr double large = 16 * mebibyte;  // below, latencies decide, which are no fault of a link
+constexpr double large = 16 * mebibyte;  // below, latencies dominate, which do not indicate a faulty link
 
 std::string bus(const Prediction& p, double seconds) { return rate_text(p.bus_bandwidth() * (p.seconds / seconds)); }
 
-/// What one free choice of the library took beside what it should have.
+/// Measured and predicted time of one free choice of the library.
 struct Compared {
   const Point* point = nullptr;
   Prediction stock;
@@ -38,13 +38,13 @@ std::vector<Compared> compared(const Findings& f) {
     try {
       out.push_back({&point, predict(f.stock, question_of(point, f.stock))});
     } catch (const RequestError&) {
-      continue;  // more ranks than the stock system joins, or nothing that runs there: no prediction to hold it to
+      continue;  // more ranks than the stock system joins, or nothing that runs there: no prediction
     }
   }
   return out;
 }
 
-/// Large all-reduces that take as long as a ring where the switches could add.
+/// Large all-reduces that take as long as a ring although the switches could reduce.
 std::optional<MachineFinding> no_reduction_in_switch(const Findings& f, const std::vector<Compared>& all) {
   int could = 0, as_ring = 0;
   std::string example;
@@ -65,7 +65,7 @@ std::optional<MachineFinding> no_reduction_in_switch(const Findings& f, const st
                         "NCCL_DEBUG=INFO must say that NVLS multicast is available; fabric manager, driver, NCCL_NVLS_ENABLE, NCCL_ALGO"};
 }
 
-/// Most large collectives above the interval: something no single probe shows.
+/// Most large collectives are above the interval: a problem that no single probe shows.
 std::optional<MachineFinding> slow(const std::vector<Compared>& all) {
   std::vector<double> ratios;
   int above = 0;

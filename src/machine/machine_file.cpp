@@ -1,5 +1,6 @@
 /// \file machine_file.cpp
-/// measured.machine.yaml as `fabricost measure` writes it. Keys nobody here asks for are left alone: the file is for people too.
+/// Reads measured.machine.yaml as written by `fabricost measure`. Unknown keys are ignored, since the file is
+/// also written for people.
 
 #include "specs/reader.hpp"
 
@@ -19,7 +20,7 @@ constexpr double max = 1e18;
 
 double positive(MapReader& in, std::string_view key) { return in.number(key, 0, 0, max); }
 
-/// A text that may be absent, but no list.
+/// An optional text; lists are refused.
 std::string text_of(MapReader& in, std::string_view key) { return in.has(key) ? in.text(key) : std::string{}; }
 
 std::optional<bool> yes_or_no(MapReader& in, std::string_view key) {
@@ -40,7 +41,7 @@ MeasuredGpu gpu_of(const SpecNode& node, const std::string& path, Faults& faults
     gpu.pcie_generation_max = pcie.count("generation_most", 0, 1, 9);
     gpu.pcie_lanes_max = pcie.count("lanes_most", 0, 1, 64);
   }
-  if (const int links = in.count("nvlinks", 0, 0, 1000); links > 0) gpu.nvlinks = links;  // 0: none, or nobody could count
+  if (const int links = in.count("nvlinks", 0, 0, 1000); links > 0) gpu.nvlinks = links;  // 0: none, or unknown
   gpu.clock = 1e6 * positive(in, "clock_mhz");
   gpu.clock_max = 1e6 * positive(in, "clock_most_mhz");
   gpu.ecc = yes_or_no(in, "ecc");

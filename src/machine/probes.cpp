@@ -1,5 +1,5 @@
 /// \file probes.cpp
-/// Reading the probes of a measurement, and robust lines through them.
+/// Reads the probes of a measurement, and fits robust lines to them.
 
 #include "machine/probes.hpp"
 
@@ -67,7 +67,7 @@ std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, 
   std::vector<const ProbeRow*> streaming;
   for (const ProbeRow* row : rows)
     if (row->bytes >= out.largest / 16) streaming.push_back(row);
-  std::vector<std::pair<double, double>> slopes;  // and the sizes between: the further apart, the less noise tilts them
+  std::vector<std::pair<double, double>> slopes;  // with the sizes between: the larger the distance, the smaller the effect of noise
   double best = 0, apart = 0;
   for (std::size_t i = 0; i < streaming.size(); ++i) {
     best = std::max(best, streaming[i]->bytes / streaming[i]->seconds);

@@ -1,6 +1,7 @@
 #pragma once
 /// \file probes.hpp
-/// The rows of a measurement that are no collective, and the line through the times of one probe over its sizes. Private to the sources.
+/// The rows of a measurement that are not collectives, and the line through a probe's times over size.
+/// Private to the sources.
 
 #include <fabricost/operation.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -15,7 +16,7 @@
 
 namespace fabricost::io {
 
-/// One row as rows.hpp of src/measure describes it.
+/// One row, as in files/rows.hpp of src/measure.
 struct ProbeRow {
   std::string probe;  ///< the operation's word; of a send_recv the note `probe`
   double bytes = 0, seconds = 0;
@@ -28,22 +29,23 @@ struct ProbeRow {
   }
 };
 
-/// Rows with a size or time that is no number above zero are left out; read_points has said what is wrong with them.
-/// \throws SpecError for a file that is no point CSV
+/// Rows with an invalid size or time are left out; read_points reports them.
+/// \throws SpecError for a file that is not a point CSV
 [[nodiscard]] std::vector<ProbeRow> read_probes(const std::filesystem::path& file);
 
 /// Time over size: t = start + S / rate.
 struct ProbeLine {
   double rate = 0;              ///< byte/s
-  std::optional<double> start;  ///< s; nothing where no size was small enough to show it
+  std::optional<double> start;  ///< s; empty if no size was small enough to show it
   int points = 0;
-  int streaming = 0;                 ///< of them, those the rate rests on
+  int streaming = 0;                 ///< number of them in the streaming part
   double smallest = 0, largest = 0;  ///< bytes of the points
 };
 
-/// Where a probe streams: from a sixteenth of its largest size on. The rate is at most `most` times the best of S / t there, since noise
-/// in a few near points can tilt a line; of one size alone it is S / t. The start is the median of what sizes up to 64 KiB take beyond
-/// S / rate. Nothing without rows.
+/// The line of a probe. The rate is the slope over the streaming part, from a sixteenth of the largest size
+/// on; it is at most `max` times the best S / t there, since noise in a few adjacent points can tilt a line,
+/// and S / t for a single size. The start is the median over sizes up to 64 KiB of the time beyond S / rate.
+/// Empty without rows.
 [[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double max = policy::findings::datasheet);
 
 [[nodiscard]] double median_of(std::vector<double> values);

@@ -1,5 +1,5 @@
 /// \file settings.cpp
-/// Counts first (GPUs, links, lanes), then the rate and latency of each tier that was measured.
+/// Writes counts first (GPUs, links, lanes), then the rate and latency of each measured tier.
 
 #include "machine/settings.hpp"
 
@@ -20,9 +20,9 @@ namespace fabricost::io {
 
 namespace {
 
-/// A copy that reaches less of the links than this did not go over them.
+/// Copies below this fraction of the links did not use them.
 constexpr double min_payload = policy::findings::payload;
-constexpr double few_bytes = 65536, many_bytes = 67108864;  ///< between, copies go from their start to the rate of the link
+constexpr double few_bytes = 65536, many_bytes = 67108864;  ///< range of sizes in which copies go from latency to the rate of the link
 
 class Settings {
  public:
@@ -52,7 +52,7 @@ class Settings {
   [[nodiscard]] static std::string link_rate(double value) { return memory_rate(value) + " per direction"; }
   [[nodiscard]] static std::string seconds(double value) { return fmt::format("{:.6g} ns", value * 1e9); }
 
-  /// A GPU nobody described, or a slice of one.
+  /// A GPU that data/ does not describe, or a slice of one.
   void gpu() {
     const MeasuredGpu& first = machine_.gpus.front();
     const std::string known = GpuIdentities::shipped()->gpu_named(first.name);
@@ -76,7 +76,8 @@ class Settings {
         set(fmt::format("gpu.compute.{}", key), fmt::format("{:.6g} TFLOP/s", share * rate->value.value() * 1e-12), part, "assumed");
   }
 
-  /// As many GPUs as were found. NICs go with them; a mesh of fewer GPUs is another machine.
+  /// Sets the number of GPUs to those found, and scales NICs with it; a mesh of fewer GPUs is another
+  /// machine.
   void count() {
     const auto found = static_cast<int>(machine_.gpus.size());
     const int described = stock_.gpus_per_node;
@@ -124,7 +125,7 @@ class Settings {
       set("l2.latency", seconds(near->value), sourced(near->points, "one dependent load"));
   }
 
-  /// The link as the driver sees it now, where copies agree with that: idle links slow down.
+  /// The present state of the link according to the driver, if copies agree with it: idle links slow down.
   void link_now(const Tier& tier, double copies, std::string_view confidence) {
     const MeasuredGpu* slowest = nullptr;
     double rate = 0;
@@ -149,7 +150,7 @@ class Settings {
     if (to == nullptr && from == nullptr) return keep(fmt::format("{}: no copies from or to pinned host memory were measured", name));
     if (to == nullptr) to = from;
     if (from == nullptr) from = to;
-    const double rate = 2 / (1 / to->value + 1 / from->value);  // of copies there and back
+    const double rate = 2 / (1 / to->value + 1 / from->value);  // of copies in both directions
     const int points = to == from ? to->points : to->points + from->points;
     const std::string what = fmt::format("copies of {} to {}, {} to the GPU and {} from it, as payload",
                                          size_text(Bytes::from_value(to->smallest)), size_text(Bytes::from_value(to->largest)),
@@ -157,7 +158,7 @@ class Settings {
     const bool wide = to->smallest <= few_bytes && to->largest >= many_bytes;
     const std::string_view sure = wide ? "measured" : "assumed";
     if (!wide) keep(fmt::format("{}: basis of its copies; they span less than 64 KiB to 64 MiB", name));
-    if (tier->role == TierRole::scale_up) {  // the GPUs meet over it too: NCCL plans with the link
+    if (tier->role == TierRole::scale_up) {  // also joins the GPUs: NCCL plans with the link
       link_now(*tier, rate, sure);
       set(fmt::format("tiers.{}.efficiency", name), fmt::format("{:.4f}", std::min(1.0, rate / link_)), sourced(points, what));
     } else {
@@ -203,7 +204,7 @@ class Settings {
   const std::vector<MeasuredFigure>& figures_;
   const System& stock_;
   std::string source_;
-  double link_ = 0;  ///< of PCIe now, byte/s
+  double link_ = 0;  ///< present rate of PCIe, byte/s
   MachineSettings out_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file settings.hpp
-/// What was measured as overrides of the stock system (`PATH=VALUE`, docs/spec-format.md), each with its source. Private to the sources.
+/// The measured values as overrides of the stock system (`PATH=VALUE`, docs/spec-format.md), each with
+/// its source. Private to the sources.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/machine/this_machine.hpp>
@@ -12,14 +13,14 @@ namespace fabricost::io {
 
 struct MachineSettings {
   std::vector<std::string> set;
-  std::vector<std::string> kept;  ///< what stays as the stock system has it, and why
+  std::vector<std::string> kept;  ///< values kept from the stock system, with the reason
 };
 
 /// \param source "measured on node17, 2026-01-31"
 [[nodiscard]] MachineSettings settings_of(const MeasuredMachine& machine, const std::vector<MeasuredFigure>& figures, const System& stock,
                                           std::string_view source);
 
-/// The minimum over the GPUs of active links; the stock system's where the file has no count.
+/// The minimum of active links over the GPUs; the stock system's if the file has no count.
 [[nodiscard]] int active_links(const MeasuredMachine& machine, const Tier& scale_up);
 
 }  // namespace fabricost::io

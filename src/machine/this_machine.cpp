@@ -1,5 +1,5 @@
 /// \file this_machine.cpp
-/// From the files of a measurement to this machine: what it extends, what it overrides, what its collectives were fitted to.
+/// Combines the files of a measurement: the stock system, its overrides, the fit of its collectives.
 
 #include <fabricost/machine/this_machine.hpp>
 
@@ -23,16 +23,16 @@ namespace fabricost {
 
 namespace {
 
-/// The points of libraries' collectives, under the name the machine is known by.
+/// The points of library collectives, under the machine's name.
 Points collectives_in(const std::filesystem::path& file, const std::string& system) {
   Points points = read_points(file, {.system = system});
-  std::erase_if(points.points, [](const Point& p) { return p.path.has_value(); });  // copies have tiers of their own
+  std::erase_if(points.points, [](const Point& p) { return p.path.has_value(); });  // copies belong to other tiers
   for (Point& point : points.points) point.system = system;
   return points;
 }
 
-/// The share of the memory's rate that streaming kernels reach, which copies and in-place scaling are. Where neither was measured they
-/// stream as fast as before, which is another share of the measured rate.
+/// The fraction of the memory rate that streaming kernels reach, from copies and in-place scaling. If neither
+/// was measured, the absolute rate is kept, which is another fraction of the measured rate.
 std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const System& stock) {
   const MeasuredFigure* best = io::best_rate(machine.figures, "hbm", {"read", "write", "copy", "scale in place"});
   const MeasuredFigure* copy = io::figure(machine.figures, "hbm", "copy");
@@ -54,7 +54,7 @@ std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const S
     spread = copy != nullptr && scale != nullptr ? std::fabs(std::log(copy->value / scale->value)) / 2 : policy::fits::memory_spread;
     out.points = (copy != nullptr ? copy->points : 0) + (scale != nullptr ? scale->points : 0);
   } else if (machine.machine.gpus.front().mig_instance) {
-    return std::nullopt;  // what a whole GPU streams says nothing of a slice
+    return std::nullopt;  // the streaming rate of a whole GPU does not apply to a slice
   }
   memory.of(out.constants) = std::clamp(rate / best->value, memory.min, memory.max);
   out.fitted.push_back({.key = memory.key,
@@ -74,7 +74,7 @@ std::string commonest(const std::vector<MeasuredGpu>& gpus) {
   return out;
 }
 
-/// One line for all GPUs, or the first that differs beside it.
+/// One line for all GPUs, or with the first one that differs.
 template <class Text>
 std::string of_all(const std::vector<MeasuredGpu>& gpus, Text&& text) {
   std::string first = text(gpus.front());

@@ -1,5 +1,5 @@
 /// \file attempt.cpp
-/// Exceptions of a device become outcomes that all processes agree on.
+/// Converts exceptions of a device to outcomes that all processes agree on.
 
 #include "measure/attempt.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Attempt::Kind;
 
-/// Does `work` and says how it failed; measured when it did not.
+/// Runs `work` and records how it failed, if it did.
 Attempt caught(const std::function<void(Attempt&)>& work) {
   Attempt out;
   const auto failed = [&out](Kind kind, const std::exception& error) {
@@ -36,7 +36,7 @@ Attempt caught(const std::function<void(Attempt&)>& work) {
   return out;
 }
 
-/// The worst that befell any process, in all of them.
+/// Replaces the outcome of every process by the worst of all.
 void agree(Device& device, Attempt& own) {
   constexpr std::array worst_first{Kind::lost, Kind::wrong_result, Kind::fault, Kind::out_of_memory, Kind::unsupported, Kind::refused};
   if (!device.any(own.kind != Kind::measured)) return;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file attempt.hpp
-/// One try at one case, as all processes see it: a sample, or how it failed. A fault of one process is a fault of all, or the others
-/// would wait for it in the next collective.
+/// One try at one case with the same outcome in all processes: a sample, or the kind of failure. A failure in
+/// one process counts for all; otherwise the others would wait for it in the next collective.
 
 #include "measure/sample.hpp"
 
@@ -17,10 +17,10 @@ struct Attempt {
   std::string reason{};
 };
 
-/// \throws nothing of a device's; what else is thrown is a fault of ours
+/// Device exceptions become outcomes; anything else that is thrown is an internal error.
 [[nodiscard]] Attempt attempt(Device& device, const Case& what, const SampleRules& rules, const Clock& now);
 
-/// States of the units that can still say; a lost machine gives none.
+/// States of the units that can still be queried; none for a lost machine.
 [[nodiscard]] std::vector<State> states_of(Device& device, const Machine& machine);
 
 }  // namespace fabricost::measure

@@ -1,5 +1,5 @@
 /// \file measure.cpp
-/// Steps in order, shares of the time, curves that are refined, failures that are noted.
+/// Executes steps in order: time shares, refinement of curves, failures.
 
 #include "measure/measure.hpp"
 
@@ -15,22 +15,22 @@ namespace fabricost::measure {
 
 namespace {
 
-constexpr int passes = 3;              ///< over the steps: the first gives each its share, the others what is left
+constexpr int passes = 3;              ///< over the steps: in the first each gets its share, in the others the remaining time
 constexpr int halvings = 10;           ///< of a size that does not fit memory
-constexpr int failures_that_end = 2;   ///< wrong results or faults in a row, and a case is left alone
-constexpr double point_share = 0.1;    ///< of the budget, that one point may take at most
-constexpr double waking = 0.5;         ///< seconds an idle GPU takes to raise its clocks: warm-up of the first point
+constexpr int failures_that_end = 2;   ///< consecutive wrong results or faults after which a case is given up
+constexpr double point_share = 0.1;    ///< maximum share of the budget for one point
+constexpr double waking = 0.5;         ///< seconds until an idle GPU has raised its clocks: warm-up of the first point
 constexpr double waking_share = 0.02;  ///< of the budget
 const char* const time_spent = "the time was spent";
 
-/// What is known of one case: points of all steps that measure it.
+/// The state of one case: points of all steps that measure it.
 struct Known {
   std::vector<CurvePoint> points{};  ///< ascending
   std::set<std::uint64_t> tried{};
   std::optional<std::uint64_t> too_large{};  ///< the smallest size that did not fit memory
-  double prepare = 0;                        ///< seconds the last point took beyond its repetitions
+  double prepare = 0;                        ///< seconds of the last point beyond its repetitions
   int failures = 0;
-  bool over = false;  ///< nothing more of it can be measured
+  bool over = false;  ///< no further points
 };
 
 class Run {
@@ -64,7 +64,7 @@ class Run {
   double clock() { return device_.agreed(options_.now()); }
   double left() { return options_.budget - (clock() - start_); }
 
-  /// False once the run is over, whatever the reason.
+  /// False after the run has ended for any reason.
   bool going() {
     if (out_.complete && device_.any(options_.interrupted())) {
       out_.complete = false;
@@ -85,7 +85,7 @@ class Run {
     }
   }
 
-  /// Seconds a point of that size will take, estimated from the next smaller one; 0 when nothing is known.
+  /// Estimated seconds of a point of that size, from the next smaller one; 0 if unknown.
   [[nodiscard]] double cost(const Known& known, std::uint64_t size) const {
     if (known.points.empty()) return 0;
     const CurvePoint* near = &known.points.front();
@@ -96,7 +96,7 @@ class Run {
     return known.prepare + batch * (options_.sampling.min_batches + 3);
   }
 
-  /// Measures one size unless it was tried or does not fit the time. False when the time was spent.
+  /// Measures one size unless it was tried or does not fit the time. False if the time is used up.
   bool point(const Step& step, Known& known, std::uint64_t size, double until) {
     for (int halved = 0; halved <= halvings; ++halved) {
       if (known.tried.count(size) > 0) return true;
@@ -105,7 +105,7 @@ class Run {
         continue;
       }
       const double expected = cost(known, size), now = clock();
-      // the first pass keeps to the share of the step, but never refuses its first point
+      // the first pass keeps to the step's share, but always measures the first point
       const double end = pass_ == 0 && !known.points.empty() ? until : start_ + options_.budget;
       if (now + expected > end) return false;
       known.tried.insert(size);
@@ -117,7 +117,7 @@ class Run {
     return true;
   }
 
-  /// One try. True when half the size should be tried instead.
+  /// One try. True if half the size should be tried.
   bool measured(const Case& what, Known& known, double time) {
     tell(title_with_size(what));
     SampleRules rules = options_.sampling;
@@ -160,7 +160,7 @@ class Run {
     if (++known.failures >= failures_that_end) known.over = true;
   }
 
-  /// The first GPU of a case speaks for it.
+  /// The state of the first GPU of a case.
   State state(const Case& what) {
     int unit = what.gpu;
     if (!what.gpus.empty()) unit = what.gpus.front();
@@ -170,7 +170,7 @@ class Run {
     try {
       return device_.state(unit);
     } catch (const DeviceLost&) {
-      return {};  // the next case says so, in all processes at once
+      return {};  // the next case reports it, in all processes together
     } catch (const DeviceFault&) {
       return {};
     }

@@ -1,13 +1,13 @@
 #pragma once
 /// \file measure.hpp
-/// Measuring a plan within a budget of time: points in, rows out, and what was not measured and why.
+/// Measures a plan within a time budget; returns the rows, and what was not measured with the reason.
 ///
-/// Every step has a share of the time that is left, by its weight; what it does not use flows on to the steps behind it, and once
-/// all have had theirs, what is left goes to those that were cut short. A point whose cost, estimated from the size before it, does
-/// not fit is listed as not measured. The first points of a plan are those worth most, so that a small budget is spent well.
+/// Every step has a share of the remaining time by its weight. Unused time goes to the following steps, and
+/// in the end to the steps that were cut short. A point whose estimated cost, from the previous size, does
+/// not fit is listed as not measured. The first points of a plan are the most valuable.
 ///
-/// A case that does not fit memory is tried at half its size. A case the machine cannot do, or whose result is wrong, is listed. A machine
-/// that is lost, and an interrupt, end the run: what was measured until then stays.
+/// A case that does not fit memory is tried at half its size. Cases that are unsupported or have a wrong
+/// result are listed. A lost machine or an interrupt ends the run; earlier results are kept.
 
 #include "measure/files/rows.hpp"
 #include "measure/plan/plan.hpp"
@@ -19,12 +19,12 @@
 
 namespace fabricost::measure {
 
-/// What is being done, for whoever watches.
+/// The progress of a measurement, for display.
 struct Progress {
   std::string now{};             ///< "all_reduce on 8 GPUs, half, 64 MiB"
   int points = 0;                ///< measured so far
-  double done = 0;               ///< share of the work or of the budget, whichever is further
-  double elapsed = 0, left = 0;  ///< seconds; left: at most
+  double done = 0;               ///< share of the work or of the budget, whichever is larger
+  double elapsed = 0, left = 0;  ///< seconds; left: an upper bound
 };
 
 struct MeasureOptions {
@@ -33,20 +33,20 @@ struct MeasureOptions {
   std::string source{}, system{};  ///< of the rows
   Clock now{};
   std::function<bool()> interrupted = [] { return false; };
-  std::function<void(const Row&)> point = [](const Row&) {};  ///< as soon as it is measured
+  std::function<void(const Row&)> point = [](const Row&) {};  ///< called after each point
   std::function<void(const Progress&)> progress = [](const Progress&) {};
 };
 
 struct Measured {
   std::vector<Row> rows;
   std::vector<NotMeasured> not_measured;
-  std::vector<State> before, after;  ///< of each unit; empty where that was lost
-  double seconds = 0;                ///< it took
+  std::vector<State> before, after;  ///< of each unit; empty if it was lost
+  double seconds = 0;                ///< duration
   bool complete = true;
-  std::string ended{};  ///< why it is not complete
+  std::string ended{};  ///< the reason why it is incomplete
 };
 
-/// \throws RequestError when the processes do not spread evenly over the nodes
+/// \throws RequestError when the processes cannot be divided evenly among the nodes
 [[nodiscard]] Measured measure(Device& device, const Machine& machine, const Plan& plan, const MeasureOptions& options);
 
 }  // namespace fabricost::measure

@@ -1,5 +1,5 @@
 /// \file plugin.cpp
-/// dlopen, and what to say when there is nothing to open.
+/// Opens plugins with dlopen, and reports why none is usable.
 
 #include "measure/plugin.hpp"
 
@@ -16,19 +16,19 @@ namespace fabricost::measure {
 namespace {
 
 struct PluginKind {
-  std::string_view word;     ///< in the file's name
+  std::string_view word;     ///< in the file name
   std::string_view runtime;  ///< in messages
 };
 constexpr PluginKind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"}, message_passing{"mpi", "MPI"};
 
-/// What became of one kind of plugin.
+/// The result of opening one kind of plugin.
 struct Opened {
   std::unique_ptr<Device> device{};
   bool found = false;
-  std::string why{};  ///< no device
+  std::string why{};  ///< the reason why there is no device
 };
 
-/// MPI libraries look their own components up in the global scope; the other plugins keep their names to themselves.
+/// MPI libraries look up their components in the global scope; the symbols of other plugins stay local.
 Opened open(const PluginKind& kind) {
   Opened out;
   for (const std::filesystem::path& folder : probe_folders()) {
@@ -46,7 +46,7 @@ Opened open(const PluginKind& kind) {
       out.why = fmt::format("{} is no plugin of fabricost: it has no fabricost_device", file.string());
       return out;
     }
-    // never closed: the runtimes behind it keep threads and handlers until the process ends
+    // never closed: the runtimes keep threads and handlers until the process ends
     out.device.reset(entry(device_interface, out.why));
     if (!out.device && out.why.empty()) out.why = fmt::format("{} gives no reason", file.string());
     return out;

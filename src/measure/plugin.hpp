@@ -1,10 +1,10 @@
 #pragma once
 /// \file plugin.hpp
-/// Finds and opens the plugins that answer for a machine: libfabricost_probe_cuda.so, _hip.so, _mpi.so. One command runs with and without
-/// a GPU, because only these link CUDA, HIP or MPI.
+/// Finds and opens the plugins for a machine: libfabricost_probe_cuda.so, _hip.so, _mpi.so. Only these link
+/// to CUDA, HIP or MPI, so the same command runs with and without a GPU.
 ///
-/// Looked for in $FABRICOST_PROBES (folders, separated by colons) where it is set, else beside the command and in
-/// ../lib/fabricost/probes from there, which covers the build tree and an installation.
+/// Searches $FABRICOST_PROBES (folders, separated by colons) if it is set, else the command's folder and
+/// ../lib/fabricost/probes relative to it, which covers the build tree and an installation.
 
 #include "measure/device.hpp"
 
@@ -15,11 +15,11 @@
 
 namespace fabricost::measure {
 
-/// Where plugins are looked for, in this order.
+/// The folders searched for plugins, in order.
 [[nodiscard]] std::vector<std::filesystem::path> probe_folders();
 
-/// The device of the first of CUDA and HIP that answers; with `mpi` that of MPI.
-/// \throws RequestError saying which plugin is missing or why each cannot serve, and what to do
+/// The device of the first of CUDA and HIP that is usable; of MPI with `mpi`.
+/// \throws RequestError naming the missing plugin, or why each is not usable, and the remedy
 [[nodiscard]] std::unique_ptr<Device> open_device(bool mpi);
 
 }  // namespace fabricost::measure

@@ -1,5 +1,5 @@
 /// \file sample.cpp
-/// Batches of one case.
+/// Times batches of one case.
 
 #include "measure/sample.hpp"
 
@@ -36,10 +36,10 @@ class Sampler {
       values.push_back(value);
       hosts.push_back(t.host);
       const double work = t.device * repetitions_, waited = t.host * repetitions_;
-      // a graph's node is the difference of two runs, and so are its host times
+      // the time of a graph's node is the difference of two runs, and so is its host time
       if (t.device > 0 && work > waited * (1 + device_over_host) + clock_grain && what_.kind != ProbeKind::graph_node) ++too_short;
       if (t.device > 0 && waited > work * (1 + host_over_device) + synchronisation + launches() && !what_.cold) ++too_long;
-      (void)stretched(t);  // the next batch is shorter where this one outgrew its length
+      (void)stretched(t);  // shortens the next batch if this one was too long
       if (batch + 1 >= batches_in_any_case && clock() - start > rules_.time) break;
       if (batch + 1 >= rules_.min_batches && statistics_of(values).relative_error() < rules_.enough) break;
     }
@@ -60,7 +60,7 @@ class Sampler {
  private:
   double clock() { return device_.agreed(now_()); }
 
-  /// A fault of one process ends the sample in all of them, before they ask each other for times.
+  /// Runs a batch. A failure of one process ends the sample in all of them, before they exchange times.
   Timing run(int repetitions) {
     const double start = now_();
     Timing own;
@@ -91,10 +91,10 @@ class Sampler {
 
   [[nodiscard]] double launches() const { return repetitions_ * (what_.graph ? launch_in_graph : launch_each); }
 
-  /// The power of two that makes a batch long enough and not too long.
+  /// The power of two that makes a batch long enough, but not too long.
   [[nodiscard]] int wanted(const Timing& t) const {
     const double value = value_of(t);
-    // what a repetition costs beyond its own time (a flush, many loads where one counts) shows on our clock alone
+    // only our clock shows further costs of a repetition (a flush, many loads of which one counts)
     const double cost = std::max(t.host, each_);
     const double max = std::min(cost > 0 ? rules_.max_batch / cost : rules_.max_repetitions, static_cast<double>(rules_.max_repetitions));
     const double min = std::clamp(rules_.min_batch / value, 1.0, static_cast<double>(rules_.max_repetitions));
@@ -102,7 +102,8 @@ class Sampler {
     return std::clamp(up, 1, std::max(1, static_cast<int>(max)));
   }
 
-  /// A first repetition on an idle processor says little of batches on a busy one: takes back what makes them far too long.
+  /// Corrects the batch length if it is far too long: the first repetition on an idle processor is not
+  /// representative of batches on a busy one.
   bool stretched(const Timing& t) {
     const int fewer = wanted(t);
     if (each_ * repetitions_ < 4 * rules_.max_batch || fewer >= repetitions_) return false;
@@ -124,7 +125,7 @@ class Sampler {
         continue;
       }
       const int more = wanted(t);
-      // a batch that is about long enough stays as it is, or its length would change for ever
+      // a batch of about the right length is kept, or the length would change forever
       const bool long_enough = more <= 2 * repetitions_;
       const bool agree = long_enough && before > 0 && std::fabs(value / before - 1) < rules_.steady;
       if (!long_enough) repetitions_ = more;
@@ -143,7 +144,7 @@ class Sampler {
   const Clock& now_;
   Sample out_;
   int repetitions_ = 1;
-  double each_ = 0;  ///< seconds a repetition of the last batch took on our clock
+  double each_ = 0;  ///< seconds per repetition of the last batch on our clock
 };
 
 }  // namespace

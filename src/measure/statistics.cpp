@@ -1,5 +1,5 @@
 /// \file statistics.cpp
-/// Median, quartiles, and the rule for outliers.
+/// Median, quartiles, and the rejection of outliers.
 
 #include "measure/statistics.hpp"
 

@@ -1,10 +1,11 @@
 #pragma once
 /// \file statistics.hpp
-/// What a handful of batch times says: their median, how far they spread, and which of them are set aside.
+/// Statistics of a few batch times: median, spread, and outliers.
 ///
-/// A batch is an outlier when it lies more than 5 times 1.4826 MAD from the median (MAD: median absolute deviation; times 1.4826 it is the
-/// standard deviation of normal noise, so that 2 in 10 million such batches would be set aside). Below a thousandth of the median nothing
-/// is an outlier, or clocks that tick coarsely would make some. Outliers are counted, never hidden.
+/// A batch is an outlier when it is more than 5 times 1.4826 MAD from the median (MAD: median absolute
+/// deviation; 1.4826 MAD is the standard deviation of normal noise, for which 6 in 10 million batches would
+/// be rejected). Deviations below a thousandth of the median are never outliers, since coarse clocks would
+/// produce some. Outliers are counted and reported.
 
 #include <vector>
 
@@ -14,7 +15,7 @@ inline constexpr double outlier_deviations = 5;
 inline constexpr double normal_deviation = 1.4826;  ///< standard deviation / MAD of normal noise: 1 / the 3/4 quantile of N(0, 1)
 inline constexpr double min_deviation = 1e-3;       ///< of the median
 
-/// Seconds, as those that were kept say.
+/// Seconds, from the batches that were kept.
 struct Statistics {
   double median = 0;
   double spread = 0;  ///< (p75 - p25) / median

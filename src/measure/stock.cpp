@@ -1,5 +1,5 @@
 /// \file stock.cpp
-/// From what a driver calls a GPU to a system of data/systems.
+/// Finds the system of data/systems for a driver's GPU name.
 
 #include "measure/stock.hpp"
 
@@ -24,7 +24,7 @@ StockSystem stock_system(const Machine& machine, int gpus) {
     if (unit.name != first.name) return {"", fmt::format("GPUs of several kinds: {}, {}", first.name, unit.name)};
   const std::string gpu = io::GpuIdentities::shipped()->gpu_named(first.name);
   if (gpu.empty()) return {"", fmt::format("no shipped system has a GPU called {}", first.name)};
-  using Rank = std::tuple<bool, bool, int, std::string>;  // smaller is nearer
+  using Rank = std::tuple<bool, bool, int, std::string>;  // smaller is closer
   std::optional<Rank> best;
   for (const std::string& name : names_in("systems")) {
     const System system = load_system(name, {}, "none", KernelSets::none());

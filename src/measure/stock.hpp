@@ -1,7 +1,7 @@
 #pragma once
 /// \file stock.hpp
-/// Which shipped system a machine is like: the one with its GPU, joined as its GPUs are (NVLink or not), that has as many of them or, of
-/// those that have more, the least.
+/// The shipped system that is most similar to a machine: with its GPU, the same kind of link between GPUs
+/// (NVLink or not), and as many GPUs or, if there is none, the smallest number above.
 
 #include "measure/device.hpp"
 
@@ -10,8 +10,8 @@
 namespace fabricost::measure {
 
 struct StockSystem {
-  std::string name;    ///< empty: none is like it
-  std::string reason;  ///< "8 GPUs called NVIDIA H200", or why there is none
+  std::string name;    ///< empty: none is similar
+  std::string reason;  ///< "8 GPUs called NVIDIA H200", or the reason why there is none
 };
 
 /// \param gpus of one node

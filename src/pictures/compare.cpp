@@ -28,7 +28,7 @@ constexpr std::string_view ink = "#1b2733", faint = "#5b6875", grid = "#d5dbe1";
 constexpr std::array<std::string_view, 7> palette{"#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00"};
 constexpr std::string_view rest_colour = "#999999";
 
-/// A step of 1, 2 or 5 times a power of ten that divides `top` into at most `most` parts.
+/// A step of 1, 2 or 5 times a power of ten that divides `top` into at most `max` parts.
 [[nodiscard]] double tick_step(double top, int max) {
   const double min = top / max, power = std::pow(10, std::floor(std::log10(min)));
   for (const double times : {1.0, 2.0, 5.0})

@@ -1,5 +1,5 @@
 /// \file iteration_times.cpp
-/// Reads times per iteration: a number a line, or a CSV with ranks.
+/// Reads times per iteration: one number per line, or a CSV with ranks.
 
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
@@ -20,7 +20,7 @@ using namespace io;
 
 double unit_of_column(std::string_view column) { return column == "time_us" ? 1e-6 : column == "time_ms" ? 1e-3 : 1; }
 
-/// A file of one number a line has a number for a header.
+/// A file with one number per line has a number as its header.
 bool is_plain(const std::filesystem::path& file) {
   LineReader lines(file);
   std::string line;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file point_readers.hpp
-/// The readers behind read_points, one for each format, and the table that tells how a run was made. Private to the sources.
+/// The readers behind read_points, one per format, and the table that describes how runs were made. Private
+/// to the sources.
 
 #include <fabricost/readings/points.hpp>
 
@@ -11,7 +12,7 @@
 
 namespace fabricost::io {
 
-/// What a `sources.csv` says of one run.
+/// The description of one run in a `sources.csv`.
 struct RunDescription {
   std::string system;
   int nodes = 0, gpus_per_node = 0;  ///< 0: unknown
@@ -27,20 +28,21 @@ using RunDescriptions = std::unordered_map<std::string, RunDescription>;
 /// The `sources.csv` in the folder of a point file; empty when there is none. \throws SpecError
 [[nodiscard]] RunDescriptions read_sources(const std::filesystem::path& point_file);
 
-/// Fills in what the run's description knows and the point does not.
+/// Fills in the fields that the point lacks and the description has.
 void describe(Point& point, const RunDescriptions& runs);
 
-/// The operation's name in any spelling, modelled or not.
+/// An operation by its name in any spelling, modelled or not.
 struct NamedOperation {
   std::optional<Collective> modelled;
-  bool known = false;  ///< an operation of some library, if not of this model
+  bool known = false;  ///< an operation of a known library, even if it is not modelled
 };
 [[nodiscard]] NamedOperation operation_named(std::string_view text);
 
-/// GPUs of one node of a system. \throws RequestError when there is none of that name
+/// GPUs of one node of a system. \throws RequestError for an unknown name
 [[nodiscard]] int gpus_per_node_of(const std::string& system);
 
-// One reader per format. Each hands its points to `sink` in the order of the file and returns what it skipped.
+// One reader per format. Each passes its points to `sink` in the order of the file and returns what it
+// skipped.
 // \throws SpecError, RequestError
 [[nodiscard]] std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise,
                                                   const RunDescriptions& runs, const PointSink& sink);

@@ -1,5 +1,5 @@
 /// \file points.cpp
-/// Which reader a file needs, by its content.
+/// Selects the reader of a file by its content.
 
 #include <fabricost/readings/points.hpp>
 
@@ -46,7 +46,7 @@ Format format_of(const std::filesystem::path& file) {
   return Format::text;
 }
 
-/// Tools whose text a few words give away. nccl-tests is what remains.
+/// Tools whose output a few words identify; the remaining one is nccl-tests.
 struct TextTool {
   std::array<std::string_view, 3> marks;  ///< any of them; empty: none
   std::string_view library;
@@ -58,10 +58,10 @@ constexpr std::array<TextTool, 5> text_tools{
      {{"# OSU ", "# Size ", ""}, "osu", io::read_osu},
      {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
      {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
-/// Lines in which a text must show what it is; beyond, one that shows nothing may be anything.
+/// Lines searched for these words.
 constexpr int lines_that_tell = 20000;
 
-/// The tools whose marks stand in a text, and whether nccl-tests' do.
+/// The tools whose marks occur in a text, and whether those of nccl-tests do.
 struct MarksFound {
   std::array<bool, text_tools.size()> tool{};
   bool nccl = false, whole = true;
@@ -80,7 +80,7 @@ MarksFound marks_in(const std::filesystem::path& file) {
     io::squeeze(line);
     if (line.find("busbw") != std::string::npos) {
       out.nccl = true;
-      if (!out.any()) return out;  // rows follow; what else there is would have come first
+      if (!out.any()) return out;  // rows follow: other marks would have come before
     }
     for (std::size_t i = 0; i < text_tools.size(); ++i)
       for (const std::string_view mark : text_tools[i].marks)
@@ -106,7 +106,7 @@ std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSou
   return skipped;
 }
 
-/// nccl-tests and nvbandwidth both write JSON; the first key of the latter is its name.
+/// nccl-tests and nvbandwidth both write JSON; nvbandwidth's first key is its name.
 std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
                                    const PointSink& sink) {
   io::LineReader reader(file);

@@ -1,6 +1,6 @@
 /// \file points_csv.cpp
-/// The project's CSV of measured points and the `sources.csv` beside it. A cell that is no number or no name where one is due is a
-/// fault with its place; a row that is well formed but says too little, or something that is not modelled, is counted as skipped.
+/// The project's CSV of measured points and the `sources.csv` beside it. An invalid number or name is an
+/// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
@@ -20,9 +20,9 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int max_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
+constexpr int max_counted = 1000000;  ///< nodes, or GPUs of a node: their product must be a valid number of ranks
 
-/// A cell as a number; what it is instead when it is none.
+/// A cell as a number, or the fault of the cell.
 struct NumberCell {
   enum class Kind : unsigned char { empty, formula, number, fault };
   Kind kind = Kind::empty;
@@ -45,7 +45,7 @@ NumberCell number_in(CsvTable& table, int column, std::string_view name) {
   return {NumberCell::Kind::number, *value};
 }
 
-/// A whole number from 1, 0 for an empty cell or for the fault it reports.
+/// A whole number from 1; 0 for an empty cell or after a reported fault.
 int count_in(CsvTable& table, int column, std::string_view name) {
   const NumberCell cell = number_in(table, column, name);
   if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
@@ -84,7 +84,7 @@ struct Columns {
       busbw = t.column("busbw"), path = t.column("path"), both_ways = t.column("both_ways"), streamed = t.column("streamed");
 };
 
-/// The text of a cell, shared with the row before when it is the same.
+/// The text of a cell, shared with the previous row if it is the same.
 void same_text(SharedText& text, SharedText& last, const std::string& cell) {
   if (!(last == cell)) last = cell;
   text = last;
@@ -103,7 +103,7 @@ void require(CsvTable& table, const Columns& at) {
   table.finish();
 }
 
-/// Seconds from time_us or, where that is empty, from a bandwidth; a reason when the row has neither.
+/// Seconds from time_us or, if that is empty, from a bandwidth; a reason if the row has neither.
 struct Measured {
   double seconds = 0;
   std::string reason;
@@ -153,7 +153,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
   CsvTable table(file);
   const Columns at{table};
   require(table, at);
-  Point last;  // its texts are shared by the rows that repeat them
+  Point last;  // rows with equal texts share them
   while (table.next()) {
     Point point;
     std::string reason;
@@ -197,7 +197,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     if (point.system.empty()) point.system = otherwise.system;
     if (point.system.empty()) {
       table.fault(at.system, "the row does not say which machine it was measured on", "add --system NAME (`fabricost systems` lists them)");
-      table.finish();  // every further row would say the same
+      table.finish();  // every further row would have the same fault
     }
     if (point.nodes == 0) point.nodes = otherwise.nodes > 0 ? otherwise.nodes : 1;
     if (point.gpus_per_node == 0 && otherwise.ranks > 0) {
@@ -228,7 +228,7 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::equivalent(file, point_file, error)) return {};
   CsvTable table(file);
   const int id = table.column("id");
-  if (id < 0) return {};  // somebody else's file of that name
+  if (id < 0) return {};  // another file of that name
   const int system = table.column("system"), nodes = table.column("nodes"), gpus = table.column("gpus_per_node"),
             nics = table.column("nics_per_node"), rate = table.column("nic_gbps"), direct = table.column("gdr"),
             sharp = table.column("sharp"), algorithm = table.column("algorithm_forced"), protocol = table.column("protocol_forced"),

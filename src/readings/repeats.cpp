@@ -1,6 +1,6 @@
 /// \file repeats.cpp
-/// Repeats of a measurement merged by their median. Of every repeat its time is kept, equal times once: as printed times have few digits,
-/// memory is bounded by what a log can print, not by its length.
+/// Merges repeats of a measurement by their median. Equal times of repeats are kept once with a count:
+/// printed times have few digits, so memory is bounded independently of the length of a log.
 
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/readings/points.hpp>
@@ -14,7 +14,7 @@ namespace fabricost {
 
 namespace {
 
-/// The exact median of any number of values, each different one kept once with its count.
+/// The exact median of any number of values; equal values are stored once with their count.
 class CountedMedian {
  public:
   void add(double value) {
@@ -68,12 +68,12 @@ class CountedMedian {
   }
 
   std::vector<Counted> counted_;  ///< by value
-  std::vector<double> fresh_;     ///< not yet among them
+  std::vector<double> fresh_;     ///< not yet merged into counted_
 };
 
-/// What makes two points repeats of each other; texts by their number.
+/// The fields in which repeats agree; texts by number.
 struct Key {
-  std::uint32_t system = 0, library = 0, version = 0;  ///< version: of an inference engine, whose kernels change with it
+  std::uint32_t system = 0, library = 0, version = 0;  ///< version: of an inference engine, whose kernels depend on it
   int nodes = 0, gpus_per_node = 0;
   double bytes = 0;
   Collective collective = Collective::all_reduce;
@@ -103,7 +103,7 @@ struct KeyHash {
   }
 };
 
-/// Numbers for texts; points of one file share theirs, so the last one is mostly the next.
+/// Numbers texts. Points of one file share theirs, so the last one is tried first.
 class Texts {
  public:
   std::uint32_t number(const SharedText& text) {
@@ -190,7 +190,7 @@ Points read_merged(const std::vector<std::filesystem::path>& files, const PointS
     const auto [at, fresh] = gpus.try_emplace(system.str(), 0);
     if (fresh) try {
         at->second = load_system(system).gpus_per_node;
-      } catch (const Error&) {  // whoever prices it says so
+      } catch (const Error&) {  // reported by the caller that prices it
       }
     return at->second;
   };

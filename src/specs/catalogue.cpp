@@ -40,7 +40,7 @@ Unsigned fixed_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-/// Where the lines of a text start.
+/// The starts of a text's lines.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {

@@ -5,9 +5,9 @@
 ///
 /// Layout, little-endian: 8 bytes of magic, the number of documents, one row per document sorted by the hash of its text, then the trees.
 ///
-///     row    hash of the text (8 bytes), hash of the tree's bytes (8), bytes of the text (4), where the tree starts (4), its bytes (4)
+///     row    hash of the text (8 bytes), hash of the tree's bytes (8), bytes of the text (4), offset of the tree (4), its bytes (4)
 ///     value  kind, line, column, then a scalar's words, a map's (line, column, words, value)s or a list's values; numbers as LEB128
-///     words  4 x bytes + where: 0 they follow, 1 they stand in the text at line and column, 2 there behind a quote
+///     words  4 x bytes + place: 0 inline, 1 in the text at line and column, 2 there after a quote
 
 #include "specs/tree.hpp"
 
@@ -27,8 +27,8 @@ struct ParsedDocument {
 /// The catalogue of these documents, as bytes.
 [[nodiscard]] std::string catalogue_of(std::span<const ParsedDocument> documents);
 
-/// The tree of `text` if `catalogue` holds it, its marks pointing into `file`. An invalid, cut or damaged
-/// catalogue holds nothing.
+/// The tree of `text` if `catalogue` contains it, with marks into `file`. An invalid, truncated or damaged
+/// catalogue counts as empty.
 [[nodiscard]] std::optional<SpecNode> tree_in(std::string_view catalogue, std::string_view text,
                                               const std::shared_ptr<const SpecFile>& file);
 

@@ -42,7 +42,7 @@ Library collectives_of(const Gpu& gpu) {
   return Library::other;
 }
 
-/// The tree of the GPU a system names, with overrides of the form gpu.KEY applied.
+/// The tree of a system's GPU, with overrides of the form gpu.KEY applied.
 Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library,
                     std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
   if (is_missing_file(at, "gpu", name, faults)) return {};
@@ -201,7 +201,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
     if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
   }
   io::Faults faults;
-  // a file that extends a machine and has no name of its own is that machine, altered
+  // a file that extends a machine without a name of its own is that machine, altered
   const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
   io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);

@@ -1,6 +1,6 @@
 /// \file parser.cpp
 /// Builds a tree from yaml-cpp's events and refuses what the format does not allow. A document that was
-/// parsed when the program was built comes from the catalogue (spec_catalogue.hpp).
+/// parsed when the program was built comes from the catalogue (catalogue.hpp).
 
 #include "specs/catalogue.hpp"
 #include "specs/tree.hpp"

@@ -17,7 +17,7 @@ using namespace io;
 
 constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
 
-/// A number with exactly one unit, `least` to `most` of it, as a multiple of `worth`.
+/// A number from `min` to `max` with exactly this unit, stored as a multiple of `worth`.
 template <class Quantity>
 void amount(MapReader& in, std::string_view key, std::string_view unit, double worth, double min, double max, Sourced<Quantity>& into) {
   const SpecNode* value = in.take(key);

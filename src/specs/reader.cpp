@@ -1,6 +1,6 @@
 /// \file reader.cpp
-/// Reads the fields of a spec's map one by one and checks kind, range and known names. A fault says where,
-/// what, and what to write instead; an unread key is a fault, too.
+/// Reads the fields of a spec's map one by one and checks kind, range and known names. A fault has a place, a
+/// message and a remedy; an unread key is a fault, too.
 
 #include "specs/reader.hpp"
 

@@ -110,7 +110,7 @@ class MapReader {
   std::vector<std::string> known_;
 };
 
-/// Fewest single-letter edits from one word to the other.
+/// Minimum number of single-letter edits from one word to the other.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace fabricost::io

@@ -252,7 +252,7 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
   };
   if (all != fitted.end())
     take(all->second);
-  else  // never measured: as other versions of the same engine
+  else  // not measured: the constants of other versions of the same engine
     for (const auto& [other, generations] : fitted)
       if (std::find_if(stacks.begin(), stacks.end(), [&, &other = other](const ServingStack& s) {
             return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;

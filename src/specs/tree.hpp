@@ -52,14 +52,14 @@ struct SpecNode::Entry {
 
 /// \throws SpecError
 [[nodiscard]] SpecNode parse_spec(const std::filesystem::path& path);
-/// The same for text from elsewhere (the value of --set); `origin` stands in for the file name.
+/// The same for text from another source (the value of --set); `origin` takes the place of the file name.
 [[nodiscard]] SpecNode parse_spec_text(const std::string& text, const std::string& origin);
 
 /// Lays `over` on `base`: maps merge key by key, `tiers` by name, everything else is replaced (and
 /// remembered).
 void overlay(SpecNode& base, const SpecNode& over);
 
-/// At most some 300 bytes of a text, for messages: on one line, without control characters.
+/// At most about 300 bytes of a text, for messages: on one line, without control characters.
 [[nodiscard]] std::string clipped(std::string text);
 
 /// An issue at a mark.

@@ -1,5 +1,5 @@
 /// \file amounts.cpp
-/// Reading and printing amounts.
+/// Reads and prints amounts.
 
 #include "text/amounts.hpp"
 
@@ -125,7 +125,7 @@ std::string duration_text(double seconds) {
   constexpr std::array<std::pair<double, std::string_view>, 6> units{
       {{86400 * 365.25, "years"}, {86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}}};
   for (const auto& [worth, unit] : units)
-    if (seconds >= worth * (worth < 86400 ? 1 : 2)) return fmt::format("{:.3g} {}", seconds / worth, unit);  // 1.5 days are 36 h
+    if (seconds >= worth * (worth < 86400 ? 1 : 2)) return fmt::format("{:.3g} {}", seconds / worth, unit);  // 1.5 days are printed as 36 h
   return fmt::format("{:.3g} us", seconds * 1e6);
 }
 

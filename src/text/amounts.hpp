@@ -1,6 +1,6 @@
 #pragma once
 /// \file amounts.hpp
-/// Amounts with units as people type them: 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50.
+/// Amounts with units as users type them: 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50.
 
 #include <fabricost/units.hpp>
 
@@ -10,36 +10,37 @@
 
 namespace fabricost::io {
 
-/// Seconds of "30s", "1.5ms", "10min", "4h", "54d". \throws RequestError naming the option, for anything else and for negative times
+/// Seconds of "30s", "1.5ms", "10min", "4h", "54d". \throws RequestError naming the option, for any other
+/// text and for negative times
 [[nodiscard]] double duration_of(const std::string& text, std::string_view option);
 
-/// parse_size and parse_sizes, naming the option. \throws RequestError
+/// parse_size and parse_sizes with the option's name in the message. \throws RequestError
 [[nodiscard]] Bytes size_of(const std::string& text, std::string_view option);
 [[nodiscard]] std::vector<Bytes> sizes_of(const std::string& text, std::string_view option);
 
-/// A whole number of a range; 0 for no text. \throws RequestError
+/// A whole number in a range; 0 for an empty text. \throws RequestError
 [[nodiscard]] int count_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
 
-/// A count that may end in k, M, B (or G) or T: "15T" tokens. \throws RequestError, also for 0 and less
+/// A positive count with an optional k, M, B (or G) or T: "15T" tokens. \throws RequestError
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);
 
-/// A share of "0.01" or "1%", from 0 to 1. \throws RequestError
+/// A share as "0.01" or "1%", from 0 to 1. \throws RequestError
 [[nodiscard]] double share_of(const std::string& text, std::string_view option);
 
 /// A plain number in a range. \throws RequestError
 [[nodiscard]] double number_from(const std::string& text, std::string_view option, double min, double max);
-/// The same of whole numbers: "1.5" and "1e3" are none. \throws RequestError
+/// The same for whole numbers; "1.5" and "1e3" are refused. \throws RequestError
 [[nodiscard]] int whole_number_from(const std::string& text, std::string_view option, int min, int max);
 
-/// Bytes per second of a storage: "2TB/s". \throws RequestError
+/// Bytes per second of a storage system: "2TB/s". \throws RequestError
 [[nodiscard]] double storage_rate_of(const std::string& text, std::string_view option);
-/// The same of "25 GB/s" or "200 Gbit/s" that go one way. \throws RequestError
+/// The same for one-way rates: "25 GB/s" or "200 Gbit/s". \throws RequestError
 [[nodiscard]] double one_way_rate_of(const std::string& text, std::string_view option);
 
 /// "3.09 h", "2.4 days", "41 s": two to four digits in the largest unit that is at least one.
 [[nodiscard]] std::string duration_text(double seconds);
 
-/// "11,796 USD", "1.77 M USD", "0.0123 USD": three digits and more.
+/// "11,796 USD", "1.77 M USD", "0.0123 USD": at least three digits.
 [[nodiscard]] std::string dollars_text(double dollars);
 
 /// "20.89 MW", "15.6 T": four digits with a decimal prefix in front of the unit.

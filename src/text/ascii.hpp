@@ -1,6 +1,6 @@
 #pragma once
 /// \file ascii.hpp
-/// Letters and digits of ASCII, whatever locale the program runs in: <cctype> asks the locale, and in a Turkish one I is no capital i.
+/// ASCII letters and digits in any locale, unlike <cctype> (in a Turkish locale the capital of i is not I).
 
 #include "text/plain_text.hpp"
 
@@ -16,7 +16,7 @@ namespace fabricost::io {
 [[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 [[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-/// To quote: at most so many bytes, control characters as question marks, whatever else no terminal shows as plain_text has it.
+/// Text for quotation: at most `max` bytes, control characters as question marks, otherwise as plain_text.
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t max = 40) {
   std::string out{text.substr(0, max)};
   for (char& c : out)

@@ -1,5 +1,5 @@
 /// \file csv.cpp
-/// Cutting lines into cells and saying which one is wrong.
+/// Splits lines into cells and reports malformed ones.
 
 #include "text/csv.hpp"
 
@@ -13,13 +13,13 @@ namespace fabricost::io {
 
 namespace {
 
-/// What a spreadsheet takes for a formula: it runs what it reads in such a cell.
+/// Whether a spreadsheet would evaluate the cell as a formula.
 bool looks_like_formula(std::string_view text) {
   constexpr std::string_view starts = "=+-@";
   return text.size() > 1 && starts.find(text.front()) != std::string_view::npos && !parse_number(text);
 }
 
-/// Takes back what csv_quoted put before a formula.
+/// Removes the protection that csv_quoted adds to a formula.
 void unguard(std::string& text) {
   if (text.starts_with('\'') && looks_like_formula(std::string_view{text}.substr(1))) text.erase(0, 1);
 }

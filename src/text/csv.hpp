@@ -1,7 +1,8 @@
 #pragma once
 /// \file csv.hpp
-/// CSV as this project writes it: one row a line, cells separated by commas, a cell in double quotes when it holds one, columns found
-/// by the header's names in any order. Lines that are empty or start with '#' are comments. Faults are collected and thrown together.
+/// The project's CSV format: one row per line, cells separated by commas, in double quotes if they contain
+/// one, columns identified by the header's names in any order. Lines that are empty or start with '#' are
+/// comments. Faults are collected and thrown together.
 
 #include "text/line_reader.hpp"
 
@@ -14,7 +15,7 @@ namespace fabricost::io {
 
 struct CsvCell {
   std::string text;  ///< without quotes and outer blanks
-  int column = 1;    ///< where it starts in its line, from 1
+  int column = 1;    ///< its start in the line, from 1
 };
 
 struct CsvFault {
@@ -22,10 +23,10 @@ struct CsvFault {
   std::string message, remedy;
 };
 
-/// Cuts a line into cells; nothing when it is well formed.
+/// Splits a line into cells; empty if it is well formed, else the fault.
 [[nodiscard]] std::optional<CsvFault> split_csv(std::string_view line, std::vector<CsvCell>& cells);
 
-/// The whole text as a finite number in plain or scientific notation, whatever the locale.
+/// The whole text as a finite number in plain or scientific notation, independent of the locale.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
 /// A CSV file with a header.
@@ -33,10 +34,10 @@ class CsvTable {
  public:
   static constexpr std::size_t max_faults = 20;
 
-  /// Reads the header. \throws SpecError, also for a column named twice
+  /// Reads the header. \throws SpecError, also for a duplicate column
   explicit CsvTable(const std::filesystem::path& file);
 
-  /// The next row; rows that are no row (wrong number of cells, open quotes) are faults and left out.
+  /// Reads the next row; malformed rows (wrong number of cells, open quotes) are faults and skipped.
   [[nodiscard]] bool next();
 
   /// Index of a column, or -1.
@@ -47,9 +48,9 @@ class CsvTable {
   [[nodiscard]] const std::string& name() const { return reader_.name(); }
   [[nodiscard]] int line() const { return reader_.number(); }
 
-  /// Remembers a fault of the current row. \param column -1: of the whole row \throws SpecError at the twentieth
+  /// Records a fault of the current row. \param column -1: the whole row \throws SpecError at the twentieth
   void fault(int column, std::string message, std::string remedy);
-  /// \throws SpecError when there were faults
+  /// \throws SpecError if there were faults
   void finish();
 
  private:
@@ -64,8 +65,8 @@ class CsvTable {
   std::string none_;
 };
 
-/// One cell for writing: in quotes when it has to be, behind an apostrophe where a spreadsheet would take it for a formula (split_csv takes
-/// it off again).
+/// A cell for writing: in quotes if necessary, with an apostrophe before a text that a spreadsheet would
+/// evaluate as a formula (split_csv removes it).
 [[nodiscard]] std::string csv_quoted(std::string_view text);
 
 }  // namespace fabricost::io

@@ -1,5 +1,5 @@
 /// \file error_histogram.cpp
-/// Counting into fixed bins: narrow around zero, wider outside, the same on both sides.
+/// Counts into fixed symmetric bins: narrow around zero, wider outside.
 
 #include "text/error_histogram.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<double, 10> edges{-50, -25, -10, -5, -2, 2, 5, 10, 25, 50};
 constexpr long long longest_bar = 60;
 
-/// 100 x -0.05 is -5.000000000000001: a value meant as an edge counts as one.
+/// The bin of an error. Rounding is tolerated at edges: 100 x -0.05 is -5.000000000000001.
 [[nodiscard]] std::size_t bin_of(double percent) {
   return static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), percent + 1e-9) - edges.begin());
 }

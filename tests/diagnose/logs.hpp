@@ -50,7 +50,8 @@ inline std::string causes_of(const fabricost::Diagnosis& d) {
   return out;
 }
 
-/// Rank list and table of nccl-tests: one row for each (bytes, bus bandwidth in GB/s); time and algorithm bandwidth follow from them.
+/// Rank list and table of nccl-tests, with one row per (bytes, bus bandwidth in GB/s), from which time and
+/// algorithm bandwidth follow.
 inline std::string table(const std::string& gpu, int nodes, int per_node, const std::vector<std::pair<double, double>>& rows) {
   const int n = nodes * per_node;
   std::string out = "# Collective test starting: all_reduce_perf\n";

@@ -1,4 +1,4 @@
-// Points nobody should fit, each kind on numbers made for it, and the real ones that must pass.
+// Points that should not be fitted: each kind with constructed numbers, and real ones that must pass.
 #include "files.hpp"
 #include "support/measurements.hpp"
 

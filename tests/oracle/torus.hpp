@@ -45,8 +45,8 @@ class Torus {
   std::vector<double> load_;
 };
 
-/// The bucket algorithm: 2 d parts, part p begins along axis p mod d, forwards or backwards. `reduce` and `gather` say which
-/// halves to run. The world has a slot for every (part, chip). Returns the serial steps.
+/// The bucket algorithm: 2 d parts, part p begins along axis p mod d, forwards or backwards. `reduce` and
+/// `gather` select the halves to run. The world has a slot for every (part, chip). Returns the serial steps.
 inline int bucket(World& w, Torus& t, bool reduce, bool gather) {
   const int n = t.chips(), d = t.axes(), parts = 2 * d;
   const double slot_bytes = 1.0 / (parts * n);

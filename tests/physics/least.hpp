@@ -1,12 +1,12 @@
 #pragma once
 /// \file least.hpp
 /// The physical minimum time of an operation, computed independently of the model: bytes that must cross,
-/// over the rates in a machine's file. No constant, latency, algorithm or choice enters.
+/// over the rates in a machine's file, without constants, latencies, algorithms or choices.
 ///
-///   inside     a rank sends or receives what its part of the result needs, (n-1)/n S at the least (all-reduce without switches that add
-///              twice that; broadcast and reduce S), over all it has: its links into the domain and its share of the NICs
-///   across     what must leave or enter a domain of g ranks of n, over the NICs of that domain; of an all-reduce without switches that add
-///              2 (d-1)/d S on d domains, of an exchange g (n-g)/n S
+///   inside     bytes that a rank must send or receive for its part of the result, at least (n-1)/n S (twice that for all-reduce
+///              without switches that add; S for broadcast and reduce), over its links into the domain and its share of the NICs
+///   across     bytes that must leave or enter a domain of g ranks of n, over the NICs of that domain; for all-reduce without
+///              switches that add 2 (d-1)/d S on d domains, for an exchange g (n-g)/n S
 ///
 /// Bounds are deliberately low where machines differ (several NICs for one rank, links used both ways): a
 /// model below them is wrong on any machine.

@@ -10,7 +10,7 @@
 
 namespace fabricost::test {
 
-/// A machine at a fixed address: engines point at it.
+/// A machine at a fixed address, since engines keep a pointer to it.
 struct Rig {
   System system;
   ServingMachine machine;
@@ -19,7 +19,7 @@ struct Rig {
   Rig& operator=(const Rig&) = delete;
 };
 
-/// A framework that adds nothing.
+/// A framework without overheads.
 inline ServingStack bare() {
   ServingStack s;
   s.stretch = 1;

@@ -171,7 +171,7 @@ class Files {
   std::filesystem::path folder_;
 };
 
-/// A DGX H200's GPU seen alone, all of it, a box without NVLink at x8, a slice.
+/// A DGX H200's GPU on its own, the whole node, a box without NVLink at x8, a slice.
 inline Machine one_h200() { return {}; }
 
 inline Machine nvlink_node() {

@@ -1,7 +1,6 @@
 #pragma once
 /// \file jobs.hpp
-/// Jobs to price: random models, machines and layouts, and processors whose arithmetic can be checked by
-/// hand.
+/// Jobs to price: random models, machines and layouts, and processors with arithmetic to check by hand.
 
 #include "support/random_cases.hpp"
 
@@ -33,7 +32,7 @@ inline const Model& model(const std::string& name) {
   return at->second;
 }
 
-/// Everything beside matrix products and attention costs nothing: no starts, floors, traffic, penalties.
+/// A processor on which only matrix products and attention take time.
 inline Processor plain_processor(double peak) {
   Processor gpu;
   gpu.peak16 = gpu.peak8 = gpu.peak4 = peak;

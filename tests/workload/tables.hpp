@@ -1,6 +1,6 @@
 #pragma once
 /// \file tables.hpp
-/// Tables of published results as text, and what reading them gives.
+/// Tables of published results as text, and the results of reading them.
 
 #include <fabricost/error.hpp>
 #include <fabricost/evaluation/workload.hpp>
@@ -15,7 +15,7 @@
 
 namespace tables {
 
-/// A file that is gone at the end.
+/// A file that is removed at the end.
 class File {
  public:
   explicit File(const std::string& text) {
@@ -76,7 +76,7 @@ inline const std::vector<std::string>& columns() {
   return all;
 }
 
-/// A training.csv of rows that differ from one sound row in some cells.
+/// A training.csv of rows that differ from a valid row in some cells.
 inline std::string training(const std::vector<Cells>& rows) {
   Cells sound{{"id", "X1"},
               {"group", "mosaic_made"},
@@ -114,7 +114,7 @@ inline std::vector<fabricost::TrainingRow> read(const std::vector<Cells>& rows) 
 }
 inline fabricost::TrainingRow read_one(const Cells& row) { return read({row}).front(); }
 
-/// The faults a text is refused with; none when it is read.
+/// The faults of a refused text; empty if it is read.
 inline std::vector<fabricost::Issue> faults(const std::string& text) {
   const File file(text);
   try {

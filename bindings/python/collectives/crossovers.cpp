@@ -1,5 +1,5 @@
 /// \file crossovers.cpp
-/// fc.crossovers: from which size what runs, and what is fastest.
+/// fc.crossovers: the sizes from which each pair runs, and from which each is fastest.
 
 #include "bindings.hpp"
 #include "collectives/operations.hpp"

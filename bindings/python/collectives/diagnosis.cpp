@@ -1,5 +1,5 @@
 /// \file diagnosis.cpp
-/// fc.diagnose: is this run what its machine should give, and if not, why?
+/// fc.diagnose: compares a run with its machine's prediction and names likely causes of a difference.
 
 #include "bindings.hpp"
 #include "face.hpp"

@@ -1,6 +1,6 @@
 /// \file fitting.cpp
-/// fc.calibrate: measurements of a machine in, the machine with its own constants out, with how well each is known; fits of tables;
-/// fc.calibrate_machine: this very machine from what `fabricost measure` wrote of it.
+/// fc.calibrate: fits a machine's constants to measurements, with the certainty of each; fits of tables;
+/// fc.calibrate_machine: this machine from the output of `fabricost measure`.
 
 #include "arguments.hpp"
 #include "bindings.hpp"

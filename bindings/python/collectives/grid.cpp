@@ -1,5 +1,5 @@
 /// \file grid.cpp
-/// Broadcasting: axes are lined up from the last; along each all fields have the same count, or one.
+/// Broadcasting as in NumPy: axes are aligned from the last; along each, fields have the same count, or one.
 
 #include "collectives/grid.hpp"
 

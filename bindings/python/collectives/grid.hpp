@@ -1,6 +1,6 @@
 #pragma once
 /// \file grid.hpp
-/// The elements of a question whose fields are arrays: NumPy's broadcasting, and a walk over all of them in C order.
+/// The elements of a request with array fields: NumPy's broadcasting, and iteration in C order.
 
 #include "collectives/operations.hpp"
 #include "collectives/predictions.hpp"
@@ -36,20 +36,19 @@ template <class Number>
   return out;
 }
 
-/// Elements of a question that differ in their size only.
+/// Elements of a request that differ only in size.
 struct Stretch {
-  std::int64_t first = 0;               ///< place of the first, counted in C order
-  std::span<const std::uint32_t> at{};  ///< where each lies after `first`; empty: one after the other
+  std::int64_t first = 0;               ///< index of the first in C order
+  std::span<const std::uint32_t> at{};  ///< offset of each from `first`; empty: consecutive
   std::int64_t count = 0;
   const char* bytes = nullptr;  ///< the first size
-  std::int64_t stride = 0;      ///< to the next, in bytes of memory
+  std::int64_t stride = 0;      ///< to the next, in bytes
 
   [[nodiscard]] std::int64_t place(std::int64_t i) const { return first + (at.empty() ? i : at[static_cast<std::size_t>(i)]); }
   [[nodiscard]] double size(std::int64_t i) const { return number_at<double>(bytes + i * stride); }
 };
 
-/// Elements whose ranks and nodes change from one to the next, sorted by (ranks, nodes): 2^20 of them at a time, so that memory stays
-/// bounded however many there are.
+/// Groups elements with varying ranks and nodes by (ranks, nodes), 2^20 at a time, so that memory is bounded.
 class Groups {
  public:
   using Run = std::function<void(const Stretch&, int ranks, int nodes)>;
@@ -64,8 +63,8 @@ class Groups {
     ++count_[last_];
     if (sizes_.size() == max) flush();
   }
-  /// Runs what was added, group by group in the order in which they were met; an element has the place it was added with, and those follow
-  /// one another.
+  /// Runs the added elements group by group, in the order of first occurrence; the indices of elements must
+  /// be consecutive.
   void flush();
 
  private:
@@ -84,8 +83,8 @@ class Groups {
   static constexpr std::uint32_t none = 0xffffffff;
 };
 
-/// run(stretch, operation) for stretches of elements that differ in their size only. Where ranks or nodes change from element to element,
-/// elements of the same are brought together, 2^20 at a time.
+/// Calls run(stretch, operation) for stretches of elements that differ only in size. If ranks or nodes vary
+/// between elements, equal ones are grouped, 2^20 at a time.
 /// \throws RequestError for ranks or nodes that are negative or too many
 template <class Run>
 void for_each_stretch(const Grid& grid, const OperationRequest& op, const std::vector<pybind11::ssize_t>& shape, Run&& run) {
@@ -138,7 +137,7 @@ void for_each_stretch(const Grid& grid, const OperationRequest& op, const std::v
   groups.flush();
 }
 
-/// What was made for the (ranks, nodes) seen last; forgets when there are many, so that memory stays bounded.
+/// Cache of values by (ranks, nodes); cleared when it grows large, so that memory is bounded.
 template <class Value>
 class PerShape {
  public:

@@ -1,5 +1,5 @@
 /// \file inference.cpp
-/// All-reduces as inference engines run them: kernels of their own, NCCL beyond a size; and the norm that follows one.
+/// All-reduces of inference engines: own kernels, NCCL above a size, and the norm that follows.
 
 #include "bindings.hpp"
 #include "face.hpp"
@@ -12,7 +12,7 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-/// predict with the kernels of an engine, unless it is said otherwise.
+/// A prediction with the kernels of an engine by default.
 struct EngineAsked : PredictRequest {
   GivenOperation given{};
   bool from_python = false;

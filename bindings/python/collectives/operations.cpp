@@ -1,5 +1,5 @@
 /// \file operations.cpp
-/// The questions: one small class per collective, in the conventions of nccl-tests. Every number may be an array.
+/// The request classes, one per collective, in the conventions of nccl-tests. Every number may be an array.
 
 #include "collectives/operations.hpp"
 
@@ -23,7 +23,7 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// A number or an array of NumPy itself, and of none of its subclasses.
+/// Whether it is a number or array of NumPy itself, not of a subclass.
 [[nodiscard]] bool is_numpys(py::handle given) { return std::string_view{Py_TYPE(given.ptr())->tp_name}.starts_with("numpy."); }
 
 /// Each element once: one place of the axes along which the array repeats itself.
@@ -76,7 +76,7 @@ namespace {
            is_numpys(given));
 }
 
-/// The fields of an operation as they broadcast by place, where some of them broadcast by name (xarray); and their axes.
+/// The fields of an operation broadcast by position, if some are broadcast by name (xarray); and their axes.
 struct Fields {
   py::object bytes, ranks, nodes, axes{};
 
@@ -150,7 +150,7 @@ template <Collective C>
   return out;
 }
 
-/// What was given for some names, null where nothing was. \throws TypeError
+/// The objects given for some names, null where missing. \throws TypeError
 template <std::size_t N>
 [[nodiscard]] std::array<py::object, N> objects_of(const char* function, const std::array<std::string, N>& names, std::size_t by_place,
                                                    const py::args& args, const py::kwargs& kwargs) {
@@ -210,7 +210,7 @@ template <Collective C>
          same(a.ranks, b.ranks) && same(a.nodes, b.nodes);
 }
 
-/// What makes the same object again: pickles hold it.
+/// The arguments that recreate the object, for pickling.
 [[nodiscard]] py::tuple state_of(const OperationRequest& op) {
   const py::object axes = op.axes ? op.axes : py::none();
   if (op.scalar.collective == Collective::send_recv)

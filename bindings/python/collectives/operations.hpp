@@ -1,6 +1,6 @@
 #pragma once
 /// \file operations.hpp
-/// fc.Operation: the question of operation.hpp, whose numbers may be arrays.
+/// fc.Operation: the request of operation.hpp, whose numbers may be arrays.
 
 #include "text.hpp"
 
@@ -16,13 +16,13 @@
 
 namespace fabricost::python {
 
-/// A field that is an array stands in `bytes` (float64), `ranks` or `nodes` (int64), which are null where it is one number; that number is
-/// in `scalar`. Bytes that were not given are not-a-number there, which nothing else is. Arrays are the operation's own and cannot be
-/// written to: what a caller does to theirs later changes no question.
+/// Array fields are in `bytes` (float64), `ranks` or `nodes` (int64), which are null for a plain number;
+/// plain numbers are in `scalar`. Missing bytes are NaN there. Arrays are copies that cannot be written to,
+/// so later changes of the caller's arrays have no effect.
 struct OperationRequest {
   Operation scalar;
   pybind11::object bytes, ranks, nodes;
-  pybind11::object axes{};  ///< (names, coordinates) of xarray objects that were given; null without
+  pybind11::object axes{};  ///< (names, coordinates) of given xarray objects; null without
 
   [[nodiscard]] bool has_arrays() const { return bytes || ranks || nodes; }
   /// \throws RequestError when a field is an array or the bytes were not given
@@ -43,10 +43,10 @@ inline constexpr double max_bytes = 1e18;
 /// A Python object of the class for `asked.scalar.collective`.
 [[nodiscard]] pybind11::object operation_object(const OperationRequest& asked);
 
-/// The `operation` of a call, which holds it: an Operation, or what else its function takes.
+/// The `operation` of a call and its Python object: an Operation, or another type that the function accepts.
 struct GivenOperation {
   pybind11::handle value{};
-  const OperationRequest* asked = nullptr;  ///< where it is an Operation
+  const OperationRequest* asked = nullptr;  ///< if it is an Operation
   /// \throws TypeError where it is none
   [[nodiscard]] const OperationRequest& operation() const;
 };
@@ -54,7 +54,7 @@ struct GivenOperation {
 [[nodiscard]] inline std::string taken_text(const GivenOperation& /*of*/) { return "Operation"; }
 inline constexpr std::array<std::string_view, 2> system_and_operation{"system", "operation"};
 
-/// The same as fields of a request. \throws RequestError where one is an array or the bytes were not given
+/// The same as fields of a request. \throws RequestError if one is an array or the bytes are missing
 template <class Request>
 void put_operation(const OperationRequest& asked, Request& out) {
   const Operation& op = asked.one();
@@ -66,7 +66,7 @@ void put_operation(const OperationRequest& asked, Request& out) {
 }  // namespace fabricost::python
 
 namespace fabricost {
-/// \throws TypeError for what is no question
+/// \throws TypeError for an object that is not a request
 void from_object(pybind11::handle given, std::string_view name, const Range&, python::GivenOperation& out);
 /// An engine: "vllm", "vllm=0.14.0".
 void from_object(pybind11::handle given, std::string_view name, const Range&, Inference& out);

@@ -1,5 +1,5 @@
 /// \file predict.cpp
-/// fc.predict and fc.explain: one question, one answer; a question with arrays, an array of answers.
+/// fc.predict and fc.explain: one answer for one request; an array of answers for a request with arrays.
 
 #include "bindings.hpp"
 #include "collectives/operations.hpp"
@@ -76,7 +76,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   return spelled_out([&]() -> std::string {
     auto r = request_of<ExplainAsked>("explain", 2, args, kwargs);
     const bool given = static_cast<bool>(r.given.value), made = given && py::isinstance<PredictAnswer>(r.given.value);
-    if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // nothing is predicted again
+    if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // reuses the given prediction
       refuse_others(kwargs, "a prediction, which is told as it is");
       if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
       const auto system = r.system.get();

@@ -1,5 +1,6 @@
 /// \file prediction.cpp
-/// The answer to one question: how long, what ran, the terms that sum to the time, what binds, how sure; and the whole story as text.
+/// The answer to one request: time, what ran, the terms that sum to the time, the bottleneck, the certainty;
+/// and the explanation as text.
 
 #include "bindings.hpp"
 #include "face.hpp"

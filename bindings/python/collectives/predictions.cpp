@@ -1,5 +1,5 @@
 /// \file predictions.cpp
-/// Arrays of answers: seconds at once, the rest when it is asked for.
+/// Arrays of answers: seconds computed at once, the rest on demand.
 
 #include "collectives/predictions.hpp"
 

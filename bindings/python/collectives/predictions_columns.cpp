@@ -1,5 +1,5 @@
 /// \file predictions_columns.cpp
-/// fc.Predictions beyond its seconds: rates, what runs, intervals, how sure. Worked out when it is asked for, and kept where that is dear.
+/// fc.Predictions beyond its seconds: rates, what runs, intervals. On demand, and cached if expensive.
 
 #include "collectives/predictions.hpp"
 
@@ -27,7 +27,7 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-/// each(stretch, curve, operation), other Python threads running meanwhile.
+/// Calls each(stretch, curve, operation) with the GIL released.
 template <class Each>
 void for_each_curve(const Predictions& p, Each&& each) {
   const Grid grid = grid_of(p.operation, p.shape);
@@ -38,14 +38,14 @@ void for_each_curve(const Predictions& p, Each&& each) {
                    [&](const Stretch& stretch, const Operation& op) { each(stretch, curve_of(curves, p, system, op, stretch), op); });
 }
 
-/// What was worked out before under this name, or `make()`, kept.
+/// The cached result of this name, or that of `make()`, which is then cached.
 template <class Make>
 [[nodiscard]] py::object kept(Predictions& p, const char* name, Make&& make) {
   if (!p.kept.contains(name)) p.kept[name] = make();
   return p.kept[name];
 }
 
-/// A column of a few words: which of them each element has.
+/// A column of a few words, stored as an index per element.
 class Words {
  public:
   explicit Words(const Predictions& p) : code_(static_cast<std::size_t>(p.size())) {}
@@ -76,7 +76,7 @@ class Words {
   std::vector<std::string> words_;
 };
 
-/// A column of words that what runs tells alone. \param word_of (what runs) to a word
+/// A column of words that depend only on what runs. \param word_of maps what runs to a word
 template <class WordOf>
 [[nodiscard]] py::object ran_column(Predictions& p, const char* name, WordOf&& word_of) {
   return kept(p, name, [&] {
@@ -110,7 +110,7 @@ template <class WordOf>
   return out;
 }
 
-/// A field of the whole answers, which are worked out once for all of these fields.
+/// A field of the complete answers, which are computed once for all of these fields.
 [[nodiscard]] py::object whole_answers(Predictions& p, const char* field) {
   const py::object all = kept(p, "answers", [&] {
     py::array_t<double> low(p.shape), high(p.shape);
@@ -140,7 +140,7 @@ template <class WordOf>
   return all[field];
 }
 
-/// A count of who took part, the same for all sizes of a shape. \param count_of (prediction of one of them) to a number
+/// A count of participants, the same for all sizes of a shape. \param count_of maps a prediction to a number
 template <class CountOf>
 [[nodiscard]] py::object counts(Predictions& p, const char* name, CountOf&& count_of) {
   return kept(p, name, [&]() -> py::object {
@@ -157,7 +157,7 @@ template <class CountOf>
   });
 }
 
-/// bytes / seconds, by the bus factor where asked for.
+/// bytes / seconds, times the bus factor if `bus` is set.
 [[nodiscard]] py::array rates(const Predictions& p, bool bus) {
   py::array_t<double> out(p.shape);
   double* const to = out.mutable_data();

@@ -1,5 +1,5 @@
 /// \file samples.cpp
-/// fc.read_log: what benchmarks printed, as a structured array; and such arrays, whoever made them, as points.
+/// fc.read_log: the output of benchmarks as a structured array; and conversion of such arrays to points.
 
 #include "collectives/samples.hpp"
 
@@ -39,7 +39,7 @@ template <class Get>
 }
 [[nodiscard]] std::int8_t flag_code(std::optional<bool> value) { return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1); }
 
-/// A column of what was given: None where there is none.
+/// A column of the given samples; None if it is missing.
 [[nodiscard]] py::object column(const py::object& samples, const char* name) {
   const py::object names = py::hasattr(samples, "dtype") ? py::getattr(samples.attr("dtype"), "names", py::none()) : py::object(py::none());
   const bool there = !names.is_none() ? names.contains(name) : samples.contains(name);
@@ -48,7 +48,7 @@ template <class Get>
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-/// A column of numbers. \throws naming it when it has another length or holds none
+/// A column of numbers. \throws naming the column if its length is wrong or it has other values
 [[nodiscard]] Doubles numbers_in(const py::object& given, const char* name, py::ssize_t count) {
   const py::array array = plain_array(given, name);
   const char kind = array.dtype().kind();
@@ -59,7 +59,7 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
   return Doubles(array);
 }
 
-/// text(i) of a column; the same text is made once.
+/// text(i) of a column; equal texts are created once.
 class Texts {
  public:
   Texts(const py::object& given, const char* name, py::ssize_t count) : name_(name), there_(!given.is_none()) {

@@ -16,10 +16,11 @@
 
 namespace fabricost::python {
 
-/// A structured array with a field for each column of a Point; unknown texts are empty, unknown flags -1, unknown numbers 0.
+/// A structured array with a field per column of a Point. Unknown texts are empty, flags -1, numbers 0.
 [[nodiscard]] pybind11::array samples_of(const std::vector<Point>& points);
 
-/// Points of such an array, of a mapping of columns or a pandas.DataFrame; only bytes and seconds have to be there.
+/// Points from such an array, a mapping of columns or a pandas.DataFrame; only bytes and seconds are
+/// required.
 /// \throws RequestError, TypeError naming the field
 [[nodiscard]] std::vector<Point> points_of(pybind11::handle samples);
 
@@ -32,12 +33,12 @@ template <class Number>
 }
 /// Columns of equal length as one structured array.
 [[nodiscard]] pybind11::array structured(const std::vector<std::pair<const char*, pybind11::array>>& columns);
-/// The same as a pandas.DataFrame, which is imported now.
+/// The same as a pandas.DataFrame; pandas is imported here.
 [[nodiscard]] pybind11::object data_frame(const pybind11::array& structured);
 
 }  // namespace fabricost::python
 
 namespace fabricost {
-/// Samples, a file, or a list of those. Found by the templates of face.hpp. \throws TypeError, RequestError
+/// Parses samples, a file, or a list of these. Found by ADL from face.hpp. \throws TypeError, RequestError
 void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Sample>& out);
 }  // namespace fabricost

@@ -11,7 +11,7 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-/// As Python compares them. Beside the type itself, where record.hpp finds it.
+/// Equality as in Python. Declared beside the type, so that record.hpp finds it.
 [[nodiscard]] static bool same(const PredictAnswer& a, const PredictAnswer& b) { return py::cast(a).equal(py::cast(b)); }
 
 [[nodiscard]] static std::string taken_text(const std::vector<GroupedRequest>& /*of*/) { return "Sequence[Grouped | Operation | str]"; }

@@ -1,5 +1,5 @@
 /// \file topology.cpp
-/// fc.topo: a machine from what nvidia-smi, rocm-smi or NCCL say of it.
+/// fc.topo: a machine from the output of nvidia-smi, rocm-smi or NCCL.
 
 #include "bindings.hpp"
 #include "face.hpp"

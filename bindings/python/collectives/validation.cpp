@@ -1,5 +1,5 @@
 /// \file validation.cpp
-/// fc.validate: measured beside predicted, and how far apart they are. Errors are shares: |predicted / measured - 1|.
+/// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
 #include "face.hpp"

@@ -16,7 +16,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, s
   if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
 }
 
-/// Dollars of a GPU-hour by a machine's name.
+/// Dollars per GPU-hour by machine.
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<OwnPrice>& out) {
   if (!py::isinstance<py::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour", given);
   for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given))
@@ -61,7 +61,7 @@ and is assumed for others (`kernels` of the rows).)",
 >>> rows[1].seconds < rows[0].seconds
 True
 )",
-      [](C c) {  // what is in a machine's way, in Python's words
+      [](C c) {  // the reason why a machine cannot do the job, in Python's spelling
         for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].trouble = with_fields(c.all[i].refused, as_argument);
         return c;
       });

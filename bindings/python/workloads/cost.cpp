@@ -11,7 +11,7 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-/// Found by the templates of face.hpp.
+/// Found by ADL from face.hpp.
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
   if (!py::isinstance<PlannedLayout>(given)) python::throw_type(name, "a TrainingPlan", given);
   const auto& plan = given.cast<const PlannedLayout&>();

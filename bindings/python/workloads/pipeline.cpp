@@ -1,5 +1,5 @@
 /// \file pipeline.cpp
-/// fc.pipeline: what a step waits and holds, and its chart as an array.
+/// fc.pipeline: the time, bubble and memory of a schedule, and its chart as an array.
 
 #include "bindings.hpp"
 #include "face.hpp"
@@ -51,7 +51,7 @@ template <class T, class Value>
   return out;
 }
 
-/// What makes it: the question, nothing left out.
+/// The request that recreates the answer, with all defaults filled in.
 [[nodiscard]] py::tuple question(const PipelineAnswer& p) {
   const PipelineRequest& r = p.asked;
   return py::make_tuple(p.schedule, *r.stages, *r.chunks, *r.microbatches, *r.forward_seconds, *r.backward_seconds, *r.weight_seconds,

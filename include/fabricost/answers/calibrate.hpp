@@ -1,6 +1,6 @@
 #pragma once
 /// \file calibrate.hpp
-/// Constants of machines from measurements of them (calibrate/calibrate.hpp), and with what they are written to files.
+/// Fits a machine's constants to measurements of it (calibrate/calibrate.hpp) and writes them to files.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -21,7 +21,7 @@
 
 namespace fabricost {
 
-/// The sets that points show; those of compute and moe have tables of their own, which the question says.
+/// The sets of constants that can be fitted to points. Compute and moe are fitted to tables of their own.
 [[nodiscard]] constexpr auto words_of(ConstantSet) {
   return EnumWords{std::array<std::string_view, 4>{"scale_up", "pcie", "transport", "custom"}, "a set of constants"};
 }
@@ -81,7 +81,7 @@ struct ConstantAnswer {
   }
 };
 
-/// Residuals of the points that ran alike.
+/// Residuals of the points that ran the same algorithm and protocol.
 struct ResidualAnswer {
   int points = 0;
   double median_ape = 0, mape = 0, width = 0;
@@ -96,7 +96,7 @@ struct ResidualAnswer {
   }
 };
 
-/// Constants that lie in one file.
+/// Constants that are stored in one file.
 struct FittedSet {
   std::string name, kind;
   std::vector<std::string> systems;
@@ -119,7 +119,7 @@ struct FittedSet {
   }
 };
 
-/// What fits of points have in common.
+/// The fields that all kinds of fits share.
 struct FitAnswer {
   int points = 0, constant_count = 0, determined = 0;
   bool converged = false;
@@ -157,7 +157,7 @@ struct FitAnswer {
   }
 };
 
-/// A point nobody should fit.
+/// A point that must not be fitted, with the reason.
 struct SetAsidePoint {
   std::string system, operation;
   double bytes = 0;
@@ -176,7 +176,7 @@ struct SetAsidePoint {
   }
 };
 
-/// A file that a fit is written to: where below the folder, and its text.
+/// A file of a fit: its path below the output folder, and its text.
 using FittedFile = std::pair<std::string, std::string>;
 
 /// Constants of collectives.
@@ -199,7 +199,7 @@ struct CalibrationAnswer : FitAnswer {
   }
 };
 
-/// Constants of kernels that are no library's.
+/// Constants of kernels that do not belong to a communication library.
 struct KernelFitAnswer : FitAnswer {
   KernelCalibration made;
   [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
@@ -210,7 +210,7 @@ struct KernelFitAnswer : FitAnswer {
 /// \throws Refusal without samples; RequestError as calibrate; SpecError as read_points
 [[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& request);
 
-/// The points that were fitted, those set aside left out, beside predictions with the fitted constants.
+/// Compares the fitted points, without those set aside, with predictions from the fitted constants.
 [[nodiscard]] ValidationAnswer validated(const CalibrationAnswer& fit);
 
 /// "fabricost calibrate, least squares on log(predicted/measured) of 12 points of a.csv"

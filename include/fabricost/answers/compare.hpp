@@ -1,6 +1,7 @@
 #pragma once
 /// \file compare.hpp
-/// The best each of several machines makes of one job, side by side, and which is better (economics/compare.hpp).
+/// The best plan that each of several machines has for one job, side by side, and which machine is better
+/// (economics/compare.hpp).
 
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/named.hpp>
@@ -14,7 +15,7 @@
 
 namespace fabricost {
 
-/// Somebody's own price of a GPU-hour of one machine, called as the request calls it or by its name.
+/// The user's own price of a GPU-hour of one machine, under its name in the request or its own name.
 struct OwnPrice {
   std::string machine;
   double dollars_per_gpu_hour = 0;
@@ -117,7 +118,7 @@ struct CompareAnswer {
   bool sure = false;
   std::optional<std::string> no_verdict;
 
-  std::vector<Compared> all;  ///< what the rows were made from
+  std::vector<Compared> all;  ///< the candidates of the rows
   std::string title;          ///< what was compared, in one line
 
   static constexpr auto fields() {
@@ -144,7 +145,7 @@ struct CompareAnswer {
 /// load_model
 [[nodiscard]] CompareAnswer answer(const CompareRequest& request);
 
-/// The largest term; of training the largest besides computing and the stack's own factor.
+/// The largest term. For training: the largest besides arithmetic and the stack's overhead factor.
 [[nodiscard]] TimeTerm largest_term(const Compared& compared);
 
 }  // namespace fabricost

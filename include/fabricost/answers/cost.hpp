@@ -1,6 +1,6 @@
 #pragma once
 /// \file cost.hpp
-/// What GPUs, tokens and training runs cost in dollars and joules, and what a share of the time is worth.
+/// The cost of GPUs, tokens and training runs in dollars and joules, and the value of a share of the time.
 ///
 ///   rented   GPUs x time x price of a GPU-hour
 ///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
@@ -19,7 +19,7 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto words_of(PriceKind) { return EnumWords{requested_price_kinds, "a kind of price"}; }
 
-/// The speed of a plan somebody made before, and of what.
+/// The speed of an existing plan, and the system and model it was made for.
 struct PlannedRate {
   std::string system, model;
   double gpus = 0, tokens_per_second_per_gpu = 0;
@@ -78,7 +78,7 @@ struct CostRequest {
   }
 };
 
-/// What something costs, both ways of paying; nothing for what is not known.
+/// A cost when rented and when owned; unknown amounts are empty.
 struct MoneyAnswer {
   std::optional<double> dollars, rented_dollars, owned_dollars, servers_dollars, electricity_dollars, site_dollars, joules;
   double network_dollars = 0;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file diagnose.hpp
-/// Is a run what its machine should give, and if not, why (diagnose/diagnose.hpp)?
+/// Compares a run with what its machine should reach and names likely causes where it is slower
+/// (diagnose/diagnose.hpp).
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>

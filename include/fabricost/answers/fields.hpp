@@ -1,15 +1,17 @@
 #pragma once
 /// \file fields.hpp
-/// The table of fields that a request and an answer carry, from which every face is made.
+/// The table of fields of a request or an answer, from which every face is made.
 ///
-/// A request names each of its values once: the member, how the command spells it, what it counts in, its range, and one sentence. The
-/// command makes options, checks and help of that table; Python makes keyword arguments, defaults and docstrings; C++ uses the members. A
-/// member has the name it has in Python, with its unit at the end: `step_seconds`.
+/// A request lists each of its values once: the member, its option, unit and range, and one sentence. The
+/// command makes options, checks and help from that table; Python makes keyword arguments, defaults and
+/// docstrings; C++ uses the members. A member has the same name as in Python, with its unit at the end:
+/// `step_seconds`.
 ///
-/// An answer names its values the same way: the key in JSON ("power.rated_kW", with the unit JSON prints) and the name in Python.
+/// An answer lists its values the same way: the JSON key ("power.rated_kW", with the unit used in JSON) and
+/// the name in Python.
 ///
-/// A rule between fields is written once, in the question's own file, and names fields in angle brackets: "<mfu> is of a model's FLOPs: add
-/// <model>". Each face spells them its own way: --mfu, mfu=, mfu.
+/// A rule between fields is written once, in the question's own file, and names fields in angle brackets:
+/// "<mfu> is of a model's FLOPs: add <model>". Each face spells them its own way: --mfu, mfu=, mfu.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
@@ -31,7 +33,7 @@
 
 namespace fabricost {
 
-/// How a number is written where it is typed. Everywhere else it is SI.
+/// The notation of a number on the command line. Everywhere else it is in SI units.
 enum class Amount : unsigned char {
   number,             ///< 2.5
   count,              ///< a whole number
@@ -45,7 +47,7 @@ enum class Amount : unsigned char {
   gibibytes,          ///< 40: so many GiB
 };
 
-/// How JSON prints a number of an answer: the value over `over`, times `times`, without a decimal point where it is `whole`.
+/// How JSON prints a number of an answer: value / `over` * `times`, as an integer where `whole` is set.
 struct JsonUnit {
   double over = 1, times = 1;
   bool whole = false;
@@ -53,7 +55,7 @@ struct JsonUnit {
 };
 inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9}, as_whole_number{1, 1, true};
 
-/// Both ends are allowed, unless `above`: then `least` itself is not.
+/// Both ends are allowed; with `above`, `min` itself is not.
 struct Range {
   double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false;
@@ -62,9 +64,9 @@ struct Range {
 inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
 
 /// One value of a request.
-/// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, Machine and its like (named.hpp). A vector
-/// is an option that may be repeated; an optional vector of numbers is one that takes many. What a member holds by default says that
-/// nothing was given, and need not lie in the range.
+/// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, or a type of
+/// named.hpp such as Machine. A vector is an option that may be repeated; an optional vector of numbers is
+/// one option with several values. The default of a member means "not given" and need not lie in the range.
 template <class Request, class T>
 struct Asks {
   using Value = T;
@@ -85,7 +87,7 @@ template <class Request, class T>
                                               bool inside = false) {
   return {member, name, option, amount, range, kind, words, needed, inside};
 }
-/// The same of a value that is no amount: a name, a word, a file, a flag.
+/// A value that is not an amount: a name, a word, a file, a flag.
 template <class Request, class T>
 [[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
                                               std::string_view words, bool needed = false, bool inside = false) {
@@ -93,17 +95,17 @@ template <class Request, class T>
 }
 
 /// One value of an answer.
-/// \tparam T of the member, or of the function that works it out
+/// \tparam T type of the member, or of the result of a member function
 template <class Answer, class T>
 struct Gives {
   using Value = T;
   T Answer::*member;
-  std::string_view json;   ///< path of its key: "power.rated_kW"; "interval_us[]": one more in that list; empty: not in JSON
+  std::string_view json;   ///< path of its key: "power.rated_kW"; "interval_us[]" appends to that list; empty: not in JSON
   std::string_view name;   ///< in Python; empty: not there
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
   JsonUnit json_unit{};
-  bool left_out = false;  ///< what is absent, empty or a count of 0 has no key; else an absent optional is null
-  bool beside = false;    ///< has a key only where another field has made the object it lies in
+  bool left_out = false;  ///< an absent, empty or zero value has no key; otherwise an absent optional is null
+  bool beside = false;    ///< has a key only where another field has already created the object that contains it
 };
 
 template <class Answer, class T>
@@ -112,13 +114,14 @@ template <class Answer, class T>
   return {member, json, name, words, json_unit, left_out, beside};
 }
 
-/// Values by their names, in their order: an object in JSON, a dict in Python.
+/// Values with their names, in order: an object in JSON, a dict in Python.
 template <class T>
 struct ByName : std::vector<std::pair<std::string, T>> {
   using std::vector<std::pair<std::string, T>>::vector;
 };
 
-/// The names one may write for an enumeration, and what it is, with its article. A request's enumerations have words_of(E) -> EnumWords.
+/// The names of an enumeration's values, and its description with its article. Each enumeration of a request
+/// has words_of(E) -> EnumWords.
 template <std::size_t N>
 struct EnumWords {
   std::array<std::string_view, N> names;
@@ -126,7 +129,7 @@ struct EnumWords {
 };
 template <std::size_t N>
 EnumWords(std::array<std::string_view, N>, std::string_view) -> EnumWords<N>;
-/// The value a text names: one of its words, or whatever parse_word(E, text) takes where the enumeration has that.
+/// The value that `text` names: one of the words, or accepted by the enumeration's parse_word(E, text).
 template <class E>
 requires std::is_enum_v<E>
 [[nodiscard]] std::optional<E> worded(std::string_view text) {
@@ -136,16 +139,18 @@ requires std::is_enum_v<E>
     return detail::parse_enum<E>(text, words_of(E{}).names);
 }
 
-/// `"allreduc" is not an operation; did you mean all_reduce?`, or with all names when none is near. `what`: with its article.
+/// `"allreduc" is not an operation; did you mean all_reduce?`; lists all names when none is similar. `what`
+/// has its article.
 [[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names);
-/// The same of an enumeration's value.
+/// The same for a value of an enumeration.
 template <class E>
 [[nodiscard]] std::string unknown_value(std::string_view given) {
   const auto words = words_of(E{});
   return unknown_text(given, words.what, std::vector<std::string>(words.names.begin(), words.names.end()));
 }
 
-/// The table of a struct. Types of the model, which know nothing of tables, have an overload beside the answers that hold them.
+/// The table of a struct. For types of the model, which do not depend on tables, an overload stands beside
+/// the answers that contain them.
 template <class S>
 requires requires { S::fields(); }
 [[nodiscard]] constexpr auto fields_of(std::type_identity<S> /*of*/) { return S::fields(); }
@@ -160,7 +165,7 @@ constexpr void for_each_field(Visit&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, fields_of(std::type_identity<S>{}));
 }
 
-/// Of a field outside its range. \throws Refusal
+/// Reports a field outside its range. \throws Refusal
 [[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);
 
 namespace detail {
@@ -178,7 +183,8 @@ template <class T>
 }
 }  // namespace detail
 
-/// Every number of a request lies in its range. Faces check it earlier, where they can say what was typed. \throws Refusal
+/// Checks that every number of a request lies in its range. Faces check earlier, while they still have the
+/// typed text. \throws Refusal
 template <HasFields Request>
 void check_ranges(const Request& request) {
   const Request defaults{};

@@ -1,15 +1,14 @@
 #pragma once
 /// \file goodput.hpp
-/// What failures, checkpoints, links that drop out and lost NICs leave of a job's time: from what somebody says of the job to every figure
-/// of the answer. The command prints them, the Python package returns them.
+/// How much of a job's time is left after failures, checkpoints, link flaps and lost NICs.
 ///
 ///   nodes          GPUs / GPUs per node, rounded up
-///   not said       rate of failures, stall, recovery, repair: FailureFacts; a fleet's rate counts for nodes of its size and is scaled by
-///                  GPUs
-///   flaps          stand still for 1 - e^-(links x rate x stall); everything else shares what is left; fatal ones are failures
-///                  (LinkFlaps)
-///   lost rails     of kept work 1 - 1/f, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
-///   other sizes    nodes and links in proportion to GPUs, spares left out: they are a matter of one size
+///   defaults       rate of failures, stall, recovery, repair: FailureFacts; the rate of a fleet holds for nodes of its
+///                  own size and is scaled by GPUs
+///   flaps          the job stands still for 1 - e^-(links x rate x stall) of the time; the rest shares what is left;
+///                  fatal flaps count as failures (LinkFlaps)
+///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
+///   other sizes    nodes and links in proportion to GPUs, without spares, which are chosen for one size
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -82,7 +81,7 @@ struct GoodputRequest {
   }
 };
 
-/// Goodput of a job of another size.
+/// Goodput of the job at another size.
 struct GoodputAtScale {
   double gpus = 0, mttf_seconds = 0, checkpoint_every_seconds = 0, goodput = 0;
   std::optional<double> waiting_efficiency{}, efficiency{};
@@ -99,7 +98,7 @@ struct GoodputAtScale {
                       gives(&A::efficiency, "efficiency", "efficiency", "Both together; None: no jitter was given.", 1, true)};
   }
 };
-/// Goodput of the job if nodes failed as they did elsewhere.
+/// Goodput of the job with the failure rate of a published fleet.
 struct GoodputOfFleet {
   std::string fleet, title;
   double failures_per_1000_node_days = 0, goodput = 0;
@@ -113,7 +112,7 @@ struct GoodputOfFleet {
                       gives(&A::goodput, "goodput", "goodput", "Share of the time that counts.")};
   }
 };
-/// Failures of one kind, of the job.
+/// Failures of the job with one cause.
 struct CausePerDay {
   std::string cause, part;
   double per_day = 0;
@@ -139,11 +138,11 @@ struct GoodputAnswer {
   std::optional<double> links, flaps_per_day, flap_stall_seconds, fatal_flaps_per_day;
   std::optional<int> rails, lost_rails;
   std::optional<double> network_factor, step_factor, lost_dollars_per_day;
-  std::optional<std::vector<CausePerDay>> fleet_causes;  ///< nothing where the rate is one's own
+  std::optional<std::vector<CausePerDay>> fleet_causes;  ///< empty where the user gave the rate
   std::vector<CausePerDay> causes;
   std::vector<GoodputAtScale> by_scale;  ///< 1,024 to 131,072 GPUs, and the job's own number
   std::vector<GoodputOfFleet> by_fleet;
-  bool own_interval = false;  ///< the interval was given; else it is the best
+  bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
   double reload_seconds = 0, dollars_per_gpu_hour = 0, jitter = 0;
 
   static constexpr auto fields() {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file models.hpp
-/// The models that have a name; of one its shape and what follows from it: parameters, FLOPs, cache.
+/// The named models; for one of them its shape and what follows from it: parameters, FLOPs, KV cache.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -15,7 +15,7 @@
 namespace fabricost {
 
 struct ModelsRequest {
-  NamedModel model;  ///< none: all
+  NamedModel model;  ///< empty: all
   std::optional<int> sequence;
 
   static constexpr auto fields() {
@@ -27,7 +27,7 @@ struct ModelsRequest {
   }
 };
 
-/// A model that has a name.
+/// One named model.
 struct ListedModel {
   std::string name, title;
   int layers = 0, hidden = 0, experts = 0, top_k = 0;
@@ -86,9 +86,10 @@ struct ParameterFields : ParameterCount {
   }
 };
 
-/// A Model's fields. Python has each of them; JSON those of the shape, with objects for what only some models have.
+/// The fields of a Model. Python has all of them; JSON has those of the shape, with objects for parts that
+/// only some models have.
 struct ModelFields : Model {
-  /// Of a model with latent attention those that its kernels see.
+  /// For latent attention the number of KV heads that the kernels see.
   [[nodiscard]] int shown_kv_heads() const { return latent() ? 1 : kv_heads; }
   [[nodiscard]] int shown_head_dim() const { return latent() ? nope_dim + rope_dim : head_dim; }
   [[nodiscard]] std::optional<int> latent_q_rank() const { return latent() ? std::optional{q_rank} : std::nullopt; }
@@ -229,8 +230,8 @@ struct ModelAnswer {
   [[nodiscard]] static std::optional<double> known(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
 };
 
-/// All models that have a name, or the one that was asked for. \throws Refusal for a sequence without a model; SpecError, RequestError as
-/// load_model
+/// All named models, or the requested one. \throws Refusal for a sequence without a model; SpecError,
+/// RequestError as load_model
 [[nodiscard]] std::variant<std::vector<ListedModel>, ModelAnswer> answer(const ModelsRequest& request);
 
 }  // namespace fabricost

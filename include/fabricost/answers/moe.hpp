@@ -1,6 +1,6 @@
 #pragma once
 /// \file moe.hpp
-/// How long dispatch, combine or prepare of one layer's experts takes (kernels/moe_kernels.hpp).
+/// The time of dispatch, combine or prepare of one layer's experts (kernels/moe_kernels.hpp).
 
 #include <fabricost/answers/named.hpp>
 #include <fabricost/answers/terms.hpp>
@@ -19,7 +19,7 @@ namespace fabricost {
 inline constexpr std::array<std::string_view, 3> moe_operation_names{"moe_prepare", "moe_dispatch", "moe_combine"};
 [[nodiscard]] constexpr auto words_of(MoePhase) { return EnumWords{moe_operation_names, "an exchange of experts"}; }
 
-/// What tokens travel in.
+/// The data type of the exchanged tokens.
 enum class TokenType : unsigned char { bfloat16, half, fp8, nvfp4 };
 inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "half", "fp8", "nvfp4"};
 [[nodiscard]] constexpr auto words_of(TokenType) { return EnumWords{token_type_names, "a type that tokens travel in"}; }
@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "h
 [[nodiscard]] constexpr auto words_of(MoeKernel) { return EnumWords{moe_kernel_names, "an implementation"}; }
 [[nodiscard]] inline std::optional<MoeKernel> parse_word(MoeKernel, std::string_view text) { return parse_moe_kernel(text); }
 
-/// Machine and phase are no fields: each face names them its own way.
+/// Machine and phase are not fields: each face names them its own way.
 struct MoeRequest {
   Machine system;
   std::string calibration;
@@ -81,8 +81,8 @@ struct MoeAnswer {
   double tokens = 0, copies = 0, inside_bytes = 0, across_bytes = 0;
   std::vector<Term> terms{};
 
-  MoePrediction made{};                     ///< what explain() tells
-  std::shared_ptr<const System> machine{};  ///< that it was made for
+  MoePrediction made{};                     ///< input of explain()
+  std::shared_ptr<const System> machine{};  ///< the machine of the prediction
 
   static constexpr auto fields() {
     using A = MoeAnswer;
@@ -113,7 +113,7 @@ struct MoeAnswer {
   }
 };
 
-/// What needs no machine. \throws Refusal, RequestError
+/// Checks what can be checked without a machine. \throws Refusal, RequestError
 void check(const MoeRequest& request);
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
 [[nodiscard]] MoeAnswer answer(const MoeRequest& request);

@@ -1,6 +1,7 @@
 #pragma once
 /// \file named.hpp
-/// Things a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a file, or the value itself.
+/// Things that a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a
+/// file, or the value itself.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/choice/choice.hpp>
@@ -29,22 +30,22 @@ namespace fabricost {
 inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
 [[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
 
-/// Several counts: "2,4,8", "1:64:x2" or [2, 4, 8]; one by itself is as good.
+/// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
 struct Counts {
   std::vector<int> values{};
 };
 
 /// A machine: a name, a file, or a System.
 struct Machine {
-  std::string name;                      ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or nothing is
-  std::shared_ptr<const System> value;   ///< comes before the name
-  std::vector<std::string> overrides{};  ///< of the machine called `name`, as load_system takes them; `value` has them
+  std::string name;  ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or no machine was given
+  std::shared_ptr<const System> value;   ///< takes precedence over the name
+  std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system; `value` already contains them
   std::string calibration{};             ///< likewise
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
   [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                             std::string_view other_calibration = {}) const;
-  /// The same; `value` itself where there is one.
+  /// As load(); returns `value` itself where it is set.
   [[nodiscard]] std::shared_ptr<const System> get(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                                                   std::string_view other_calibration = {}) const;
 };
@@ -67,8 +68,8 @@ struct NamedStack {
   [[nodiscard]] Stack load() const;
 };
 
-/// "balanced", "uniform", "zipf" or "zipf:1.2": how tokens choose experts; nothing for other words.
-/// \param named how whoever asks names it \throws RequestError for an exponent that is none
+/// Parses "balanced", "uniform", "zipf" or "zipf:1.2", the ways tokens choose experts; empty for other words.
+/// aram named the option or argument, for the message \throws RequestError for an invalid exponent
 [[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
 
 }  // namespace fabricost

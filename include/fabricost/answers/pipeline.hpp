@@ -1,10 +1,11 @@
 #pragma once
 /// \file pipeline.hpp
-/// What one step of a pipeline schedule takes, waits and holds with given stage times, every piece of work placed in time.
+/// The time, bubble and memory of one step of a pipeline schedule with given stage times, with every piece of
+/// work placed in time.
 ///
 ///   step      the longest stage, from its first to its last piece      bubble   step - work
 ///   work      microbatches x (forward + backward + weight)
-///   not said  backward and weight as forward: a GEMM's two gradients cost as much as its forward each
+///   defaults  backward and weight as forward: each of a GEMM's two gradients costs as much as its forward pass
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
@@ -87,7 +88,7 @@ struct PipelineStage {
 };
 
 struct PipelineAnswer {
-  PipelineRequest asked;  ///< what was left out is filled in
+  PipelineRequest asked;  ///< with defaults filled in
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1;
   double step_seconds = 0, work_seconds = 0, bubble_seconds = 0, bubble_over_total = 0, bubble_over_ideal = 0, makespan_seconds = 0;
@@ -121,7 +122,7 @@ struct PipelineAnswer {
   }
 };
 
-/// \throws Refusal where something is missing or does not go together; RequestError for a schedule that cannot run so
+/// \throws Refusal where something is missing or contradictory; RequestError for a schedule that cannot run
 [[nodiscard]] PipelineAnswer answer(const PipelineRequest& request);
 
 }  // namespace fabricost

@@ -1,10 +1,10 @@
 #pragma once
 /// \file plan.hpp
-/// Which layouts train a model fastest on a machine, or what one given layout comes to (training/plan.hpp).
+/// The layouts that train a model fastest on a machine, or the price of one given layout (training/plan.hpp).
 ///
-///   named      a layout with tp, pp and one of cp, dp, microbatch: priced whether it fits or not, and without
+///   given      a layout with tp, pp and one of cp, dp, microbatch: priced whether or not it fits, and without
 ///              recomputation unless that is given
-///   headroom   a share of the memory is left free: 0.05, and 0 of a layout that is named
+///   headroom   share of the memory that stays free: 0.05, and 0 for a given layout
 
 #include <fabricost/answers/named.hpp>
 #include <fabricost/answers/pipeline.hpp>
@@ -156,7 +156,7 @@ struct PlannedLayout {
   }
 };
 
-/// What one change of the machine gives a training job.
+/// The effect of one change of the machine on a training job.
 struct PlanChange {
   std::string change{};
   double step_seconds = 0, gain = 0;
@@ -170,12 +170,12 @@ struct PlanChange {
   }
 };
 
-/// What was searched for and found, in full.
+/// The question and the result of the search, in full.
 struct FoundPlan {
   TrainingQuestion question;
   System system;
   TrainingPlan plan;
-  std::vector<PricedLayout> pareto;  ///< where it was asked for
+  std::vector<PricedLayout> pareto;  ///< where it was requested
 };
 
 struct PlanAnswer {
@@ -221,10 +221,10 @@ struct PlanAnswer {
 
 /// \throws UnmetError where nothing fits; Refusal, RequestError as plan_training; SpecError, RequestError as load_system, load_model
 [[nodiscard]] PlanAnswer answer(const PlanRequest& request);
-/// What is searched for: the request with its model and stack. \throws as answer
+/// The question of the search: the request with its model and stack loaded. \throws as answer
 [[nodiscard]] TrainingQuestion training_question(const PlanRequest& request);
 
-/// The search again with 10 % more of each part of the machine (training/sensitivity.hpp).
+/// Repeats the search with 10 % more of each part of the machine (training/sensitivity.hpp).
 [[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
 [[nodiscard]] std::vector<PlannedLayout> planned(const TrainingQuestion& question, const System& system,
                                                  const std::vector<PricedLayout>& layouts);

@@ -1,7 +1,8 @@
 #pragma once
 /// \file predict.hpp
-/// How long one operation takes, and why: as the communication library runs it or with an engine's own kernels, with NICs lost, with the
-/// norm that follows an all-reduce. Exchanges of experts are asked with answers/moe.hpp.
+/// The time of one operation, and the reasons: run by the communication library or by an engine's own
+/// kernels, with lost NICs, with the norm that follows an all-reduce. Exchanges of experts are in
+/// answers/moe.hpp.
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/answers/named.hpp>
@@ -32,13 +33,14 @@ namespace fabricost {
 [[nodiscard]] inline std::optional<Protocol> parse_word(Protocol, std::string_view text) { return parse_protocol(text); }
 [[nodiscard]] constexpr auto words_of(Path) { return EnumWords{path_names, "a path"}; }
 
-/// An engine of inference: "vllm", "vllm=0.14.0", and with ",python" behind it where it is called from Python.
-/// \param named how whoever asks names it \throws RequestError
+/// Parses an inference engine: "vllm", "vllm=0.14.0", followed by ",python" where its collectives are called
+/// from Python.
+/// aram named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
 namespace detail {
 
-/// "Force one: ring tree ...": as lines of at most 54 characters.
+/// The list "Force one: ring tree ...", broken into lines of at most 54 characters.
 struct AlgorithmWords {
   std::array<char, 1024> text{};
   std::size_t size = 0;
@@ -59,7 +61,7 @@ struct AlgorithmWords {
 };
 inline constexpr AlgorithmWords algorithm_words{};
 
-// Fields by their names, for requests that have members of these names.
+// Tables of fields for requests that have members of these names.
 template <class R>
 inline constexpr auto ask_operation = asks(&R::operation, "operation", "OP", " ",
                                            "all_reduce all_gather reduce_scatter broadcast reduce\n"
@@ -89,9 +91,9 @@ template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
                                        "Message size as nccl-tests counts it: 256MiB, 1GB", false, true);
 
-/// An operation on so many nodes and ranks, without its size. \param path where one was said \throws Refusal
+/// An operation on the given nodes and ranks, without its size. \param path if given \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
-/// \throws Refusal where none was named
+/// \throws Refusal where no machine is named
 void need_machine(const Machine& machine);
 
 }  // namespace detail
@@ -99,7 +101,7 @@ void need_machine(const Machine& machine);
 struct PredictRequest {
   Machine system{};
   std::optional<Collective> operation{};
-  int nodes = 0, ranks = 0;  ///< 0: as Operation has it
+  int nodes = 0, ranks = 0;  ///< 0: the default of Operation
   DataType dtype = DataType::half;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
@@ -109,7 +111,7 @@ struct PredictRequest {
   std::optional<Path> path{};
   std::optional<double> bytes{};
   std::optional<Inference> library{};
-  std::optional<std::string> version{};  ///< of the engine, where `library` says none
+  std::optional<std::string> version{};  ///< of the engine, where `library` has none
   std::optional<Launch> launch{};
   bool fused_norm = false;
   int lost_rails = 0;
@@ -145,11 +147,11 @@ struct PredictRequest {
   }
 };
 
-/// An all-reduce with what follows it.
+/// An all-reduce with the operation that follows it.
 struct FusedNormAnswer {
   std::string algorithm{};
   double all_reduce_seconds = 0, apart_seconds = 0, fused_seconds = 0, saved_seconds = 0;
-  FusedNorm made{};  ///< what explain() tells
+  FusedNorm made{};  ///< input of explain()
 
   static constexpr auto fields() {
     using A = FusedNormAnswer;
@@ -163,7 +165,7 @@ struct FusedNormAnswer {
   }
 };
 
-/// A prediction with what is said of it besides.
+/// A prediction with the details an answer adds.
 struct PredictAnswer : Prediction {
   std::string system{};  ///< its name
   std::vector<std::string> assumed{};
@@ -210,19 +212,19 @@ struct PredictAnswer : Prediction {
   }
 };
 
-/// With what an answer says besides the prediction.
+/// Adds the details of an answer to a prediction.
 [[nodiscard]] PredictAnswer answer_of(const System& system, const Prediction& prediction);
 
-/// What is to run it. \throws Refusal where fields contradict each other
+/// The forced algorithm, protocol or engine of a request. \throws Refusal where fields contradict each other
 [[nodiscard]] Choice choice_of(const PredictRequest& request);
 
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
 [[nodiscard]] PredictAnswer answer(const PredictRequest& request);
 
-/// Why: the same request, with the story as text.
+/// The same request, explained as text.
 struct ExplainRequest : PredictRequest {};
 
-/// What the time would be after a change.
+/// The predicted time after a change.
 struct ChangeAnswer {
   std::string change{};
   double seconds = 0;
@@ -235,7 +237,7 @@ struct ChangeAnswer {
 };
 
 struct ExplainAnswer : PredictAnswer {
-  std::string text{};  ///< the story
+  std::string text{};  ///< the explanation
   double naive_seconds = 0;
   std::vector<ChangeAnswer> changes{};
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file samples.hpp
-/// Measured times that a request names: files, or the points themselves.
+/// Measured times of a request: files, or points in memory.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/readings/points.hpp>
@@ -11,12 +11,12 @@
 namespace fabricost {
 
 struct Sample {
-  std::string file;           ///< empty: `points` are meant
+  std::string file;           ///< empty: `points` are used
   std::vector<Point> points;  ///< given in memory
 };
 
-/// Points of all of them; where one does not say its machine, nodes or ranks, as `otherwise` has them. \param merged repeats by their
-/// median where they are read; those in memory stay \throws SpecError, RequestError as read_points
+/// Reads all points. `otherwise` gives machine, nodes or ranks where a point does not. \param merged replaces
+/// repeats in files by their median; points in memory are kept \throws SpecError, RequestError as read_points
 [[nodiscard]] Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged);
 
 /// "a.log, b.csv", or "samples given in memory".

@@ -1,8 +1,10 @@
 #pragma once
 /// \file serve.hpp
-/// Which deployments of a model answer most tokens per second within limits on TTFT and TPOT (serving/plan.hpp).
+/// The deployments of a model with the highest tokens per second within limits on TTFT and TPOT
+/// (serving/plan.hpp).
 ///
-///   not said     weights fp8 where the GPU has it, else bf16; cache bf16 beside bf16 weights, else fp8; kernels launched as the stack does
+///   defaults     weights fp8 where the GPU supports it, else bf16; cache bf16 with bf16 weights, else fp8; kernel launches
+///                as in the stack
 ///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
 
 #include <fabricost/answers/named.hpp>
@@ -76,7 +78,7 @@ struct ServeRequest {
   }
 };
 
-/// One deployment with what it answers.
+/// One deployment with its throughput and latencies.
 struct PlannedDeployment {
   std::string system{}, model{}, stack{}, precision{};
   int gpus = 0, tp = 1, pp = 1, ep = 1, dp = 1;
@@ -134,12 +136,12 @@ struct PlannedDeployment {
   }
 };
 
-/// What was searched for and found, in full.
+/// The question and the result of the search, in full.
 struct FoundDeployments {
   ServingQuestion question;
   System system;
   ServingPlan plan;
-  std::vector<PricedServing> pareto;  ///< where it was asked for
+  std::vector<PricedServing> pareto;  ///< where it was requested
 };
 
 struct ServeAnswer {
@@ -171,9 +173,9 @@ struct ServeAnswer {
 /// \throws UnmetError where nothing fits or keeps the limits; Refusal, RequestError as plan_serving; SpecError, RequestError as
 /// load_system, load_model
 [[nodiscard]] ServeAnswer answer(const ServeRequest& request);
-/// What is searched for on this machine, with this model. \throws as answer
+/// The question of the search for this machine and model. \throws as answer
 [[nodiscard]] ServingQuestion serving_question(const ServeRequest& request, const Model& model, const System& system);
-/// The search; at least one deployment. \throws UnmetError
+/// Runs the search; returns at least one deployment. \throws UnmetError
 [[nodiscard]] ServingPlan found_deployments(const ServingQuestion& question, const System& system);
 
 [[nodiscard]] std::vector<PlannedDeployment> planned(const ServingQuestion& question, const System& system,

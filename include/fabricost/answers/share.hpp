@@ -1,6 +1,7 @@
 #pragma once
 /// \file share.hpp
-/// Collectives that run at once: how much each is slowed down, on which link and by whom (network/at_once.hpp).
+/// Collectives that run at the same time: the slowdown of each, the link that causes it and the collectives
+/// it is shared with (network/at_once.hpp).
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/network/at_once_answer.hpp>
@@ -18,22 +19,22 @@ namespace fabricost {
 inline constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
 [[nodiscard]] constexpr auto words_of(Balancing) { return EnumWords{balancing_names, "a way to spread flows"}; }
 
-/// Which ranks form a group: those along an axis of the layout, or so many; by itself all GPUs.
+/// The ranks of a group: those along axes of the layout, or a count; by default all GPUs.
 struct Over {
   std::string axis{};
   int size = 0;
 };
 
-/// One collective that every group of a machine runs.
+/// One collective that every group of the machine runs.
 struct GroupedRequest {
-  Operation operation{};  ///< its ranks and nodes follow
+  Operation operation{};  ///< its ranks and nodes are derived
   Over over{};
   int every = 1;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
   double weight = 1;
-  std::string name{};     ///< for people; empty: made of the rest
-  std::string written{};  ///< what was typed, for messages
+  std::string name{};     ///< for display; empty: made of the other fields
+  std::string written{};  ///< as typed, for messages
 
   static constexpr auto fields() {
     using R = GroupedRequest;
@@ -47,19 +48,20 @@ struct GroupedRequest {
                       asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
-/// What needs no machine. \throws Refusal
+/// Checks what can be checked without a machine. \throws Refusal
 void check(const GroupedRequest& one);
-/// What it is called.
+/// The name shown for the collective.
 [[nodiscard]] std::string name_of(const GroupedRequest& one);
-/// One of "OP SIZE [over AXIS|COUNT|all] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]"
-/// \throws RequestError naming the word and what would do
+/// Parses "OP SIZE [over AXIS|COUNT|all] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight
+/// W]". \throws RequestError naming the unknown word and the valid ones
 [[nodiscard]] GroupedRequest grouped_from(const std::string& text);
 
-/// Axes inside out, as ranks are numbered: one may have size 0 and takes what is left. Empty: none.
+/// Axes from the innermost outwards, in the order of rank numbers. One may have size 0 and takes the
+/// remaining ranks. Empty: none.
 struct LayoutAxes {
   std::vector<Axis> axes{};
 };
-/// Those of "tp=8,pp=4,dp". \param named how whoever asks names it \throws RequestError
+/// Parses "tp=8,pp=4,dp". \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
 
 struct ShareRequest {
@@ -73,7 +75,7 @@ struct ShareRequest {
   std::string calibration{};
   std::vector<std::string> overrides{};
 
-  static constexpr std::array<std::string_view, 2> by_place{"system", "collectives"};  ///< Python: what may come first
+  static constexpr std::array<std::string_view, 2> by_place{"system", "collectives"};  ///< Python: positional arguments
   static constexpr auto fields() {
     using R = ShareRequest;
     using enum Amount;
@@ -107,7 +109,7 @@ struct Sharer {
   }
 };
 
-/// The link that holds a collective up.
+/// The link that limits a collective.
 struct HeldBy {
   std::string name{};
   double bytes_per_second = 0, load_bytes_per_second = 0;
@@ -158,7 +160,7 @@ struct ShareAnswer {
   std::optional<int> sharp_turns{};
   std::vector<SharedCollective> collectives{};
 
-  SharpTurns sharp{};  ///< whose turns those are
+  SharpTurns sharp{};  ///< collectives of those turns
 
   static constexpr auto fields() {
     using A = ShareAnswer;

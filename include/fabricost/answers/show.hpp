@@ -1,6 +1,6 @@
 #pragma once
 /// \file show.hpp
-/// One machine, tier by tier, with where every number comes from.
+/// One machine, tier by tier, with the source of every number.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>

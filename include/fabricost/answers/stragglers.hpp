@@ -1,10 +1,10 @@
 #pragma once
 /// \file stragglers.hpp
-/// What a step waits for the slowest of its ranks, from a distribution of one rank's time or from measured times; what slow hosts and lost
-/// rails add.
+/// How long a step waits for its slowest rank, from a distribution of one rank's time or from measured times,
+/// and what slow hosts and lost rails add.
 ///
 ///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
-///   slow rank   mean more than 5 % above the middle rank's: slow all the time, not now and then
+///   slow rank   mean more than 5 % above the median rank's: slow permanently, not occasionally
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/economics/stragglers.hpp>
@@ -58,7 +58,7 @@ struct StragglersRequest {
   }
 };
 
-/// The same over another number of ranks.
+/// The step with another number of ranks.
 struct StragglersAtRanks {
   double ranks = 0, step_seconds = 0, efficiency = 0, slow_factor = 1;
   bool operator==(const StragglersAtRanks&) const = default;
@@ -94,8 +94,8 @@ struct StragglersAnswer {
   std::optional<int> rails, rails_lost;
   std::optional<double> network_factor, rails_step_seconds;
   std::vector<StragglersAtRanks> by_ranks;
-  double alike_seconds = 0;      ///< the slowest of measured_ranks, if they were alike and independent
-  double rails_step_factor = 1;  ///< of lost rails on a step
+  double alike_seconds = 0;      ///< expected maximum over measured_ranks if they were identical and independent
+  double rails_step_factor = 1;  ///< effect of lost rails on a step
 
   static constexpr auto fields() {
     using A = StragglersAnswer;
@@ -128,8 +128,8 @@ struct StragglersAnswer {
   }
 };
 
-/// \throws Refusal for two sources of times or half a one, rails given by half; RequestError for shares and factors that cannot be;
-/// SpecError as read_iteration_times
+/// \throws Refusal for two sources of times or an incomplete one, incomplete rails; RequestError for shares
+/// and factors out of range; SpecError as read_iteration_times
 [[nodiscard]] StragglersAnswer answer(const StragglersRequest& request);
 
 }  // namespace fabricost

@@ -1,6 +1,7 @@
 #pragma once
 /// \file sweep.hpp
-/// One operation at many sizes, or on many counts of nodes or ranks; and the sizes at which what runs, and what is fastest, change.
+/// One operation at many sizes, or on many counts of nodes or ranks; and the sizes at which the choice, or
+/// the fastest pair, changes.
 
 #include <fabricost/answers/predict.hpp>
 
@@ -13,11 +14,11 @@
 
 namespace fabricost {
 
-/// What both ask: the operation on some counts.
+/// The operation and counts that both requests share.
 struct OperationOnCounts {
   Machine system{};
   std::optional<Collective> operation{};
-  Counts nodes{}, ranks{};  ///< one of them may be several; none: as Operation has it
+  Counts nodes{}, ranks{};  ///< one of them may have several values; empty: the default of Operation
   DataType dtype = DataType::half;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
@@ -55,14 +56,14 @@ struct SweepRequest : OperationOnCounts {
 
 struct SweepAnswer {
   std::vector<PredictAnswer> rows{};
-  bool by_count = false;  ///< of one size on several counts
+  bool by_count = false;  ///< one size on several counts
 };
 
-/// \throws as answer(PredictRequest), saying of which count
+/// \throws as answer(PredictRequest), naming the count
 [[nodiscard]] SweepAnswer answer(const SweepRequest& request);
 
-/// For every count from which size which pair runs, by the library's own choice, and which is the fastest.
-/// `sizes`: the least and the largest of them are the bounds; none: 8 B to 16 GiB.
+/// For every count: the sizes from which each pair runs by the library's own choice, and from which each is
+/// fastest. The smallest and largest of `sizes` are the bounds; empty: 8 B to 16 GiB.
 struct CrossoversRequest : OperationOnCounts {
   static constexpr auto fields() {
     using R = CrossoversRequest;
@@ -81,7 +82,7 @@ struct CrossoversRequest : OperationOnCounts {
   }
 };
 
-/// From a size on.
+/// The pair from a size on.
 struct CrossoverAnswer {
   double from_bytes = 0;
   std::string algorithm{}, protocol{};

@@ -1,6 +1,6 @@
 #pragma once
 /// \file systems.hpp
-/// The machines that have a name.
+/// The machines of the catalogue.
 
 #include <fabricost/answers/fields.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file terms.hpp
-/// What a time, a step or a token is spent on, as answers list it.
+/// The terms of a time, a step or a token, as answers list them.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/economics/terms.hpp>
@@ -21,7 +21,7 @@ namespace fabricost {
   };
 }
 
-/// One contribution to a time that is told by name alone.
+/// One contribution to a time, identified by its name alone.
 struct StepTerm {
   std::string name{};
   double seconds = 0;
@@ -39,7 +39,7 @@ struct StepTerm {
   return out;
 }
 
-/// The largest of them; an empty one when there is none.
+/// The largest term; an empty one for an empty list.
 [[nodiscard]] inline StepTerm largest(const std::vector<StepTerm>& terms) {
   StepTerm out;
   for (const StepTerm& term : terms)

@@ -1,6 +1,6 @@
 #pragma once
 /// \file this_machine.hpp
-/// This very machine from what `fabricost measure` wrote of it (machine/this_machine.hpp).
+/// The machine that `fabricost measure` measured, as a system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/diagnose.hpp>
@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// What the command asks with calibrate, whose options these are.
+/// The options that the command adds to calibrate.
 struct CalibrateMachineRequest {
   std::filesystem::path path;
   Machine system;
@@ -33,9 +33,9 @@ struct CalibrateMachineRequest {
   }
 };
 
-/// A rate or a latency beside what is written of it.
+/// A measured rate or latency beside the documented one.
 struct FigureAnswer : MeasuredFigure {
-  using Known = std::optional<std::optional<double>>;  ///< nothing: the figure is of the other kind
+  using Known = std::optional<std::optional<double>>;  ///< empty: the figure is of the other kind
   [[nodiscard]] static std::optional<double> some(double x) { return x > 0 ? std::optional{x} : std::nullopt; }
   [[nodiscard]] Known rate(double x) const { return latency ? std::nullopt : Known{some(x)}; }
   [[nodiscard]] Known time(double x) const { return latency ? Known{some(x)} : std::nullopt; }
@@ -76,7 +76,7 @@ struct FigureAnswer : MeasuredFigure {
 
 struct MachineAnswer {
   ThisMachine made;
-  std::string file;  ///< the command writes it to
+  std::string file;  ///< path that the command writes it to
   [[nodiscard]] const std::string& stock() const { return made.stock; }
   [[nodiscard]] const std::string& title() const { return made.title; }
   [[nodiscard]] int gpus() const { return static_cast<int>(made.machine.gpus.size()); }

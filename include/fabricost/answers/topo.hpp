@@ -1,6 +1,7 @@
 #pragma once
 /// \file topo.hpp
-/// A machine read from its own description (readings/topology.hpp), the system it is taken for, and what differs from another.
+/// A machine read from the output of a topology tool (readings/topology.hpp), as a system, and its
+/// differences from another system.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -15,7 +16,7 @@ namespace fabricost {
 struct TopoRequest {
   std::filesystem::path path;
   Machine compare;
-  std::string name;  ///< of the system; empty: from the file's name
+  std::string name;  ///< of the system; empty: the file's name
 
   static constexpr auto fields() {
     using R = TopoRequest;
@@ -26,7 +27,7 @@ struct TopoRequest {
   }
 };
 
-/// What the file does not say and what was taken.
+/// A value that the file does not contain, and what was assumed.
 struct GuessAnswer {
   std::string what, taken, reason;
   bool operator==(const GuessAnswer&) const = default;
@@ -47,7 +48,7 @@ struct TopoAnswer {
   std::vector<GuessAnswer> guesses{};
   std::vector<std::string> guess_texts{}, unknown, inferred, warnings, differences{};
   std::optional<std::string> compared_with{};
-  std::optional<std::vector<std::string>> differences_found{};  ///< nothing where it was compared with none
+  std::optional<std::vector<std::string>> differences_found{};  ///< empty where there was nothing to compare with
   bool amd = false, links_stated = true;
   std::string yaml;
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file transfer.hpp
-/// What moves outside of collectives. Three questions:
+/// Transfers outside of collectives. Three questions:
 ///
 ///   storage   into the GPUs of one node or many, direct and through the host, for each way of sharing the weights (network/storage.hpp)
 ///   access    a GPU's loads and stores over the scale-up tier beside an RDMA message (network/load_store.hpp)
@@ -20,7 +20,7 @@ namespace fabricost {
 
 inline constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
 
-/// The machine, as the command may change it.
+/// The machine, with the overrides of the command.
 struct OnMachine {
   Machine system;
   std::string calibration;
@@ -148,7 +148,7 @@ struct AccessRequest : OnMachine {
   }
 };
 
-/// What some bytes take.
+/// The times of one size.
 struct AccessOfSize {
   double bytes = 0, store_seconds = 0, load_seconds = 0, rdma_seconds = 0;
 
@@ -166,8 +166,8 @@ struct AccessAnswer {
   double in_flight_bytes = 0, store_until_bytes = 0, load_until_bytes = 0;
   std::vector<double> bytes, store_seconds, load_seconds, rdma_seconds;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
-  bool by_dma = false;   ///< nothing said how much is in flight, and DMA engines copy
-  std::string nic_tier;  ///< that RDMA goes over
+  bool by_dma = false;   ///< the bytes in flight were not given, and DMA engines copy
+  std::string nic_tier;  ///< the tier that carries RDMA
   AccessLines made;      ///< for explain()
 
   static constexpr auto fields() {

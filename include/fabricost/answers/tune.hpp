@@ -1,6 +1,7 @@
 #pragma once
 /// \file tune.hpp
-/// Where NCCL's own choice of algorithm and protocol loses time on a machine (tune/tune.hpp), and the file that mends it.
+/// The sizes at which NCCL's own choice of algorithm and protocol is slower than another on a machine
+/// (tune/tune.hpp), and the tuner file that corrects it.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -14,7 +15,7 @@
 
 namespace fabricost {
 
-/// A Collective that tune is asked of; one that NCCL has no table for is refused by tune, which says why.
+/// The collectives that tune accepts. It refuses those without a table in NCCL, with the reason.
 enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce };
 [[nodiscard]] constexpr auto words_of(TunedOperation) {
   std::array<std::string_view, tuned_collectives.size()> names{};
@@ -28,7 +29,7 @@ enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatt
 
 struct TuneRequest {
   Machine system;
-  Counts nodes;   ///< none: one node, or one domain where it is larger
+  Counts nodes;   ///< empty: one node, or one domain where it is larger
   int ranks = 0;  ///< 0: all of the nodes
   DataType dtype = DataType::half;
   std::optional<TunedOperation> operation;
@@ -49,7 +50,7 @@ struct TuneRequest {
   }
 };
 
-/// A group of ranks that was asked for.
+/// One group of ranks of the request.
 struct TunedGroup {
   int nodes = 0, ranks = 0;
   bool operator==(const TunedGroup&) const = default;
@@ -61,7 +62,7 @@ struct TunedGroup {
   }
 };
 
-/// A pair NCCL could run whose price no fit covers: never recommended.
+/// A pair that NCCL can run but no fit covers: never recommended.
 struct UnmeasuredChoice {
   std::string operation;
   int nodes = 0, ranks = 0;
@@ -77,7 +78,7 @@ struct UnmeasuredChoice {
   }
 };
 
-/// Sizes over which NCCL runs one pair and another is faster.
+/// A range of sizes in which NCCL runs one pair and another is faster.
 struct SlowChoice {
   std::string operation;
   int nodes = 0, ranks = 0;

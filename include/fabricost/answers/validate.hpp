@@ -1,6 +1,6 @@
 #pragma once
 /// \file validate.hpp
-/// How far predictions are from measurements (validation/validate.hpp).
+/// The errors of predictions against measurements (validation/validate.hpp).
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
@@ -16,7 +16,7 @@ namespace fabricost {
 
 struct ValidateRequest {
   std::vector<Sample> samples;
-  Machine system;  ///< one given as a value prices every point, whatever machine the point names
+  Machine system;  ///< a System given as a value prices every point, whatever machine the point names
   int nodes = 0, ranks = 0;
   std::optional<Choice::Rule> choice;
   std::string calibration;
@@ -35,7 +35,7 @@ struct ValidateRequest {
   }
 };
 
-/// An ErrorSummary: JSON in percent, null without points; Python in shares.
+/// An ErrorSummary: JSON in percent, null without points; Python as fractions.
 struct Errors : ErrorSummary {
   bool operator==(const Errors&) const = default;
   template <double ErrorSummary::*figure>
@@ -106,7 +106,7 @@ struct ValidationAnswer : Errors {
 
 /// \throws Refusal without samples; SpecError, RequestError as read_points, validate, load_system
 [[nodiscard]] ValidationAnswer answer(const ValidateRequest& request);
-/// The same of points that were read before.
+/// The same for points already read.
 [[nodiscard]] ValidationAnswer validated(Points points, const ValidateRequest& request);
 
 }  // namespace fabricost

@@ -1,7 +1,6 @@
 #pragma once
 /// \file calibrate.hpp
-/// From measured points to a calibration file: which constants they determine, how well, and which stay at
-/// the prior.
+/// Fits constants to measured points: which ones the points determine, how well, and which stay at the prior.
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -21,15 +20,15 @@ struct CalibrateOptions {
   std::string system{};  ///< fit this machine alone, starting from its known constants; empty: all machines of the data
                          ///< together, from the prior
   std::string calibration{};                ///< starting constants, as in load_system
-  std::vector<std::string> overrides{};     ///< of every machine, as in load_system
-  std::function<void(System&)> adjust{};    ///< called on every machine once it is loaded: other knowledge than a file's
+  std::vector<std::string> overrides{};     ///< applied to every machine, as in load_system
+  std::function<void(System&)> adjust{};    ///< called on every machine after loading, for knowledge that is not in files
   std::optional<ConstantSet> only{};        ///< fit only these constants, from the points that determine them
   std::vector<std::string> leave_out{};     ///< points to exclude, as in validation/leave_out.hpp: "SOURCE", "SOURCE:FROM:TO"
   std::function<void(Constants&)> prior{};  ///< prior of machines fitted together, on top of the defaults of Constants
-  int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
+  int starts = 0;  ///< minimisations from scattered starting points; 0: three when many machines are fitted together, else one
 };
 
-/// One constant as it was fitted.
+/// One fitted constant.
 struct FittedConstant {
   std::string_view key;
   Measure measure = Measure::number;
@@ -55,11 +54,11 @@ struct CalibratedSet {
   ConstantSet set = ConstantSet::scale_up;
   std::string name;  ///< "scale-up-hopper", "pcie", "transport-roce"
   Generation generation = Generation::other;
-  Transport transport{};             ///< the one that was measured; others may share its constants
+  Transport transport{};  ///< the measured one; others may share its constants
   Library library = Library::nccl;
-  std::vector<std::string> systems;  ///< that were measured
-  std::vector<FittedOn> fitted_on;   ///< the same, with what was measured on each
-  Constants constants;               ///< holding this set and its interval widths
+  std::vector<std::string> systems;  ///< measured machines
+  std::vector<FittedOn> fitted_on;   ///< the same, with the operations measured on each
+  Constants constants;               ///< contains this set and its interval widths
   double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
   double smallest = 0, largest = 0;  ///< measured sizes, bytes
   int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
@@ -67,30 +66,31 @@ struct CalibratedSet {
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
   std::vector<ClassResidual> classes;
-  bool only_fitted = false;  ///< a file holds only the constants of `fitted`: the others stay as shipped
+  bool only_fitted = false;  ///< the file contains only the constants in `fitted`; the others stay as shipped
 };
 
 struct Calibration {
-  std::string system;  ///< the machine it is for, as its description names it; empty when several were fitted together
+  std::string system;  ///< the fitted machine, as its description names it; empty when several were fitted together
   std::vector<CalibratedSet> sets;
   int points = 0;                             ///< merged points used
-  double median_before = 0, mean_before = 0;  ///< percent, with what was known before
+  double median_before = 0, mean_before = 0;  ///< percent, with the constants before the fit
   double median_after = 0, mean_after = 0;
   int constants = 0;   ///< free in the fit
-  int determined = 0;  ///< of them, narrowed by the data
+  int determined = 0;  ///< number of them that the data narrowed
   bool converged = false;
   int steps = 0;
   std::vector<Skipped> skipped;
-  std::vector<SetAside> set_aside;  ///< read, but not trusted
+  std::vector<SetAside> set_aside;  ///< points read but not trusted
 };
 
-/// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are merged by their median. Points
-/// of another machine than `system` (by any of its names), of algorithms and libraries without a fitted form, on unknown machines, with a
-/// size or time that is not above zero are counted in `skipped`.
+/// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are
+/// merged by their median. Counted in `skipped` are points of another machine than `system` (by any of its
+/// names), of algorithms and libraries without a fitted form, on unknown machines, and with a size or time
+/// that is not positive.
 /// \throws RequestError when no point is left to fit, or `system` does not exist; SpecError when a spec is faulty
 [[nodiscard]] Calibration calibrate(const Points& points, const CalibrateOptions& options = {});
 
-/// The constants load_system would give a machine with this calibration applied by hand.
+/// Sets the constants that load_system would set with this calibration given explicitly.
 void apply_calibration(const Calibration& calibration, System& system);
 
 /// Constants of a machine of a generation without a fitted set: the geometric mean of the scale-up sets,
@@ -102,12 +102,13 @@ void apply_mean(const Calibration& calibration, System& system);
 /// (hardware/transport.hpp), or of all if there is none. Basis datasheet.
 void apply_transport_mean(const Calibration& calibration, System& system);
 
-/// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured
+/// A calibration file with all sets of `calibration` under `parts:`, or with the given set only.
+/// \param date yyyy-mm-dd \param origin what was measured
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
                                            std::string_view origin);
 [[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);
 
-/// A name of the format (lower case, digits, dashes) from a file's: "My Cal.yaml" is my-cal.
+/// A valid name of the format (lower case, digits, dashes) from a file name: "My Cal.yaml" gives my-cal.
 [[nodiscard]] std::string calibration_name(const std::filesystem::path& file);
 
 }  // namespace fabricost

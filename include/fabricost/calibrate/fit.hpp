@@ -46,20 +46,20 @@ struct Series {
   Candidate ran;
   Collective op = Collective::all_reduce;
   bool byte_wide = false;
-  double scale = policy::fits::scale;  ///< of the loss, in log: residuals well below count by their squares, well above by their size
+  double scale = policy::fits::scale;  ///< of the loss, in log: smaller residuals count quadratically, larger ones linearly
   std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: evaluated to obtain the prediction's uncertainty,
                                                          ///< but not part of the loss
 };
 
-/// A machine of the data and the blocks that hold its constants; none: those stay as they are.
+/// A machine of the data and the blocks of its constants; without a block the constants do not change.
 struct FittedMachine {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  Constants constants;                                 ///< with everything that is not fitted
+  Constants constants;                                 ///< including those that are not fitted
   std::array<std::size_t, 3> block{none, none, none};  ///< by ConstantSet
 };
 
 struct FitOptions {
-  int starts = 3;      ///< the prior, then points scattered around it
+  int starts = 3;      ///< the first from the prior, the others scattered around it
   bool share = false;  ///< constants marked `shared` are one for all blocks of a set
   int max_steps = 200;
 };
@@ -67,7 +67,7 @@ struct FitOptions {
 /// A fitted constant.
 struct Unknown {
   const Parameter* parameter = nullptr;
-  std::vector<std::size_t> blocks;  ///< it belongs to
+  std::vector<std::size_t> blocks;  ///< blocks that it belongs to
   double prior_deviation = 0;       ///< standard deviations in log
   double deviation = 0;
   double change = 0;  ///< log(fitted / prior)
@@ -78,7 +78,7 @@ struct Unknown {
 };
 
 struct Fit {
-  std::vector<Constants> blocks;  ///< the prior of each block with its set replaced by what was fitted
+  std::vector<Constants> blocks;  ///< the prior of each block with the fitted set
   std::vector<Unknown> unknowns;
   std::vector<std::vector<double>> residuals;  ///< log predicted - log measured, by series
   std::vector<std::vector<double>> deviation;  ///< of log predicted from the constants' uncertainty, by series
@@ -89,8 +89,8 @@ struct Fit {
 
 namespace detail {
 
-/// Sets the constants of a set to the prior's times exp(change). A transport's other constants keep their ratio to what they would be
-/// by following its tree_step.
+/// Multiplies the prior's constants of a set by exp(change). A transport's other constants keep their ratio
+/// to the value that follows from its tree_step.
 inline void apply_changes(Constants& into, const Block& block, std::span<const double> change) {
   const std::span<const Parameter> parameters = parameters_of(block.set);
   Constants follow, followed;
@@ -112,7 +112,7 @@ inline void apply_changes(Constants& into, const Block& block, std::span<const d
   }
 }
 
-/// The problem that `minimise` is given.
+/// The least-squares problem for `minimise`.
 class ConstantsProblem {
  public:
   ConstantsProblem(const std::vector<Block>& blocks, const std::vector<FittedMachine>& machines, const std::vector<Series>& series,
@@ -196,13 +196,13 @@ class ConstantsProblem {
     }
   }
 
-  /// What two constants of one block have in common by the block's own spreads.
+  /// Covariance of two constants of one block from the block's own spreads.
   [[nodiscard]] static double scatter_of(const Block& block, const Parameter& a, const Parameter& b) {
     const double own = block.flat > 0 ? block.flat : block.spread * a.spread;
     return (&a == &b ? own * own : 0) + block.latency * block.latency * a.latency * b.latency + block.rate * block.rate * a.rate * b.rate;
   }
 
-  /// The prior's covariance of two unknowns. A block's constants are its relative's times its own scatter.
+  /// Prior covariance of two unknowns. A block's constants are those of its relative times its own scatter.
   [[nodiscard]] double in_common(const Unknown& a, const Unknown& b, bool same) const {
     const bool alone = a.blocks.size() == 1 && b.blocks.size() == 1;
     if (!alone && !same) return 0;
@@ -265,7 +265,7 @@ class ConstantsProblem {
   Eigen::MatrixXd root_;
 };
 
-/// The same scatter on every machine: std::normal_distribution is not.
+/// The same random numbers on every platform, unlike std::normal_distribution.
 class Scatter {
  public:
   [[nodiscard]] double next() {
@@ -283,8 +283,8 @@ class Scatter {
 
 }  // namespace detail
 
-/// The constants that explain the measured times best. Bounds are those of the parameter tables; `starts` minimisations, the best kept.
-/// Machines, blocks and series refer to each other by index.
+/// The constants that explain the measured times best, within the bounds of the parameter tables: the best of
+/// `starts` minimisations. Machines, blocks and series refer to each other by index.
 [[nodiscard]] inline Fit fit_constants(const std::vector<Block>& blocks, const std::vector<FittedMachine>& machines,
                                        const std::vector<Series>& series, const FitOptions& options = {}) {
   detail::ConstantsProblem problem(blocks, machines, series, options);

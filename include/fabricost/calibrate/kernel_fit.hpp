@@ -1,11 +1,11 @@
 #pragma once
 /// \file kernel_fit.hpp
-/// Fits the constants of kernels, one set per GPU generation, to measured times that are priced one by one.
+/// Fits the constants of kernels, one set per GPU generation, to measured times.
 ///
-///   residual = log(predicted / measured) / 0.04, soft-L1;   unknowns: log(constant / prior), prior spread of each from its table
+///   residual = log(predicted / measured) / 0.04, soft-L1;   unknowns: log(constant / prior), prior spreads from the table
 ///
-/// Constants marked shared are one for all generations. A sample concerns the constants of one section of the table alone ("one_sided_
-/// combine" of "one_sided_combine.share"), which is what makes ten thousand samples quick.
+/// Shared constants have one value for all generations. A sample depends on the constants of a single section
+/// of the table ("one_sided_combine" of "one_sided_combine.share"), which makes fits of 10,000 samples fast.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -18,7 +18,7 @@
 
 namespace fabricost {
 
-/// One measured time and how it is priced.
+/// One measured time, and the function that prices it.
 struct KernelSample {
   std::size_t generation = 0;  ///< index of its set of constants
   std::string_view section;    ///< of the parameter table
@@ -31,7 +31,7 @@ struct KernelUnknown {
   const Parameter* parameter = nullptr;
   int of = -1;             ///< generation; -1: all
   double deviation = 0;    ///< standard error in log
-  bool determined = true;  ///< false: the data left it where the prior had it
+  bool determined = true;  ///< false: the data left it at the prior
 };
 
 struct KernelFit {
@@ -114,7 +114,7 @@ class KernelProblem {
 
 }  // namespace detail
 
-/// \param prior of every generation the samples refer to; what no sample concerns stays as it is there
+/// aram prior constants of every generation of the samples; those that no sample depends on keep their value
 [[nodiscard]] inline KernelFit fit_kernels(ConstantSet set, const std::vector<Constants>& prior, const std::vector<KernelSample>& samples) {
   detail::KernelProblem problem(set, prior, samples);
   const auto count = static_cast<Eigen::Index>(problem.unknowns.size());

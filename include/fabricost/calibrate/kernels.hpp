@@ -1,6 +1,7 @@
 #pragma once
 /// \file kernels.hpp
-/// From measured times to the constants of kernels that are no library's collectives: inference engines' all-reduces, expert exchange.
+/// Fits the constants of kernels that do not belong to a communication library: inference engines'
+/// all-reduces, expert exchange.
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/readings/points.hpp>
@@ -19,9 +20,10 @@ struct KernelCalibration {
   std::vector<Skipped> skipped;
 };
 
-/// The custom constants (price/custom_reduce.hpp) from the points of a CSV whose library is an inference engine: its own kernels replayed
-/// in CUDA graphs, and calls from Python of at most 64 KiB, where the host's time shows. What NCCL ran is skipped. Repeats are merged.
-/// \param leave_out as validation/leave_out.hpp reads it \throws RequestError when no point is left to fit
+/// Fits the custom constants (price/custom_reduce.hpp) to the points of a CSV whose library is an inference
+/// engine: its own kernels replayed in CUDA graphs, and calls from Python of at most 64 KiB, where the host's
+/// time dominates. Points that NCCL ran are skipped. Repeats are merged.
+/// aram leave_out as validation/leave_out.hpp reads it \throws RequestError when no point is left to fit
 [[nodiscard]] KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out = {});
 
 }  // namespace fabricost

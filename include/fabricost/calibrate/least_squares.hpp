@@ -18,12 +18,12 @@
 
 namespace fabricost {
 
-/// The data determined an unknown when they left less than this of its prior's standard deviation.
+/// Below this ratio of its standard deviation after the fit to that of its prior, an unknown is determined.
 inline constexpr double narrowed_to = policy::fits::narrowed_to;
 
 struct LeastSquares {
   Eigen::VectorXd unknowns;
-  Eigen::MatrixXd covariance;  ///< of the unknowns, noise taken from the residuals' robust spread
+  Eigen::MatrixXd covariance;  ///< of the unknowns, with the noise estimated from the robust spread of the residuals
   double cost = std::numeric_limits<double>::infinity();
   double noise = 0;  ///< robust standard deviation of the residuals, in units of the loss's scale
   int steps = 0;
@@ -34,7 +34,7 @@ namespace detail {
 
 [[nodiscard]] inline double soft_l1(double r) { return 2 * (std::sqrt(1 + r * r) - 1); }
 
-/// 1.4826 times the median of |r| where the weight is above zero: the standard deviation of a normal distribution with that median.
+/// 1.4826 times the median of |r| with positive weight: the standard deviation, for normal residuals.
 [[nodiscard]] inline double robust_spread(const Eigen::VectorXd& r, const Eigen::VectorXd& weight) {
   std::vector<double> sizes;
   for (Eigen::Index i = 0; i < r.size(); ++i)
@@ -81,7 +81,7 @@ template <class Model>
       const double cost = cost_of(next, residuals);
       if (std::isfinite(cost) && cost < out.cost) {
         better = true;
-        out.converged = out.cost - cost < 1e-6 * (1 + cost);  // a millionth: far below what any constant is known to
+        out.converged = out.cost - cost < 1e-6 * (1 + cost);  // a millionth is far below the uncertainty of any constant
         out.unknowns = next;
         out.cost = cost;
         r = residuals;
@@ -90,10 +90,10 @@ template <class Model>
         damping *= 4;
       }
     }
-    if (!better) out.converged = true;  // no downhill step is left
+    if (!better) out.converged = true;  // no step decreases the cost
   }
   const Eigen::MatrixXd j = model.jacobian(out.unknowns);
-  // a handful of points says little about the noise: it counts as one scale until there are about twenty
+  // a few points do not determine the noise: it is assumed to be one scale until there are about twenty
   const auto seen = static_cast<double>((weight.array() > 0).count());
   const double spread = detail::robust_spread(r, weight);
   out.noise = std::sqrt((20 + seen * spread * spread) / (20 + seen));

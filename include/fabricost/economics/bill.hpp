@@ -1,9 +1,9 @@
 #pragma once
 /// \file bill.hpp
-/// What somebody wants to know the cost of, and the figures a bill prints: one hour, a share of the time, a million tokens, a run.
+/// The input of a cost question, and its bill: one hour, a share of the time, a million tokens, a run.
 ///
-///   share of the time   p x what an hour costs: the rent, or owning where no rent is known
-///   payback             price of an upgrade / what the share costs a second
+///   share of the time   p x the cost of an hour: the rent, or owning where no rent is known
+///   payback             price of an upgrade / cost of the share per second
 
 #include <fabricost/economics/cost.hpp>
 #include <fabricost/economics/reliability.hpp>
@@ -13,11 +13,12 @@
 
 namespace fabricost {
 
+/// GPUs of a system and their use, to be priced.
 struct Bill {
   System system;
   double gpus = 0;
   Prices prices;
-  double seconds = 0;  ///< of the run; 0: none asked for
+  double seconds = 0;  ///< of the run; 0: no run
   double tokens = 0;
   double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
   std::string rate_source;
@@ -26,13 +27,13 @@ struct Bill {
   double upgrade = 0;  ///< USD
 };
 
-/// A user's own prices, which come before those of a file.
+/// A user's own prices, which take precedence over those of a file.
 struct OwnPrices {
   std::optional<double> gpu_hour{};     ///< USD per GPU-hour
-  std::optional<double> server{};       ///< USD for a server, or a rack where that is the machine
+  std::optional<double> server{};       ///< USD for a server, or for a rack where the machine is one
   std::optional<double> electricity{};  ///< USD per kWh
-  std::optional<double> pue{};          ///< power of the site over that of racks and switches
-  std::optional<double> years{};        ///< over which servers are written off
+  std::optional<double> pue{};          ///< PUE: power of the site over that of racks and switches
+  std::optional<double> years{};        ///< depreciation time of servers
 };
 inline void override_prices(Prices& prices, const OwnPrices& own, const System& system) {
   const Provenance given{"as given", Confidence::assumed};
@@ -51,7 +52,7 @@ inline void override_prices(Prices& prices, const OwnPrices& own, const System& 
 struct BillFigures {
   Power power;
   Money hourly;
-  Dollars server, network;  ///< to buy, all GPUs
+  Dollars server, network;  ///< purchase price for all GPUs
   NetworkSize net;
 };
 /// \throws RequestError for fewer than 1 GPU
@@ -62,7 +63,7 @@ struct BillFigures {
           network_size(a.system, a.gpus, a.prices.power.switch_radix)};
 }
 
-/// What `share` of the GPUs costs by the second: the rent, or owning them; 0 where neither is known.
+/// Cost of `share` of the GPUs per second: the rent, or owning them; 0 where neither is known.
 [[nodiscard]] inline DollarRate share_rate(const Bill& a, const BillFigures& f) {
   return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
 }

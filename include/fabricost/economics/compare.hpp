@@ -1,11 +1,12 @@
 #pragma once
 /// \file compare.hpp
-/// The best each of several machines makes of one job: time with its interval, tokens, money, power, what the time is spent on; and which
-/// is better, by how much, and how sure that is.
+/// The best plan of each of several machines for one job: time with its interval, tokens, money, power and
+/// the terms of the time; which machine is better, by how much, and how certain that is.
 ///
-/// A machine's rate R = tokens/s per GPU; its interval follows from that of the time, R t / t_high to R t / t_low. The order of two
-/// machines is sure where their intervals part: of each, nine of ten measurements should fall inside. Nothing is said of their order where
-/// what kernels reach was measured on the processors of one and is assumed of the other's. Money is of one kind for all, or left out.
+/// A machine's rate R is its tokens/s per GPU; its interval follows from that of the time: R t / t_high to R
+/// t / t_low. The order of two machines is certain if their intervals, each of which contains nine of ten
+/// measurements, do not overlap. No order is given if kernel efficiencies were measured for one machine's
+/// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
 #include <fabricost/economics/idle_gpus.hpp>
@@ -26,22 +27,22 @@
 
 namespace fabricost {
 
-/// One machine's best.
+/// The best plan of one machine.
 struct Compared {
   std::string system;
-  std::string trouble{};                      ///< why it has none; nothing below but `refused` is set then
-  std::optional<PricedLayout> training{};     ///< its layout, of a training job
-  std::optional<PricedServing> serving{};     ///< or of a serving one
+  std::string trouble{};                      ///< the reason why it has none; only `refused` is set besides
+  std::optional<PricedLayout> training{};     ///< the layout, for a training job
+  std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token; the 5-95 % interval
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
-  std::vector<TimeTerm> terms{};              ///< what the seconds are made of; they sum to them
-  std::optional<double> dollars{}, joules{};  ///< per million tokens; nothing where not known
-  int idle_gpus = 0;                          ///< of the scale-up domains a training job takes; in no other figure
-  double megawatts = 0;                       ///< of the site with all GPUs busy; 0 where not known
-  bool assumed_kernels = false;               ///< nobody measured what kernels reach on these processors
-  std::optional<PriceKind> price_kind{};      ///< of the dollars; nothing where they are not known
-  double gpu_hour = 0;                        ///< USD of a GPU-hour; 0 where owned or not known
-  std::string refused{};                      ///< the trouble, with fields in angle brackets (Refusal)
+  std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
+  std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
+  int idle_gpus = 0;                          ///< in the scale-up domains of a training job; not included in any other figure
+  double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
+  bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
+  std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
+  double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
+  std::string refused{};                      ///< `trouble` with fields in angle brackets (Refusal)
 
   [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
   [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
@@ -65,11 +66,11 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
 }
 }  // namespace detail
 
-/// The fastest layout of a training job on one machine. \throws RequestError where none fits or is possible
+/// The fastest layout of a training job on one machine. \throws RequestError when none fits or is possible
 [[nodiscard]] inline Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
   question.top = 1;
   const TrainingPlan plan = plan_training(question, system);
-  if (plan.layouts.empty() || !plan.fits) {  // then there is a nearest
+  if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
                        gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
@@ -88,7 +89,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   return c;
 }
 
-/// A deployment found by plan_serving. \throws RequestError for one that answers no tokens
+/// A deployment found by plan_serving. \throws RequestError for one with a throughput of 0
 [[nodiscard]] inline Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system,
                                        const Prices& prices) {
   Compared c{.system = system.name};
@@ -101,7 +102,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
-/// The deployment that answers most tokens within the limits. \throws RequestError where none does
+/// The deployment with the highest throughput within the limits. \throws RequestError when there is none
 [[nodiscard]] inline Compared compared(ServingQuestion question, const System& system, const Prices& prices) {
   question.top = 1;
   const ServingPlan plan = plan_serving(question, system);
@@ -109,8 +110,8 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   return compared(question, plan.layouts.front(), system, prices);
 }
 
-/// Every machine in turn, priced by `price(system)`; one that cannot do the job says why and does not stop the others.
-/// \throws RequestError when none can, naming the first one's trouble
+/// Prices every machine with `price(system)`. A machine that cannot do the job is listed with the reason.
+/// \throws Refusal when no machine can, with the reason of the first
 template <class Price>
 [[nodiscard]] std::vector<Compared> compare(std::span<const System> systems, Price&& price) {
   std::vector<Compared> out;
@@ -128,19 +129,19 @@ template <class Price>
   return out;
 }
 
-/// What machines are priced by: one kind for all of them, or none.
+/// The kind of price that all machines have, or none.
 struct PricedBy {
   std::optional<PriceKind> kind{};
-  std::string why{};  ///< there is none
+  std::string why{};  ///< the reason why there is none
 };
-/// A user's own prices and wish.
+/// A user's own prices, and the requested kind.
 struct OwnMachinePrices {
-  std::vector<double> gpu_hours{};  ///< USD of a GPU-hour of each machine in their order, 0 where none was given; empty: of none
-  std::optional<PriceKind> kind{};  ///< none: on demand, else reserved, else owned, whichever is known of all
+  std::vector<double> gpu_hours{};  ///< USD per GPU-hour of each machine in order, 0: not given; empty: none given
+  std::optional<PriceKind> kind{};  ///< empty: on demand, else reserved, else owned, whichever is known for all
 };
 
-/// Prices all machines that can do the job alike; a price that was given counts as of any kind. Where no kind is known of all of them
-/// their dollars are taken away. \param all of `systems`, in their order
+/// Prices all machines that can do the job with the same kind of price; a given price counts as any kind. If
+/// no kind is known for all of them, their dollars are removed. \param all results for `systems`, in order
 [[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                                           const OwnMachinePrices& own = {}) {
   const auto priced = [&](std::size_t i, PriceKind kind) {
@@ -153,7 +154,7 @@ struct OwnMachinePrices {
   const auto money = [&](std::size_t i, const Prices& by) {
     return money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, by);
   };
-  // of a kind: a rent of that kind, or owning where that is asked for
+  // a rent of that kind, or owning if requested
   const auto known = [&](std::size_t i, PriceKind kind) {
     const Money m = money(i, priced(i, kind));
     return m.rent_known || (kind == PriceKind::owned && m.owned_known());
@@ -179,17 +180,17 @@ struct OwnMachinePrices {
   return {.why = "no kind of price is known of all: " + missing};
 }
 
-/// Which machine makes most tokens per second and GPU, against the next one.
+/// The machine with the most tokens per second and GPU, compared with the next one.
 struct Verdict {
-  std::string why{};  ///< there is no verdict; nothing else is set then
+  std::string why{};  ///< the reason why there is no verdict; nothing else is set then
   const Compared* best = nullptr;
-  const Compared* next = nullptr;  ///< null where one machine alone can do the job
+  const Compared* next = nullptr;  ///< null if only one machine can do the job
   double faster = 1;               ///< rate of the best over that of the next
-  bool sure = false;               ///< the intervals part
+  bool sure = false;               ///< the intervals do not overlap
 };
 
-/// Points into `all`; none where what kernels reach was measured for some and is assumed for others. \throws RequestError where no machine
-/// can do the job
+/// Points into `all`. Gives no verdict if kernel efficiencies were measured for some machines and are assumed
+/// for others. \throws RequestError when no machine can do the job
 [[nodiscard]] inline Verdict verdict_of(std::span<const Compared> all) {
   std::vector<const Compared*> able;
   for (const Compared& c : all)

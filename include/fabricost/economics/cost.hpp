@@ -1,13 +1,14 @@
 #pragma once
 /// \file cost.hpp
-/// What GPUs cost by time, by token and by training run: rented by the GPU-hour, or owned.
+/// Costs of GPUs by time, by token and by training run: rented by the GPU-hour, or owned.
 ///
 ///   rented  = GPUs x time x price of a GPU-hour
 ///   owned   = (servers + network) x time / lifetime  +  energy x price of electricity  +  rated power x time x price of the site
 ///   network = NICs x ((2 L - 1) x switch port + L x cable) x NIC rate / 400 Gbit/s        L tiers (power.hpp); Ethernet ports cost less
 ///
-/// A rent contains everything; the two are alternatives, not parts of one sum. What a share p of the time costs is p of it: 1 % of 16,384
-/// GPUs at 3 USD an hour is 163.84 x 3 x 24 = 11,796 USD a day. Prices carry source and date (data/prices); the user's own come first.
+/// A rent includes everything, so the two are alternatives and not added. A share p of the time costs the
+/// fraction p: 1 % of 16,384 GPUs at 3 USD per hour is 163.84 x 3 x 24 = 11,796 USD per day. Prices have a
+/// source and date (data/prices); the user's own take precedence.
 
 #include <fabricost/economics/power.hpp>
 #include <fabricost/hardware/machine_size.hpp>
@@ -21,25 +22,25 @@
 
 namespace fabricost {
 
-/// Dollars for an amount of energy, USD/J: electricity by the kWh; and a site by rated power and time.
+/// Dollars per energy, USD/J: electricity by the kWh, or a site by rated power and time.
 using EnergyPrice = detail::bu::divide_typeof_helper<Dollars, Joules>::type;
 
-/// What sort of price a GPU-hour has. Prices of different kinds are never compared with each other.
+/// The kind of a GPU-hour's price. Prices of different kinds are never compared.
 enum class PriceKind : unsigned char {
   on_demand,  ///< list prices without a commitment
   reserved,   ///< committed for a year or so
-  owned,      ///< bought: written off, with electricity and site
+  owned,      ///< bought: depreciation, electricity and site
   stated      ///< the user's own, of whatever kind
 };
 inline constexpr std::array<std::string_view, 4> price_kind_names{"on_demand", "reserved", "owned", "stated"};
 [[nodiscard]] constexpr std::string_view name(PriceKind k) { return price_kind_names[static_cast<std::size_t>(k)]; }
-/// Those one can ask for.
+/// The kinds that can be requested.
 inline constexpr std::array<std::string_view, 3> requested_price_kinds{"on_demand", "reserved", "owned"};
 
-/// Of one kind of GPU; zero: not said.
+/// Prices of one GPU; zero: unknown.
 struct GpuPrice {
   std::string gpu;             ///< name in data/gpus
-  Sourced<DollarRate> rent{};  ///< of one GPU, whatever its kind: a user's own
+  Sourced<DollarRate> rent{};  ///< of one GPU, whatever the kind: given by the user
   Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
   Sourced<DollarRate> on_demand{}, reserved{};
 };
@@ -48,12 +49,12 @@ struct GpuPrice {
 struct Prices {
   std::string name;
   std::string date;                 ///< of the file
-  Sourced<DollarRate> gpu_hour;     ///< for any GPU; zero: the GPU's own
-  std::optional<PriceKind> kind{};  ///< of every rent that is not stated; none: on demand where it is known, else reserved
+  Sourced<DollarRate> gpu_hour;     ///< for any GPU; zero: see `gpus`
+  std::optional<PriceKind> kind{};  ///< of all rents that are not stated; empty: on demand if known, else reserved
   std::vector<GpuPrice> gpus;
   Sourced<EnergyPrice> electricity;
   Sourced<EnergyPrice> site;           ///< building and staff, by rated power
-  Sourced<Time> lifetime;              ///< over which servers and network are written off
+  Sourced<Time> lifetime;              ///< depreciation time of servers and network
   Sourced<Dollars> switch_port;        ///< InfiniBand, 400 Gbit/s
   Sourced<Dollars> cable;              ///< with both transceivers, 400 Gbit/s
   Sourced<double> ethernet_port{1.0};  ///< price of an Ethernet port over InfiniBand's
@@ -66,12 +67,12 @@ struct Prices {
   }
 };
 
-/// A rent and what sort it is.
+/// A rent and its kind.
 struct Rent : Sourced<DollarRate> {
   PriceKind kind = PriceKind::stated;
 };
-/// Rent of one GPU: what was stated (`gpu_hour` of the prices, else their `rent` of this GPU, else the `price` of its own description),
-/// else that of the kind asked for; zero when none is known, or the GPUs are owned.
+/// Rent of one GPU: the stated one (`gpu_hour` of the prices, else `rent` of this GPU, else `price` of the
+/// GPU's description), else that of the requested kind; zero if none is known or the GPUs are owned.
 [[nodiscard]] inline Rent rent_of(const System& system, const Prices& prices) {
   if (prices.gpu_hour.value > DollarRate{}) return {prices.gpu_hour, PriceKind::stated};
   if (prices.kind == PriceKind::owned) return {};
@@ -83,13 +84,14 @@ struct Rent : Sourced<DollarRate> {
   if (prices.kind != PriceKind::on_demand && listed->reserved.value > DollarRate{}) return {listed->reserved, PriceKind::reserved};
   return {};
 }
-/// A GPU's share of its server: the prices' entry for this GPU, else the system's own price; zero when none is known.
+/// A GPU's share of its server: the entry of this GPU in the prices, else the system's own price; zero if
+/// neither is known.
 [[nodiscard]] inline Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
   if (const GpuPrice* own = prices.of(system.gpu.name); own != nullptr && own->server.value > Dollars{}) return own->server;
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
 }
 
-/// Switches and cables of the network that joins `gpus` GPUs; nothing inside one domain.
+/// Switches and cables of the network that joins `gpus` GPUs; zero inside one domain.
 [[nodiscard]] inline Dollars network_price_of(const System& system, double gpus, const Prices& prices) {
   const NetworkSize net = network_size(system, gpus, prices.power.switch_radix);
   const Tier* nic = system.tier(TierRole::nic);
@@ -98,27 +100,27 @@ struct Rent : Sourced<DollarRate> {
   return (port * net.ports + prices.cable.value * net.cables) * net.rate;
 }
 
-/// What something costs, both ways of paying.
+/// A cost when rented and when owned.
 struct Money {
   Dollars rented{};
-  Dollars servers{}, network{}, electricity{}, site{};                  ///< owned: written off and used up in that time
+  Dollars servers{}, network{}, electricity{}, site{};                  ///< owned: depreciation and use in that time
   Joules energy{};                                                      ///< of the site
-  bool rent_known = false, servers_known = false, power_known = false;  ///< what is not known counts 0
+  bool rent_known = false, servers_known = false, power_known = false;  ///< unknown parts count as 0
 
-  /// Everything owning takes is known.
+  /// All parts of owning are known.
   [[nodiscard]] bool owned_known() const { return servers_known && power_known; }
 
   [[nodiscard]] Dollars owned() const { return servers + network + electricity + site; }
   [[nodiscard]] bool paid_known() const { return rent_known || owned_known(); }
-  /// The rent where it is known, else what owning costs; means nothing unless paid_known().
+  /// The rent if known, else the cost of owning; meaningless unless paid_known().
   [[nodiscard]] Dollars paid() const { return rent_known ? rented : owned(); }
   [[nodiscard]] Money operator*(double by) const {
     return {rented * by, servers * by, network * by, electricity * by, site * by, energy * by, rent_known, servers_known, power_known};
   }
 };
 
-/// What `gpus` GPUs of a system cost for `time`. Owned, they cost the same whether busy or not; the energy is that of busy ones.
-/// A system of which no power or price is known is answered with what is (flags of Money).
+/// Cost of `gpus` GPUs of a system for `time`. Owned GPUs cost the same busy or idle; the energy is that of
+/// busy ones. Parts without a known power or price are marked as unknown in Money.
 /// \throws RequestError for a negative time, fewer than 1 GPU or more than the machine has
 [[nodiscard]] inline Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
   if (!(time >= Time{})) throw RequestError("a time is not negative");
@@ -148,7 +150,7 @@ struct Money {
   return money_of(system, gpus, units::s(1e6 / tokens_per_second), prices);
 }
 
-/// Seconds of a run of `tokens` at a rate of which the share `goodput` counts (reliability.hpp).
+/// Seconds of a run of `tokens` at a rate of which the fraction `goodput` counts (reliability.hpp).
 /// \throws RequestError unless all are above 0
 [[nodiscard]] inline double run_seconds(double tokens, double tokens_per_second, double goodput = 1) {
   if (!(tokens > 0 && tokens_per_second > 0 && goodput > 0 && goodput <= 1))
@@ -156,13 +158,14 @@ struct Money {
   return tokens / (tokens_per_second * goodput);
 }
 
-/// What a share of the time of `gpus` rented GPUs costs: share x GPUs x time x rent. \throws RequestError for a share outside [0, 1]
+/// Cost of a share of the time of `gpus` rented GPUs: share x GPUs x time x rent. \throws RequestError for a
+/// share outside [0, 1]
 [[nodiscard]] inline Dollars cost_of_share(double share, double gpus, Time time, DollarRate rent) {
   if (!(share >= 0 && share <= 1)) throw RequestError("a share of the time is from 0 to 1");
   return share * gpus * rent * time;
 }
 
-/// Time in which what is saved has paid for what it cost. \throws RequestError when nothing is saved
+/// Time after which the savings equal the price. \throws RequestError when nothing is saved
 [[nodiscard]] inline Time payback(Dollars price, DollarRate saved) {
   if (!(saved > DollarRate{})) throw RequestError("nothing is saved, so nothing is paid back");
   return price / saved;

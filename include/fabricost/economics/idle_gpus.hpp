@@ -1,10 +1,10 @@
 #pragma once
 /// \file idle_gpus.hpp
-/// GPUs that a job leaves idle in the scale-up domains it takes. A group that is priced inside one domain (groups.hpp) lies whole in it, so
-/// a domain of D GPUs is filled with whole ones: of 72 GPUs, groups of 64 expert ranks use 64. Groups that reach over several domains are
-/// spread over what there is.
+/// GPUs that a job leaves idle in its scale-up domains. A group priced inside one domain (kernels/groups.hpp)
+/// lies completely in it, so a domain of D GPUs holds whole groups only: of 72 GPUs, groups of 64 expert
+/// ranks use 64. Groups over several domains use all GPUs.
 ///
-///   used   the least, over the kinds of groups inside a domain, of floor(D / block) x block     block: ranks x their distance
+///   used   minimum over the kinds of groups inside a domain of floor(D / block) x block     block: ranks x their distance
 ///   idle   ceil(GPUs / used) x D - GPUs
 
 #include <fabricost/kernels/groups.hpp>
@@ -30,7 +30,7 @@ namespace fabricost {
   return used * stages;
 }
 
-/// GPUs of the domains a job takes that are not its own, at the least.
+/// Minimum number of idle GPUs in the domains that a job takes.
 [[nodiscard]] inline int idle_gpus(const Layout& l, int domain) {
   const long long used = std::min(l.gpus(), used_of_domain(l, domain)), gpus = l.gpus();
   return static_cast<int>((gpus + used - 1) / used * domain - gpus);

@@ -1,14 +1,14 @@
 #pragma once
 /// \file power.hpp
-/// What a machine draws and uses: racks, switches, cooling.
+/// Power and energy of a machine: racks, switches, cooling.
 ///
 ///   racks    = GPUs x rated power of a machine / its GPUs x load
 ///   switches = NICs x (2 L - 1) ports x power of a port            L tiers of a non-blocking fat tree
 ///   site     = (racks + switches) x PUE                            PUE: cooling and conversion
 ///
-/// load: what a busy node draws of its rating, 8.4 of 10.2 kW on 8 H100s (arXiv 2412.08602).
-/// Where it is wrong: the load is one figure for every workload; decoding draws less than training. Storage and front-end
-/// networks are left out.
+/// load: the fraction of its rating that a busy node draws, 8.4 of 10.2 kW on 8 H100s (arXiv 2412.08602).
+/// Limits: the load is the same for every workload, although decoding draws less than training; storage and
+/// front-end networks are left out.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -22,22 +22,22 @@
 
 namespace fabricost {
 
-/// What power and energy are reckoned with (data/prices); the defaults are those of data/prices/default.yaml.
+/// Constants for power and energy (data/prices); the defaults are those of data/prices/default.yaml.
 struct PowerUse {
-  Sourced<double> load{prior::prices::load};  ///< drawn over rated, of a busy node
-  Sourced<double> pue{prior::prices::pue};    ///< site over racks and switches, at least 1
+  Sourced<double> load{prior::prices::load};  ///< drawn over rated power of a busy node
+  Sourced<double> pue{prior::prices::pue};    ///< power of the site over that of racks and switches, at least 1
   Sourced<double> node_over_gpus{
-      prior::prices::node_over_gpus};  ///< rated power of a node over that of its GPUs, where only the GPU's is known
-  Sourced<Watts> switch_port{};        ///< one port with its transceiver at 400 Gbit/s; other rates in proportion
+      prior::prices::node_over_gpus};  ///< rated power of a node over that of its GPUs, used where only the GPU's is known
+  Sourced<Watts> switch_port{};        ///< one port with its transceiver at 400 Gbit/s; proportional for other rates
   int switch_radix = static_cast<int>(prior::prices::radix);  ///< ports of a switch
 };
 
-/// GPUs that the power and the price of a system's description are for: one scale-up domain, or a node where that is larger.
+/// GPUs that share the power and price of a system's description: a scale-up domain, or a larger node.
 [[nodiscard]] inline int machine_gpus(const System& system) { return std::max({1, system.domain, system.gpus_per_node}); }
 
 /// A non-blocking fat tree of switches above the NICs of `gpus` GPUs, one rail for each NIC of a node.
 struct NetworkSize {
-  double nics = 0;    ///< in all
+  double nics = 0;    ///< total
   int tiers = 0;      ///< L; 0: all GPUs are in one domain
   double ports = 0;   ///< of switches, nics (2 L - 1)
   double cables = 0;  ///< nics L
@@ -57,7 +57,8 @@ struct NetworkSize {
   return out;
 }
 
-/// Rated power of one GPU's share of its machine: the system's own, else the GPU's times node_over_gpus; zero when neither is known.
+/// Rated power of one GPU's share of its machine: the system's own, else the GPU's times node_over_gpus; zero
+/// if neither is known.
 [[nodiscard]] inline Sourced<Watts> rated_power_per_gpu(const System& system, const PowerUse& use = {}) {
   if (system.power.value > Watts{}) return {system.power.value / static_cast<double>(machine_gpus(system)), system.power.provenance};
   if (system.gpu.power.value > Watts{})
@@ -68,13 +69,13 @@ struct NetworkSize {
 
 /// Power of `gpus` busy GPUs.
 struct Power {
-  Watts rated{};  ///< of the racks: what has to be provided
+  Watts rated{};  ///< of the racks: the power to be provided
   Watts racks{};  ///< drawn
   Watts switches{};
   Watts site{};  ///< with cooling: (racks + switches) PUE
   Provenance basis;
 };
-/// \throws RequestError for fewer than 1 GPU or a system of which no power is known
+/// \throws RequestError for fewer than 1 GPU or a system of unknown power
 [[nodiscard]] inline Power power_of(const System& system, double gpus, const PowerUse& use = {}) {
   if (!(gpus >= 1)) throw RequestError("power is that of at least 1 GPU");
   detail::check_parts(system, {.gpu = true});

@@ -1,19 +1,21 @@
 #pragma once
 /// \file reliability.hpp
-/// What is left of a machine's time when parts fail and checkpoints bring a job back: failure rates by scale, intervals, goodput.
+/// The productive share of a job's time with failures and checkpoints: failure rates by scale, checkpoint
+/// intervals, goodput.
 ///
-/// A job on n nodes fails at n r (nodes independent, times between failures exponential), MTTF M = 1 / (n r). With work tau between
-/// checkpoints that stop the job for C, a recovery of R (detect, restart, load) that may itself fail, and a checkpoint that can be loaded
-/// only d after it was taken (written in the background):
+/// A job on n nodes fails at rate n r (nodes independent, exponential times between failures), MTTF M = 1 /
+/// (n r). The work tau between checkpoints stops the job for C; a recovery of R (detect, restart, load) may
+/// itself fail; a checkpoint can be loaded only d after it was taken (it is written in the background):
 ///
 ///   share kept = tau e^(-d/M) / ( M e^(R/M) (e^((tau + C)/M) - 1) )        exact; Daly 2006 for d = 0; Young: 1 - C/tau - (tau/2 + R)/M
 ///
-/// The step from d = 0: after a recovery the j-th later checkpoint counts if the job lives j (tau + C) + d, so e^(-d/M) multiplies every
-/// term of the geometric series. Nodes that fail wait for repair; with s spares the job stands still while s + 1 are away, which is
-/// Erlang's loss formula and depends on the repair time by its mean alone.
+/// Derivation for d > 0: after a recovery the j-th next checkpoint counts if the job lives j (tau + C) + d,
+/// so e^(-d/M) multiplies every term of the geometric series. Failed nodes wait for repair. With s spares the
+/// job stands still while s + 1 nodes are in repair: Erlang's loss formula, which depends on the repair time
+/// only by its mean.
 ///
-/// Where it is wrong: failures come in bursts and shortly after changes (RSC's small jobs fail three times as often as its rate says), and
-/// not all are noticed at once: silent corruption is not in here.
+/// Limits: failures come in bursts and soon after changes (RSC's small jobs fail three times as often as its
+/// rate says), and some are not noticed at once: silent corruption is not modelled.
 
 #include <fabricost/error.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -28,11 +30,12 @@ namespace fabricost {
 inline constexpr double day_seconds = 86400;
 inline constexpr double hours_of_a_year = 8766;
 
-/// How often one node fails, from counts or as published. Per second.
+/// Failure rate of one node, per second, from counts or as published.
 struct FailureRate {
   double per_node = 0;
 
-  /// `failures` in `days` on `gpus` GPUs, `gpus_per_node` to a node: 419 in 54 days on 16,384 make 3.79 per 1000 node-days.
+  /// `failures` in `days` on `gpus` GPUs with `gpus_per_node` per node: 419 in 54 days on 16,384 give 3.79
+  /// per 1000 node-days.
   [[nodiscard]] static FailureRate counted(double failures, double days, double gpus, double gpus_per_node) {
     if (!(failures >= 0 && days > 0 && gpus > 0 && gpus_per_node > 0))
       throw RequestError("a failure rate needs a count of 0 or more, and days, GPUs and GPUs per node above 0");
@@ -48,11 +51,11 @@ struct FailureRate {
   }
 
   [[nodiscard]] double thousand_node_days() const { return per_node * 1000 * day_seconds; }
-  /// Mean time to failure of a job on so many nodes, seconds: 1/(n r); infinite without failures.
+  /// Mean time to failure of a job on `nodes` nodes, seconds: 1/(n r); infinite without failures.
   [[nodiscard]] double mttf(double nodes) const { return 1 / (nodes * per_node); }
 };
 
-/// Young 1974: sqrt(2 C M). Work between checkpoints of C when the job fails every M. Seconds.
+/// Young 1974: sqrt(2 C M), the work between checkpoints of C for a job with MTTF M. Seconds.
 [[nodiscard]] inline double young_interval(double checkpoint, double mttf) { return std::sqrt(2 * checkpoint * mttf); }
 
 /// Daly 2006 (Future Generation Computer Systems 22, eq. 37): sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C, M where C >= 2 M. Seconds.
@@ -62,8 +65,9 @@ struct FailureRate {
   return std::sqrt(2 * checkpoint * mttf) * (1 + std::sqrt(x) / 3 + x / 9) - checkpoint;
 }
 
-/// The interval that keeps most, exactly: tau = M x with (1 - x) e^x = e^(-C/M), by bisection. Restart and background writing do
-/// not move it; where writing in the background takes d, it cannot be below d - C. Infinite M: infinite. Seconds.
+/// The exact optimal interval: tau = M x with (1 - x) e^x = e^(-C/M), by bisection. It does not depend on
+/// recovery and background writing, but cannot be below d - C where a background write takes d. Infinite M:
+/// infinite. Seconds.
 [[nodiscard]] inline double best_interval(double checkpoint, double mttf, double drain = 0) {
   if (!std::isfinite(mttf)) return mttf;
   double x = 0;
@@ -79,21 +83,21 @@ struct FailureRate {
   return std::max(mttf * x, drain - checkpoint);
 }
 
-/// How a job protects itself. Seconds.
+/// Checkpoints and recovery of a job. Seconds.
 struct Checkpointing {
   double interval = 0;  ///< work between checkpoints
   double stall = 0;     ///< C: the job stands still
-  double drain = 0;     ///< d: from the stall's end until the checkpoint could be loaded
+  double drain = 0;     ///< d: from the end of the stall until the checkpoint can be loaded
   double recovery = 0;  ///< R: detect, replace, restart, load
 };
 
-/// Where the time of a job goes; shares of it that add up to 1.
+/// Where the time of a job goes; the shares sum to 1.
 struct Goodput {
-  double kept = 0;         ///< work that counts
-  double checkpoints = 0;  ///< standing still for checkpoints that were of use or not
-  double lost = 0;         ///< work done again
+  double kept = 0;         ///< productive work
+  double checkpoints = 0;  ///< standing still for checkpoints, whether used or not
+  double lost = 0;         ///< work that is repeated
   double recovery = 0;     ///< detecting, restarting, loading
-  double waiting = 0;      ///< for a node, when more are broken than there are spares
+  double waiting = 0;      ///< for a node, when more have failed than there are spares
 };
 
 /// The exact goodput of exponential failures (formula above).
@@ -113,38 +117,40 @@ struct Goodput {
   const double running = std::exp(-c.recovery / mttf);  // of all time: E[life] / (E[life] + E[recovery]) = M / (M e^(R/M))
   out.kept = running * c.interval * std::exp(-c.drain / mttf) / (mttf * std::expm1(period / mttf));
   out.recovery = 1 - running;
-  // While running, the share of stalls is that of whole periods run and of those cut off: int_tau^(tau+C) e^(-t/M) dt / int_0^(tau+C)
+  // while running: stalls of complete and of interrupted periods, int_tau^(tau+C) e^(-t/M) dt / int_0^(tau+C)
   out.checkpoints = running * std::exp(-c.interval / mttf) * -std::expm1(-c.stall / mttf) / -std::expm1(-period / mttf);
   out.lost = std::max(0.0, running - out.kept - out.checkpoints);
   return out;
 }
 
-/// First order, for small times against M: 1 - C/tau - (tau/2 + d + R)/M. \throws nothing; below 0 when it does not apply
+/// First order, for times small compared with M: 1 - C/tau - (tau/2 + d + R)/M. Negative outside its range.
 [[nodiscard]] inline double goodput_estimate(const Checkpointing& c, double mttf) {
   return 1 - c.stall / c.interval - (c.interval / 2 + c.drain + c.recovery) / mttf;
 }
 
-/// Effective training time ratio of Meta (arXiv 2410.21680, eq. 1 with queues left out): (1 - n r (u0 + D/2)) / (1 + w/D).
+/// Effective training time ratio of Meta (arXiv 2410.21680, eq. 1 without queues): (1 - n r (u0 + D/2)) / (1
+/// + w/D).
 /// \param failures n r per second \param start u0, initialisation \param interval D between checkpoints \param write w, stall of one
 [[nodiscard]] inline double effective_training_time(double failures, double start, double interval, double write) {
   return (1 - failures * (start + interval / 2)) / (1 + write / interval);
 }
 
-/// Probability that all of `servers` are taken at an offered load (Erlang 1917), by B(k) = a B(k-1) / (k + a B(k-1)).
+/// Probability that all `servers` are busy at a load (Erlang 1917), by B(k) = a B(k-1) / (k + a B(k-1)).
 [[nodiscard]] inline double erlang_loss(double load, int servers) {
   double b = 1;
   for (int k = 1; k <= servers; ++k) b = load * b / (k + load * b);
   return b;
 }
 
-/// Share of the time a job waits because `spares` + 1 nodes are in repair: Erlang's loss formula with spares + 1 servers and the load
-/// (failures that take a node away) x (mean repair time). Spares do not fail; repairs do not wait for each other.
+/// Share of the time a job waits because `spares` + 1 nodes are in repair: Erlang's loss formula with spares
+/// + 1 servers and the load (failures that remove a node) x (mean repair time). Spares do not fail; repairs
+/// run in parallel.
 [[nodiscard]] inline double waiting_for_nodes(double node_losses_per_second, double repair_seconds, int spares) {
   return erlang_loss(node_losses_per_second * repair_seconds, spares + 1);
 }
 
-/// Fewest spares with which a job waits at most `share` of its time. \throws RequestError for a share outside (0, 1), and where ten
-/// million are too few
+/// Minimum number of spares with which a job waits at most `share` of its time. \throws RequestError for a
+/// share outside (0, 1), and if ten million are too few
 [[nodiscard]] inline int spares_for(double node_losses_per_second, double repair_seconds, double share) {
   if (!(share > 0 && share < 1)) throw RequestError("a share of the time is between 0 and 1");
   const double load = node_losses_per_second * repair_seconds;
@@ -159,14 +165,14 @@ struct Goodput {
   return spares;
 }
 
-/// Everything about a job's failures.
+/// Input of failures_of.
 struct FailureQuestion {
   double nodes = 0;
   FailureRate rate{};
   double other_failures = 0;      ///< per second, of the job as a whole: fatal link flaps, software beyond the nodes' rate
-  Checkpointing checkpointing{};  ///< interval 0: the best one
-  double replaced = 1;            ///< share of failures after which a node is taken away
-  double repair = 0;              ///< mean seconds until it is back; 0: another one is always there
+  Checkpointing checkpointing{};  ///< interval 0: the optimal one
+  double replaced = 1;            ///< share of failures after which a node is removed
+  double repair = 0;              ///< mean seconds until it returns; 0: a replacement is always available
   int spares = 0;
 };
 
@@ -174,14 +180,15 @@ struct FailureAnswer {
   double mttf = 0;  ///< seconds
   Checkpointing checkpointing;
   Goodput share;
-  int spares_to_hardly_wait = 0;  ///< fewest with which the job waits at most 0.1 % of its time
+  int spares_to_hardly_wait = 0;  ///< minimum number with which the job waits at most 0.1 % of its time
   double nodes = 0;
   int spares = 0;
-  /// Kept work per node that is there, spares counted.
+  /// Productive work per available node, spares included.
   [[nodiscard]] double per_node() const { return share.kept * nodes / (nodes + spares); }
 };
 
-/// Goodput of a job, with the wait for nodes: a job that waits does not fail, so what it does while it does not wait is goodput_of.
+/// Goodput of a job, including the wait for nodes. A waiting job does not fail, so the rest of its time is
+/// divided as by goodput_of.
 /// \throws RequestError as goodput_of, for fewer than 1 node, negative spares or a share outside [0, 1]
 [[nodiscard]] inline FailureAnswer failures_of(const FailureQuestion& q) {
   if (!(q.nodes >= 1)) throw RequestError("a job runs on at least 1 node");
@@ -211,13 +218,13 @@ struct FailureAnswer {
 /// Bytes of a checkpoint: 16-bit weights and 32-bit master weights, momentum and variance.
 inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoint;
 
-/// Seconds to write or read `parameters` at `bytes_per_second` of the storage, all writers together.
+/// Seconds to write or read `parameters` at `bytes_per_second`, the storage rate of all writers together.
 [[nodiscard]] inline double checkpoint_seconds(double parameters, double bytes_per_second) {
   if (!(parameters > 0 && bytes_per_second > 0)) throw RequestError("a checkpoint has parameters and a storage rate above 0");
   return checkpoint_bytes_per_parameter * parameters / bytes_per_second;
 }
 
-/// Probability that a run of `seconds` sees no failure: e^(-t/M).
+/// Probability of no failure in `seconds`: e^(-t/M).
 [[nodiscard]] inline double survives(double seconds, double mttf) { return std::exp(-seconds / mttf); }
 
 }  // namespace fabricost

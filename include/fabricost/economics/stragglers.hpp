@@ -1,15 +1,16 @@
 #pragma once
 /// \file stragglers.hpp
-/// A synchronous step waits for its slowest rank: the expected maximum of n times drawn from one distribution, what a few slow hosts or
-/// links cost, and what a lost rail or a flapping link does. Times may be in any unit; the answer has the same.
+/// Effect of slow ranks on a synchronous step, which waits for the slowest one: the expected maximum of n
+/// times from one distribution, a few slow hosts or links, a lost rail, a flapping link. Times may be in any
+/// unit; results have the same unit.
 ///
 ///   E[max of n] = int x d F(x)^n                                      F: distribution of one rank's time, ranks independent
 ///   normal        mu + sigma a - ..., a = sqrt(2 ln n)                 second-order term and Gumbel's mean in normal_maximum_estimate
 ///   exponential   m H_n,  H_n = 1 + 1/2 + ... + 1/n                    exact (Renyi 1953)
-///   one in 1/q    P(somebody is late) = 1 - (1 - q)^n
+///   one in 1/q    P(at least one is late) = 1 - (1 - q)^n
 ///
-/// Where it is wrong: ranks that are slow together (a hot row of racks, a congested spine) are not independent; then this is too high. A
-/// rank that is slow all the time is a SlowKind and not jitter.
+/// Limits: ranks that are slow together (a hot row of racks, a congested spine) are not independent, and the
+/// maximum is then overestimated. A rank that is slow permanently is a SlowKind and not jitter.
 
 #include <fabricost/error.hpp>
 
@@ -25,7 +26,8 @@ namespace fabricost {
 
 inline constexpr double euler_gamma = 0.57721566490153286;
 
-/// 1 - (1 - q)^n without cancellation: the share of steps with at least one of n ranks late. \throws RequestError for q outside [0, 1]
+/// 1 - (1 - q)^n without cancellation: the share of steps with at least one late rank of n. \throws
+/// RequestError for q outside [0, 1]
 [[nodiscard]] inline double somebody_late(double share, double ranks) {
   if (!(share >= 0 && share <= 1)) throw RequestError("a share of slow ranks is a number from 0 to 1");
   return share >= 1 ? 1 : -std::expm1(ranks * std::log1p(-share));
@@ -43,7 +45,7 @@ namespace detail {
 
 /// Upper tail of the standard normal distribution.
 [[nodiscard]] inline double normal_tail(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
-/// ln Phi(z), to the last digits on both sides.
+/// ln Phi(z), accurate in both tails.
 [[nodiscard]] inline double log_normal_cdf(double z) { return z < 0 ? std::log(normal_tail(-z)) : std::log1p(-normal_tail(z)); }
 
 /// int_0^inf (1 - (1 - p0 e^-y)^n) dy = sum_1^n (1 - (1 - p0)^j) / j: what an exponential tail of weight p0
@@ -60,7 +62,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What the times of one rank, step to step, look like.
+/// Distribution of one rank's times from step to step.
 enum class JitterShape : unsigned char { normal, lognormal, exponential };
 inline constexpr std::array<std::string_view, 3> jitter_shape_names{"normal", "lognormal", "exponential"};
 
@@ -69,10 +71,10 @@ struct Jitter {
   JitterShape shape = JitterShape::normal;
   double mean = 0, deviation = 0;
 
-  /// Of the logarithm, for `lognormal`: sigma^2 = ln(1 + (deviation/mean)^2).
+  /// Standard deviation of the logarithm, for `lognormal`: sigma^2 = ln(1 + (deviation/mean)^2).
   [[nodiscard]] double log_deviation() const { return std::sqrt(std::log1p(deviation / mean * deviation / mean)); }
 
-  /// The time exceeded with a standard normal's probability of exceeding z (its quantile at Phi(z)).
+  /// The quantile at Phi(z): exceeded with the probability that a standard normal exceeds z.
   [[nodiscard]] double at(double z) const {
     switch (shape) {
       case JitterShape::normal: return mean + deviation * z;
@@ -86,7 +88,7 @@ struct Jitter {
   }
 };
 
-/// The distribution with this median and 99th percentile, as benchmarks print them.
+/// The distribution with this median and 99th percentile, the figures that benchmarks print.
 ///   normal       sigma = (p99 - p50) / 2.3263                lognormal   sigma_ln = ln(p99/p50) / 2.3263
 ///   exponential  m = (p99 - p50) / ln 50, shifted to p50 - m ln 2
 /// \throws RequestError unless 0 < p50 <= p99
@@ -109,7 +111,8 @@ struct Jitter {
 
 /// Expected maximum of n normal times by extreme-value theory, with the second-order term (Cramer 1946; Gumbel's mean gamma):
 ///   mu + sigma ( a - (ln ln n + ln 4 pi) / (2 a) + gamma / a ),  a = sqrt(2 ln n)
-/// Above the exact maximum by 6.9 % of (it - mu) at 8 ranks, 2.3 % at 64, 0.9 % at 1,024, 0.5 % at 16,384.
+/// Exceeds the exact maximum by 6.9 % of (estimate - mu) at 8 ranks, 2.3 % at 64, 0.9 % at 1,024, 0.5 % at
+/// 16,384.
 /// \throws RequestError for fewer than 2 ranks
 [[nodiscard]] inline double normal_maximum_estimate(double mean, double deviation, double ranks) {
   if (!(ranks >= 2)) throw RequestError("an extreme value needs at least 2 ranks");
@@ -117,9 +120,9 @@ struct Jitter {
   return mean + deviation * (a - (std::log(l) + std::log(4 * std::numbers::pi)) / (2 * a) + euler_gamma / a);
 }
 
-/// Expected maximum over `ranks` independent draws: the exact order statistic, int q(z) n phi(z) Phi(z)^(n-1) dz over the standard normal z
-/// with q the distribution's quantile, by the trapezoidal rule (its error falls exponentially for such integrands; 1e-9 here). Exponential
-/// times in closed form, mean - m + m H_n.
+/// Expected maximum over `ranks` independent draws: the exact order statistic int q(z) n phi(z) Phi(z)^(n-1)
+/// dz over the standard normal z, with q the distribution's quantile. Trapezoidal rule, whose error falls
+/// exponentially for such integrands (1e-9 here). Exponential times in closed form: mean - m + m H_n.
 /// \throws RequestError for fewer than 1 rank, a negative deviation, or a lognormal without a mean above 0
 [[nodiscard]] inline double expected_maximum(const Jitter& one, double ranks) {
   if (!(ranks >= 1 && ranks <= 1e9)) throw RequestError("a number of ranks is from 1 to 10^9");
@@ -141,14 +144,14 @@ struct Jitter {
   return sum / weight;
 }
 
-/// Measured times of one rank, or of like ranks, and the maximum they let expect. Between the measured times all are equally likely; above
-/// the (N - k)-th, k = a tenth of them, the tail is exponential with their mean excess b, so that more ranks than times were measured can
-/// be asked for:
+/// Measured times of one rank, or of identical ranks, and their expected maximum. All measured times are
+/// equally likely; above the (N - k)-th, with k a tenth of them, the tail is exponential with their mean
+/// excess b. This extrapolates to more ranks than there are times:
 ///   E[max] = sum_i x_i (F_i^n - F_(i-1)^n)  +  u (1 - (1 - p)^n) + b sum_j (1 - (1 - p)^j) / j,    p = k/N, u = x_(N-k)
-/// With fewer than 20 times there is no tail: the answer is then at most the largest one.
+/// With fewer than 20 times there is no tail, so the result is at most the largest one.
 class MeasuredTimes {
  public:
-  /// \throws RequestError for no times, or one that is no finite number above 0
+  /// \throws RequestError for no times, or a time that is not finite and positive
   explicit MeasuredTimes(std::vector<double> times) : times_(std::move(times)) {
     if (times_.empty()) throw RequestError("no times were measured");
     for (const double t : times_)
@@ -165,7 +168,7 @@ class MeasuredTimes {
     const double m = mean();
     return std::sqrt(over(times_.size(), 0, [m](double t) { return (t - m) * (t - m); }));
   }
-  /// The measured time that a share of them does not exceed.
+  /// The quantile of the measured times, interpolated linearly. \param share 0 to 1
   [[nodiscard]] double quantile(double share) const {
     const double at = share * static_cast<double>(times_.size() - 1);
     const auto i = std::min(static_cast<std::size_t>(std::max(0.0, at)), times_.size() - 1);
@@ -189,7 +192,7 @@ class MeasuredTimes {
   }
 
  private:
-  /// Mean of f over `many` times from the `from`-th.
+  /// Mean of f over `many` sorted times, starting with the `from`-th.
   template <class F>
   [[nodiscard]] double over(std::size_t many, std::size_t from, F&& f) const {
     double sum = 0;
@@ -201,21 +204,22 @@ class MeasuredTimes {
   std::size_t tail_ = 0;
 };
 
-/// Expected time of a step of `barriers` equal parts, each waiting for all ranks, when the jitter of the parts is independent: each part
-/// has mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). One barrier: expected_maximum. \throws as it
+/// Expected time of a step of k = `barriers` equal parts, each of which waits for all ranks, with independent
+/// jitter. Each part has mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). With
+/// one barrier: expected_maximum. \throws as expected_maximum
 [[nodiscard]] inline double expected_step(const Jitter& step, double ranks, int barriers) {
   if (barriers < 1) throw RequestError("a step has at least one barrier");
   const double k = barriers;
   return k * expected_maximum({step.shape, step.mean / k, step.deviation / std::sqrt(k)}, ranks);
 }
 
-/// A kind of host or link that is slow: this share of them, each taking `factor` times as long.
+/// A kind of slow host or link: its share of all, and the factor on its time.
 struct SlowKind {
   double share = 0;
   double factor = 1;
 };
 
-/// Expected factor on a step over `ranks` when each is slow by chance: the slowest kind that occurs decides,
+/// Expected factor on a step over `ranks` when each is slow by chance. The slowest kind present decides:
 ///   E = 1 + sum over kinds, slowest first, (factor_i - 1) (P(no slower kind) - P(neither it nor a slower one))
 /// One kind: 1 + (r - 1)(1 - (1 - q)^n). \throws RequestError for shares outside [0, 1] or above 1 together, factors below 1
 [[nodiscard]] inline double slow_factor(std::vector<SlowKind> kinds, double ranks) {
@@ -244,8 +248,9 @@ enum class LostRail : unsigned char {
 };
 inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neighbour"};
 
-/// Factor on the time at the NICs of a collective that uses all `rails` evenly when `lost` of them are gone in some node: all nodes wait
-/// for it. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError unless 0 <= lost < rails
+/// Factor on the NIC time of a collective that uses all `rails` evenly when `lost` of them are missing on
+/// some node, for which all nodes wait. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError
+/// unless 0 <= lost < rails
 [[nodiscard]] inline double lost_rail_factor(int rails, int lost, LostRail how) {
   if (rails < 1 || lost < 0 || lost >= rails) throw RequestError("lost rails are fewer than there are rails");
   if (lost == 0) return 1;
@@ -253,25 +258,25 @@ inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neig
   return 1 + std::ceil(static_cast<double>(lost) / (rails - lost));
 }
 
-/// A step when the part of it that waits for the network takes `factor` times as long. \param network share of the step, 0 to 1
+/// Time of a step whose network part takes `factor` times as long. \param network share of the step, 0 to 1
 [[nodiscard]] inline double network_slowed(double step, double network, double factor) { return step * (1 + network * (factor - 1)); }
 
-/// Links that drop out and come back: how often, and for how long everybody stands still.
+/// Links that drop out and come back: their rate, and the time for which the job stands still.
 struct LinkFlaps {
   double links = 0;
   double per_link_hour = 0;  ///< flaps of one link
   double stall_seconds = 0;  ///< until the transport has retransmitted
-  double fatal_share = 0;    ///< of flaps that outlast the transport's patience and end the job
+  double fatal_share = 0;    ///< share of flaps that exceed the transport's timeout and end the job
 
-  /// Share of the time stood still: links x rate x stall, flaps that overlap counted once: 1 - e^-x.
+  /// Share of the time the job stands still: x = links x rate x stall, overlaps counted once: 1 - e^-x.
   [[nodiscard]] double stalled() const { return -std::expm1(-links * per_link_hour / 3600 * stall_seconds * (1 - fatal_share)); }
   /// Failures of the job per hour.
   [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }
 };
 
-/// Efficiency of n ranks against one: T_1 / (n T_n) for a fixed problem.
+/// Efficiency of n ranks compared with one: T_1 / (n T_n) for a fixed problem.
 [[nodiscard]] inline double strong_scaling(double one, double many, double ranks) { return one / (ranks * many); }
-/// Share of a step that computes: compute / (compute + exposed communication + waiting). The reference of the figure is the step itself.
+/// Computing share of a step: compute / (compute + exposed communication + waiting).
 [[nodiscard]] inline double compute_share(double compute, double communication, double idle) {
   return compute / (compute + communication + idle);
 }

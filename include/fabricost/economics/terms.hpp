@@ -1,6 +1,6 @@
 #pragma once
 /// \file terms.hpp
-/// What a step or a token takes its time for, by name: the lists that tables, JSON and pictures show.
+/// The terms of a step or a token by name, for tables, JSON and pictures.
 
 #include <fabricost/serving/plan.hpp>
 #include <fabricost/training/step.hpp>
@@ -11,13 +11,14 @@
 
 namespace fabricost {
 
-/// One thing time is spent on, s.
+/// One term of a time, s.
 struct TimeTerm {
   std::string_view name;
   double seconds = 0;
 };
 
-/// What a training step is made of; they sum to its time. `stack`, what the software's own factor adds, is below zero for one below 1.
+/// The terms of a training step, which sum to its time. `stack`, the addition of the software's factor, is
+/// negative for a factor below 1.
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
   return {{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
           {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
@@ -25,7 +26,7 @@ struct TimeTerm {
           {"optimizer", t.optimizer}, {"stack", t.stack}};
 }
 
-/// A term's share of the time; where one is below zero, of those above it together, so that none is above 1.
+/// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.
 [[nodiscard]] inline double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all) {
   double sum = 0, above = 0;
   for (const TimeTerm& t : all) sum += t.seconds, above += std::max(0.0, t.seconds);
@@ -33,8 +34,8 @@ struct TimeTerm {
   return whole > 0 ? term.seconds / whole : 0;
 }
 
-/// What a token of a served answer is made of; they sum to the time per token. What one half of a batch hides behind the other's work
-/// (stacks that overlap) is the one negative term.
+/// The terms of a token of a served answer, which sum to the time per token. The part that alternating half
+/// batches hide (stacks with overlap) is the only negative term.
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
   if (p.time.tpot == 0) return {};  // answers of one token
   const ForwardTime& f = p.time.decode;
@@ -51,7 +52,7 @@ struct TimeTerm {
   if (p.time.host > 0) out.push_back({"host_memory", p.time.host});
   double known = p.time.interference;
   for (const TimeTerm& t : out) known += t.seconds;
-  if (q.stack.overlaps) {  // the smaller of the two halves' turns hides
+  if (q.stack.overlaps) {  // the shorter of the two turns is hidden
     const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
     out.push_back({"hidden", -hidden});
     known -= hidden;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file unmet.hpp
-/// A plan that can be asked for but not had: why, as a value, so that a caller need not read the message.
+/// The error for a valid request that no plan meets, with the reason as a value.
 
 #include <fabricost/refusal.hpp>
 
@@ -13,13 +13,13 @@ namespace fabricost {
 
 enum class Unmet : unsigned char {
   memory,  ///< no layout or deployment fits the GPUs' memory
-  limits   ///< some fit, none keeps the limits on time
+  limits   ///< some fit, but none meets the limits on time
 };
 inline constexpr std::array<std::string_view, 2> unmet_names{"memory", "limits"};
 [[nodiscard]] constexpr std::string_view name(Unmet u) { return unmet_names[static_cast<std::size_t>(u)]; }
 
-/// Its words name fields as a Refusal does. Everything else that cannot be answered, as sizes that do not divide, is a RequestError of no
-/// such kind.
+/// Its text names fields, as a Refusal's does. Requests that are invalid, such as sizes that do not divide,
+/// are RequestErrors without a reason.
 class UnmetError : public Refusal {
  public:
   UnmetError(Unmet why, const std::string& message) : Refusal(message), why_(why) {}

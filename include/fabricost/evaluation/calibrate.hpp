@@ -1,6 +1,7 @@
 #pragma once
 /// \file calibrate.hpp
-/// `calibrate` of any files: points, or tables of training steps and kernels, of serving runs, of expert exchange. Their columns say which.
+/// `calibrate` for any files: points, or tables of training steps and kernels, of serving runs, of expert
+/// exchange. The columns tell which.
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/evaluation/calibrate_training.hpp>
@@ -14,7 +15,7 @@
 
 namespace fabricost {
 
-/// What kernels reach on a GPU generation.
+/// Kernel efficiencies of a GPU generation.
 struct GenerationFit {
   struct Constant {
     double value = 0, deviation = 0;
@@ -42,7 +43,7 @@ struct GenerationFit {
   }
 };
 
-/// What a software stack adds.
+/// The factor of a software stack.
 struct StackFactor : FittedStack {
   static constexpr auto fields() {
     using S = FittedStack;
@@ -53,7 +54,7 @@ struct StackFactor : FittedStack {
   }
 };
 
-/// Constants of training steps and kernels.
+/// Fitted constants of training steps and kernels.
 struct TrainingFitAnswer {
   TrainingFit made;
   std::string origin;
@@ -65,7 +66,7 @@ struct TrainingFitAnswer {
   [[nodiscard]] ByName<StackFactor> stacks() const;
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
-  /// calibrations/compute-GENERATION.yaml and workloads/stacks.yaml, as they lie in data/.
+  /// calibrations/compute-GENERATION.yaml and workloads/stacks.yaml, with the paths they have in data/.
   [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
 
   static constexpr auto fields() {
@@ -82,7 +83,7 @@ struct TrainingFitAnswer {
   }
 };
 
-/// Constants of serving runs.
+/// Fitted constants of serving runs.
 struct ServingFitAnswer {
   ServingFit made;
   std::string origin;
@@ -93,7 +94,7 @@ struct ServingFitAnswer {
   [[nodiscard]] double median_ttft() const { return made.median_ttft; }
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
-  /// workloads/serving.yaml, as it lies in data/.
+  /// workloads/serving.yaml, with the path it has in data/.
   [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
 
   static constexpr auto fields() {
@@ -111,7 +112,8 @@ struct ServingFitAnswer {
 /// A CalibrateRequest whose files may be tables.
 struct CalibrateFilesRequest : CalibrateRequest {};
 
-/// \throws Refusal for what the files' kind has no use for; RequestError for tables that are not fitted together; as answer of its base
+/// \throws Refusal for options that do not apply to this kind of files; RequestError for tables that cannot
+/// be fitted together; as answer of its base
 [[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(
     const CalibrateFilesRequest& request);
 

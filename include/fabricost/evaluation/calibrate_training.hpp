@@ -1,6 +1,7 @@
 #pragma once
 /// \file calibrate_training.hpp
-/// From published training steps and kernels to what kernels reach on each GPU generation and what each software stack adds.
+/// Fits the kernel efficiencies of each GPU generation and the factor of each software stack to published
+/// training steps and kernels.
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/evaluation/ops.hpp>
@@ -12,11 +13,11 @@
 namespace fabricost {
 
 struct TrainingFitOptions {
-  std::vector<std::string> leave_out{};  ///< groups, or beginnings of their names, not to be fitted
+  std::vector<std::string> leave_out{};  ///< groups, or prefixes of their names, not to be fitted
   bool every_group = false;              ///< fit also groups that training-groups.yaml sets aside (a user's own file)
 };
 
-/// A stack's factor, and the standard deviation in log of what is left.
+/// A stack's factor, and the standard deviation in log of the remaining errors.
 struct FittedStack {
   std::string name;
   double scale = 1, deviation = 0, spread = 0.15;
@@ -26,26 +27,27 @@ struct FittedStack {
 };
 
 struct TrainingFit {
-  std::vector<CalibratedSet> generations;  ///< of kind compute
+  std::vector<CalibratedSet> generations;  ///< sets of kind compute
   std::vector<FittedStack> stacks;
   int rows = 0, constants = 0, steps = 0;
   double median_ape = 0, mape = 0;  ///< percent, over the rows fitted
   std::vector<Skipped> skipped;
 };
 
-/// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute constants (hardware/parameters.hpp)
-/// of every generation in the rows and one factor per stack and per publisher of kernels, 15 % around 1. A group of many rows weighs no
-/// more than 40. \throws RequestError when no row is left to fit
+/// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute
+/// constants (hardware/parameters.hpp) of every generation in the rows, and a factor per stack and per
+/// publisher of kernels with a spread of 15 % around 1. A group counts as at most 40 rows. \throws
+/// RequestError when no row is left to fit
 [[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
                                              const TrainingFitOptions& options = {});
 [[nodiscard]] inline TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options = {}) {
   return calibrate_training(rows, {}, options);
 }
 
-/// Rows with the predictions of a fit in place of the shipped constants.
+/// Predicts rows with the constants of a fit instead of the shipped ones.
 void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit);
 
-/// data/workloads/stacks.yaml.
+/// The text of data/workloads/stacks.yaml.
 [[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);
 
 }  // namespace fabricost

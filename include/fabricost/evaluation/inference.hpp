@@ -1,6 +1,6 @@
 #pragma once
 /// \file inference.hpp
-/// Published inference results, row by row, beside what the model says of them; the frameworks they ran on and what is fitted of them.
+/// Published inference results, row by row, with predictions; the serving frameworks, and their fit.
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/evaluation/workload.hpp>
@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// What a row of an inference table states.
+/// The quantity in a row of an inference table.
 enum class InferenceQuantity : unsigned char {
   none,
   ttft,
@@ -34,37 +34,38 @@ enum class InferenceQuantity : unsigned char {
   offload
 };
 
-/// One figure of a table and the deployment it belongs to.
+/// One figure of a table, and the deployment it belongs to.
 struct InferenceRow {
   WorkloadRow row;
   InferenceQuantity quantity = InferenceQuantity::none;
-  double unit = 1;  ///< SI units of one of the row's
+  double unit = 1;  ///< SI units per unit of the row
   std::shared_ptr<const Model> model;
   std::string system, stack;
   EngineFormat format;
-  EngineLayout engine;  ///< decode's, where prefill is apart
+  EngineLayout engine;  ///< of decode workers, if disaggregated
   EngineLayout prefill;
   Workers workers;
   bool apart = false;
   ServingLoad load;
   ServerSettings settings;
   double batch = 0;  ///< of a static batch, or sequences per GPU
-  int per_gpus = 1;  ///< GPUs a rate is counted per
+  int per_gpus = 1;  ///< GPUs that a rate is counted for
 };
 
-/// Rows in the order of the file; a line that states two figures (TTFT and TPOT) becomes two, and where figures of different kinds share a
-/// group, the group's name is followed by ":" and the metric. What cannot be priced says why in `row.skipped`.
+/// Rows in the order of the file. A line with two figures (TTFT and TPOT) becomes two rows. Where figures of
+/// different kinds share a group, ":" and the metric are appended to the group's name. Rows that cannot be
+/// priced give the reason in `row.skipped`.
 /// \throws SpecError with line and column for malformed cells
 [[nodiscard]] std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file, const ServingTable& table);
 /// Fills `predicted` and its interval.
 void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable& table);
 
-/// A row ready to be priced again and again while constants change.
+/// A row prepared for repeated pricing while constants change.
 class InferenceJob {
  public:
-  /// \throws RequestError for a deployment that cannot be
+  /// \throws RequestError for an impossible deployment
   InferenceJob(const InferenceRow& row, ServingMachine& machine);
-  /// In the row's own unit. \throws RequestError when it does not fit
+  /// The prediction in the row's own unit. \throws RequestError when it does not fit
   [[nodiscard]] double operator()(const ServingStack& stack) const;
 
  private:
@@ -80,8 +81,9 @@ struct ServingFit {
   double median_tpot = 0, median_ttft = 0;  ///< percent
   std::vector<Skipped> skipped;
 };
-/// Least squares on log(predicted / measured) of TTFT, TPOT, static batches and first tokens of fully specified rows, soft-L1 beyond 10 %,
-/// with priors (serving/parameters.hpp). A group of many rows weighs as the square root of their number.
+/// Least squares on log(predicted / measured) of TTFT, TPOT, static batches and first tokens of fully
+/// specified rows, soft-L1 beyond 10 %, with priors (serving/parameters.hpp). A group of n rows has the
+/// weight of sqrt(n) rows.
 /// \throws RequestError when no row is left to fit
 [[nodiscard]] ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file moe_kernel_rows.hpp
-/// Measured times of dispatch and combine kernels: the MoE CSV, what is predicted for each row, and the fit of the kernels' constants.
+/// Measured times of dispatch and combine kernels: the MoE CSV, predictions of its rows, and the fit of the
+/// kernels' constants.
 
 #include <fabricost/calibrate/kernels.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
@@ -18,27 +19,27 @@ namespace fabricost {
 struct MoeKernelRow {
   MoeQuestion question;
   std::string source, system, implementation, distribution, dtype, notes;
-  double seconds = 0;  ///< measured; 0 only in a row that is skipped
+  double seconds = 0;  ///< measured; 0 only in a skipped row
   double predicted = 0, low = 0, high = 0;
   Basis basis = Basis::datasheet;
-  std::string skipped;  ///< why there is no prediction; empty when there is one
+  std::string skipped;  ///< the reason why there is no prediction; empty when there is one
   int line = 0;
-  int repeats = 1;  ///< rows this one stands for
+  int repeats = 1;  ///< number of rows merged into this one
   [[nodiscard]] double error() const { return predicted / seconds - 1; }
 };
 
-/// Reads a MoE CSV. A row that is well formed but says too little, or something that is not modelled, says so in `skipped`. \throws
-/// SpecError with file, line and column for cells that are no number or name where one is due, negative, or for missing columns
+/// Reads a MoE CSV. A well-formed row that is incomplete or not modelled gives the reason in `skipped`.
+/// \throws SpecError with file, line and column for missing columns, and for invalid numbers or names
 [[nodiscard]] std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file);
 
-/// Rows that differ in nothing but their time, merged by its median, in the order of their first members.
+/// Merges rows that differ only in time, by its median, in the order of first occurrence.
 [[nodiscard]] std::vector<MoeKernelRow> merge_repeats(const std::vector<MoeKernelRow>& rows);
 
 /// Fills in the predictions. \param calibration as in load_system \param adjust called on every machine once it is loaded
 void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view calibration = {},
                              const std::function<void(System&)>& adjust = {});
 
-/// Errors of the rows that were priced; all others counted with the reason. `prepare` counts with dispatch.
+/// Errors of the priced rows; the others are counted by reason. `prepare` counts as dispatch.
 struct MoeKernelReport {
   ErrorSummary total;
   std::vector<ErrorGroup> by_operation, by_system, by_size, by_library,
@@ -48,10 +49,11 @@ struct MoeKernelReport {
 };
 [[nodiscard]] MoeKernelReport summarise(std::vector<MoeKernelRow> rows);
 
-/// The columns of a MoE CSV, then what was predicted; a cell that was not given, or was a formula, stays empty.
+/// The columns of a MoE CSV and the prediction; cells that were not given, or were formulas, are empty.
 [[nodiscard]] std::string per_row_csv(const MoeKernelReport& report);
 
-/// The moe constants of every GPU generation in the rows, from the prior. \param leave_out sources, or beginnings of their names
+/// Fits the moe constants of every GPU generation in the rows, starting from the prior. \param leave_out
+/// sources, or prefixes of their names
 /// \throws RequestError when no row is left to fit
 [[nodiscard]] KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows,
                                                       const std::vector<std::string>& leave_out = {});

@@ -1,6 +1,6 @@
 #pragma once
 /// \file validate.hpp
-/// `validate` of any files: points, tables of published workloads, tables of expert exchange. Their columns say which.
+/// `validate` for any files, by their columns: points, tables of published workloads or of expert exchange.
 
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
@@ -68,13 +68,15 @@ struct ExchangesAnswer : Errors {
 /// A ValidateRequest whose files may be tables.
 struct ValidateFilesRequest : ValidateRequest {};
 
-/// \throws Refusal for options that the files' kind has no use for; RequestError for files of several kinds; as answer of its base
+/// \throws Refusal for options that do not apply to this kind of files; RequestError for files of several
+/// kinds; as answer of its base
 [[nodiscard]] std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& request);
 
-/// Of tables of published workloads and of expert exchange together, row by row. \throws as validate_workloads
+/// The same for tables of published workloads and of expert exchange together, row by row. \throws as
+/// validate_workloads
 [[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables);
 
-/// Whether all files are tables of expert exchange; none. \throws RequestError when only some are
+/// Whether all files are tables of expert exchange; false for none. \throws RequestError when only some are
 [[nodiscard]] bool are_exchange_tables(const std::vector<std::string>& files);
 
 }  // namespace fabricost

@@ -4,12 +4,12 @@
 /// and across domains, and the cost of leaving the domain.
 ///
 /// Tokens are copied in one of three ways: for each expert, for each rank, or for each domain and forwarded
-/// there (expert_traffic.hpp).
+/// there (traffic.hpp).
 ///
 /// The first two are the library's all_to_all over e ranks. The third is two of them: one rank of each domain
 /// over its own NICs with S = T Dn b, and the g ranks of a domain with S = T Dr b. Streamed through each
 /// other they take the larger of the two plus the serial steps of the other, else their sum. Sizes grow by
-/// the fullest receiver over the mean (expert_load.hpp). Prices are NCCL's: dedicated kernels start sooner.
+/// the fullest receiver over the mean (load.hpp). Prices are NCCL's: dedicated kernels start sooner.
 
 #include <fabricost/experts/load.hpp>
 #include <fabricost/experts/traffic.hpp>

@@ -12,7 +12,7 @@
 namespace fabricost {
 
 /// Training: the nearest layout, its GiB against a GPU's, and the cheapest change on the same number of GPUs
-/// (memory_advice.hpp). \param nearest from a plan_training that finds no layout
+/// (memory/advice.hpp). \param nearest from a plan_training that finds no layout
 [[nodiscard]] std::string nothing_fits(const TrainingQuestion& question, const System& system, const PricedLayout& nearest);
 
 /// Training: a requested layout that does not fit, its GiB against a GPU's, and the cheapest change that

@@ -1,10 +1,11 @@
 #pragma once
 /// \file check.hpp
-/// Whether a System can be priced: every count, rate, latency, share and enumerator inside the range in which the forms of the model mean
-/// something. The loader reports such faults with file and line; a System that a program fills in by itself is checked where it enters.
+/// Checks that a System can be priced: every count, rate, latency, share and enumerator must lie in the range
+/// in which the forms of the model are valid. The loader reports such faults with file and line; a System
+/// that a program fills in is checked by every function that takes one.
 ///
-/// Each field stands here once, with its range. The same list is walked in two ways: without branches, which takes some ten nanoseconds,
-/// and, once something is known to be wrong, slowly, to name the field.
+/// Each field appears here once, with its range. The list is walked in two ways: quickly, without branches
+/// (about ten nanoseconds), and, after a fault, slowly, to name the field.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/interval_widths.hpp>
@@ -21,19 +22,20 @@
 
 namespace fabricost {
 
-/// What of a System a question rests on; the rest need not be filled in.
+/// The parts of a System that a question uses; the others need not be filled in.
 struct CheckedParts {
   bool gpu = false, scale_up = false, pcie = false, transport = false, compute = false, custom = false, moe = false;
 };
 
 namespace detail {
 
-inline constexpr double min_rate = 1, max_rate = 1e24;  // per second; below 1 a time would have no end
+inline constexpr double min_rate = 1, max_rate = 1e24;  // per second; below 1 a time may become infinite
 inline constexpr double longest_latency = 1e3;          // s
 inline constexpr CheckedParts all_parts{
     .gpu = true, .scale_up = true, .pcie = true, .transport = true, .compute = true, .custom = true, .moe = true};
 
-/// Counts and enumerators of the machine, its tiers and what was measured of it. `visit(tier, name, value, least, most)` for each.
+/// Counts and enumerators of the machine, of its tiers and of what was measured on it. Calls `visit(tier,
+/// name, value, min, max)`.
 template <class Visit>
 constexpr void visit_machine(const System& s, Visit&& visit) {
   const auto one = [&](const char* name, auto value, double min, double max) {
@@ -82,7 +84,7 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
         all *= d;
       }
       if (t.kind == TierKind::torus) of_tier("dims, multiplied,", all, t.endpoints, t.endpoints);
-      const double last = static_cast<double>(t.endpoints) - 1;  // an endpoint count may be any int here
+      const double last = static_cast<double>(t.endpoints) - 1;  // endpoints may be any int here
       for (const Edge& e : t.edges) {
         of_tier("edges.from", e.from, 0, last);
         of_tier("edges.to", e.to, 0, last);
@@ -92,7 +94,7 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
   }
 }
 
-/// The GPU's memories and compute rates; 0 is unknown.
+/// Memories and compute rates of the GPU; 0: unknown.
 template <class Visit>
 constexpr void visit_gpu(const System& s, Visit&& visit) {
   const Gpu& g = s.gpu;
@@ -121,7 +123,7 @@ constexpr void visit_gpu(const System& s, Visit&& visit) {
   one("price", s.price.value.value(), 1e15);
 }
 
-/// True while every value it visits is in its range; a NaN is in none.
+/// True while every visited value lies in its range; NaN lies in none.
 struct InRange {
   bool fine = true;
   constexpr void operator()(const Tier*, const char*, double value, double min, double max) {
@@ -129,7 +131,8 @@ struct InRange {
   }
 };
 
-/// The bounds of a set's constants in the order of their struct, as plain arrays that a compiler can compare several at a time.
+/// The bounds of a set's constants in the order of their struct, as plain arrays, so that the compiler
+/// vectorises the comparison.
 template <std::size_t N>
 struct BlockBounds {
   std::array<double, N> min{}, max{};
@@ -172,7 +175,7 @@ template <class Block, std::size_t N>
   return outside == 0;
 }
 
-/// Every set of constants a question uses: `visit(block, rows, bounds)`.
+/// Calls `visit(block, rows, bounds)` for every set of constants that a question uses.
 template <class Visit>
 constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Visit&& visit) {
   if (parts.scale_up) visit(c.scale_up, scale_up_parameters, scale_up_bounds);
@@ -194,7 +197,7 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
   return out + (min == max ? ", it must be " + field_number(min) : ", outside " + field_number(min) + " to " + field_number(max));
 }
 
-/// Names the first field out of its range. \throws RequestError always
+/// Throws for the first field outside its range. \throws RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_machine(const System& s, const CheckedParts& parts) {
   const auto name_it = [&](const Tier* tier, const char* name, double value, double min, double max) {
     if (value >= min && value <= max) return;
@@ -223,7 +226,7 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
                      " gpus_per_node");
 }
 
-/// check(system) of the parts a question uses.
+/// check(system) for the parts that a question uses.
 inline void check_parts(const System& s, const CheckedParts& parts) {
   InRange all;
   visit_machine(s, all);
@@ -235,7 +238,8 @@ inline void check_parts(const System& s, const CheckedParts& parts) {
     refuse_machine(s, parts);
 }
 
-/// For a price that came out as none: names what of the machine makes it so. \throws RequestError always
+/// Called when a price is not finite: throws for the number of the machine that causes it. \throws
+/// RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_price(const System& s) {
   check_parts(s, all_parts);
   throw RequestError(s.name + ": this takes no finite time above zero; its rates or constants lie too far from any machine's");
@@ -243,10 +247,10 @@ inline void check_parts(const System& s, const CheckedParts& parts) {
 
 }  // namespace detail
 
-/// Whether every number of a machine is in the range it may have: counts of at least one, rates and latencies that are finite and not
-/// negative, shares of at most one, a scale-up tier that joins the domain, constants as wide as any fit may go. `load_system` calls it, and
-/// so does whatever takes a System, for the parts it uses.
-/// \throws RequestError that names the first field that is not, with its value and its range
+/// Checks that every number of a machine lies in its range: counts at least 1, rates and latencies finite and
+/// not negative, shares at most 1, a scale-up tier that joins the domain, constants within the bounds of any
+/// fit. `load_system` calls it, and so does every function that takes a System, for the parts it uses.
+/// \throws RequestError naming the first field outside its range, with its value and range
 inline void check(const System& system) { detail::check_parts(system, detail::all_parts); }
 
 }  // namespace fabricost

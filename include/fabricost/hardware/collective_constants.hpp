@@ -1,10 +1,10 @@
 #pragma once
 /// \file collective_constants.hpp
-/// The fitted numbers a schedule is priced with, in seconds, bytes and plain ratios.
+/// The fitted constants of collectives, in seconds, bytes and plain ratios.
 ///
-/// Each struct is one form of the model (see price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp, internode.hpp). Rates are shares of the
-/// tier's one-way datasheet rate, so that a sibling with other links scales by itself. What all machines have in common stands in
-/// form_constants.hpp, values in data/calibrations and data/priors.
+/// Each struct belongs to one form of the model (price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp,
+/// internode.hpp). Rates are fractions of the tier's one-way datasheet rate, so they carry over to other
+/// links. Constants common to all machines are in form_constants.hpp, values in data/{calibrations,priors}.
 
 #include <fabricost/hardware/form_constants.hpp>
 
@@ -15,12 +15,12 @@ namespace fabricost {
 /// The low-latency protocol inside a scale-up domain.
 struct LowLatencyConstants {
   double hop;            ///< h: one serial step
-  double channel_share;  ///< bL: rate of ONE channel over its part of the one-way rate
+  double channel_share;  ///< bL: rate of one channel over its part of the one-way rate
   double channels_cost;  ///< mc: cost of running many channels
   double full_threads;   ///< m0: cost once every thread of a channel has work
-  double forward;        ///< mag: extra per forwarding step with every thread at work
+  double forward;        ///< mag: extra per forwarding step with all threads busy
   double reduce;         ///< mrs: extra per reducing step
-  double reduce_int8;    ///< i8L: the same for 8-bit types, on top
+  double reduce_int8;    ///< i8L: additional to `reduce` for 8-bit types
   double chunk_share;    ///< ce: share of the volume that moves in whole 4 KiB chunks
   double chunk;          ///< bytes of one channel's buffer step
 };
@@ -29,7 +29,7 @@ struct LowLatencyConstants {
 struct LowLatency128Constants {
   double floor;       ///< f1
   double rate_share;  ///< of the Simple ring rate
-  double drain;       ///< steps' worth of volume beyond the schedule's
+  double drain;       ///< extra volume beyond the schedule's, in steps
   double overlap;     ///< exponent of norm_q
 };
 
@@ -37,7 +37,7 @@ struct LowLatency128Constants {
 struct SimpleConstants {
   double floor;                ///< f
   double hop;                  ///< hs
-  double overlap;              ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
+  double overlap;              ///< q: order of norm_q of latency and volume; 1: no overlap, large: the larger hides the other
   double rate_share;           ///< B over the one-way rate
   double drain;                ///< x: the local copy at the end, in steps
   double cold_copy;            ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
@@ -67,7 +67,7 @@ struct ExchangeConstants {
   double overlap;     ///< qS
 };
 
-/// A scale-up domain joined by NVLink, or anything NCCL drives like it.
+/// A scale-up domain joined by NVLink, or by any link that NCCL treats like it.
 struct ScaleUpConstants {
   double launch;  ///< c0: kernel launch and synchronisation
   LowLatencyConstants ll;
@@ -80,8 +80,8 @@ struct ScaleUpConstants {
   ScaleUpForm form;
 };
 
-/// A box whose GPUs meet over PCIe. The path changes with the number of ranks (one pair, one socket, two sockets), and with
-/// it the rate; shares are of the x16 one-way rate.
+/// A server whose GPUs communicate over PCIe. The path, and with it the rate, depends on the number of ranks
+/// (one pair, one socket, two sockets). Shares are fractions of the x16 one-way rate.
 struct PcieConstants {
   std::array<double, 3> ll_share;  ///< pair, socket, two sockets
   std::array<double, 3> simple_share;
@@ -93,7 +93,7 @@ struct PcieConstants {
   double simple_floor;
   double simple_hop;
   double simple_overlap;
-  double warm_rate;  ///< how much faster the first `warm_bytes` run while staging buffers sit in cache
+  double warm_rate;  ///< speed-up of the first `warm_bytes`, while staging buffers are in cache
   double warm_bytes;
   double reduce_scatter_rate;
   double reduce_scatter_rate_two_sockets;
@@ -105,10 +105,10 @@ struct PcieConstants {
   PcieForm form;
 };
 
-/// Between nodes, one set per transport; rates are shares of the summed NIC rate.
+/// Between nodes, one set per transport. Rates are fractions of the summed NIC rate.
 struct TransportConstants {
   double tree_step;             ///< L0: one network step of an LL tree
-  double tree_growth;           ///< L1: what it gains towards larger messages
+  double tree_growth;           ///< L1: increase of the step towards large messages
   double ring_ll_step;          ///< RL
   double ll128_step;            ///< L2
   double ring_simple_step;      ///< RS
@@ -116,20 +116,20 @@ struct TransportConstants {
   double nvls_step;             ///< LV
   double tree_simple_step;      ///< LS
   double efficiency;            ///< eff
-  double host_bridge;           ///< phd: what is left of the rate when GPU and NIC meet at the host bridge
+  double host_bridge;           ///< phd: fraction of the rate that remains when GPU and NIC meet at the host bridge
   double ll_share;              ///< bll
   double exchange_share;        ///< ea
   double exchange_base;         ///< Ca
   double exchange_peer;         ///< La per remote peer
   double exchange_peer_simple;  ///< LaS, added above 16 KiB per peer
-  double exchange_tiny;         ///< how much dearer a remote peer is for a few bytes (Slingshot: 3)
-  double no_gdr_rate;           ///< rate left without GPUDirect RDMA
-  double no_gdr_step;           ///< how much dearer a Simple ring step is without it
-  double nvls_floor;            ///< launch included
+  double exchange_tiny;         ///< factor on the cost of a remote peer for a few bytes (Slingshot: 3)
+  double no_gdr_rate;           ///< fraction of the rate that remains without GPUDirect RDMA
+  double no_gdr_step;           ///< factor on a Simple ring step without it
+  double nvls_floor;            ///< including the launch
   TransportForm form;
 
-  /// The prior of a machine whose network step takes `tree_step`: with r that step over the prior's, a constant follows by r^follows
-  /// (Parameter).
+  /// The prior of a machine with this `tree_step`: every constant is multiplied by r^follows, r = tree_step /
+  /// its prior (Parameter::follows).
   [[nodiscard]] static TransportConstants from_tree_step(double tree_step);
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file constants.hpp
-/// Everything a machine is priced with; `calibrate` only ever changes these. By default it holds the priors (data/priors): what a machine
-/// is priced with that nobody has measured.
+/// All constants that a machine is priced with. `calibrate` changes only these. By default they are the
+/// priors (data/priors), which price a machine without measurements.
 
 #include <fabricost/hardware/interval_widths.hpp>
 #include <fabricost/hardware/parameters.hpp>
@@ -12,18 +12,20 @@
 
 namespace fabricost {
 
-/// How much a prediction rests on measurements of this very system, of one built like it, or on its datasheet alone.
+/// The origin of a prediction's constants: measurements of this very system, of one built like it, or its
+/// datasheet alone.
 enum class Basis : unsigned char { calibrated, sibling, datasheet };
 [[nodiscard]] constexpr const char* name(Basis b) {
   return b == Basis::calibrated ? "calibrated" : b == Basis::sibling ? "sibling" : "datasheet";
 }
 
-/// Which operations or kernels the measurements behind a set of constants showed, a bit for each: operations by their place in
-/// `Collective`, kernels by theirs in `ReduceKernel` (its place 0: called from Python) and `MoeKernel`. All bits: the file does not say.
+/// The operations or kernels that were measured for a set of constants, one bit each: operations by their
+/// index in `Collective`, kernels by theirs in `ReduceKernel` (index 0: called from Python) and `MoeKernel`.
+/// All bits set: the file does not say.
 struct Shown {
   unsigned here = ~0U;      ///< on this very machine
-  unsigned alike = ~0U;     ///< on a machine whose scale-up domain has as many GPUs
-  unsigned anywhere = ~0U;  ///< on some machine of the set
+  unsigned alike = ~0U;     ///< on a machine with as many GPUs in its scale-up domain
+  unsigned anywhere = ~0U;  ///< on any machine of the set
   [[nodiscard]] static constexpr bool has(unsigned bits, std::size_t place) { return (bits >> place & 1U) != 0; }
   friend constexpr bool operator==(const Shown&, const Shown&) = default;
 };
@@ -33,7 +35,7 @@ inline constexpr double kibibyte = 1024;
 inline constexpr double mebibyte = 1024 * 1024;
 inline constexpr double gibibyte = 1024 * 1024 * 1024;
 
-/// Everything a system is priced with, and where it was measured.
+/// All constants of a system, and the range in which they were measured.
 struct Constants {
   ScaleUpConstants scale_up = detail::scale_up_prior;
   PcieConstants pcie = detail::pcie_prior;
@@ -44,24 +46,24 @@ struct Constants {
   IntervalWidths interval = detail::width_priors;
 
   Basis basis = Basis::datasheet;                   ///< of the constants inside a node
-  Basis transport_basis = Basis::datasheet;         ///< of those between nodes
-  bool transport_known = false;                     ///< this transport was measured on some cluster
-  Shown operations, transport_operations;           ///< by those two sets, places of `Collective`
+  Basis transport_basis = Basis::datasheet;         ///< of the constants between nodes
+  bool transport_known = false;                     ///< this transport was measured on at least one cluster
+  Shown operations, transport_operations;           ///< measured for those two sets, by index in `Collective`
   double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes, bytes
   int fewest_ranks = 2, most_ranks = 8;             ///< measured ranks inside a domain
   int most_nodes = 1;                               ///< measured nodes, or domains where those are larger
 
   std::string name = "prior";  ///< of the calibration
   std::string source{prior_source(ConstantSet::scale_up)};
-  Basis compute_basis = Basis::datasheet;  ///< of what kernels reach
+  Basis compute_basis = Basis::datasheet;  ///< of kernel efficiencies
   std::string compute_name = "prior";
   std::string compute_source{prior_source(ConstantSet::compute)};
   Basis custom_basis = Basis::datasheet;  ///< of inference engines' all-reduce kernels
-  Shown custom_kernels;                   ///< places of `ReduceKernel`
+  Shown custom_kernels;                   ///< by index in `ReduceKernel`
   std::string custom_name = "prior";
   std::string custom_source{prior_source(ConstantSet::custom)};
-  Basis moe_basis = Basis::datasheet;  ///< of the kernels of expert exchange; those no interval was narrowed for stay datasheet
-  Shown moe_kernels;                   ///< places of `MoeKernel`
+  Basis moe_basis = Basis::datasheet;  ///< of expert exchange kernels; those whose interval was not narrowed stay at datasheet
+  Shown moe_kernels;                   ///< by index in `MoeKernel`
   int moe_max_ranks = 16;              ///< measured
   std::string moe_name = "prior";
   std::string moe_source{prior_source(ConstantSet::moe)};
@@ -70,7 +72,7 @@ struct Constants {
 };
 
 namespace detail {
-/// The doubles of a set, as bytes.
+/// The constants of a set, as bytes.
 [[nodiscard]] inline std::byte* block_of(Constants& c, ConstantSet set) {
   switch (set) {
     case ConstantSet::scale_up: return reinterpret_cast<std::byte*>(&c.scale_up);

@@ -16,7 +16,7 @@ struct Gpu {
   std::string vendor;
   Generation generation = Generation::other;
   Sourced<Bytes> memory;
-  Sourced<Bandwidth> hbm_bandwidth;  ///< reads and writes share it
+  Sourced<Bandwidth> hbm_bandwidth;  ///< shared by reads and writes
   Sourced<Time> hbm_latency;         ///< zero when unknown
   Sourced<Bytes> l2_size;            ///< zero when there is none
   Sourced<Bandwidth> l2_bandwidth;
@@ -28,13 +28,13 @@ struct Gpu {
   Sourced<DollarRate> price;
   std::string scale_up_link;  ///< empty when it has none
   int scale_up_links = 0;
-  bool scale_up_bridge = false;  ///< they need a bridge between cards, which is bought apart
+  bool scale_up_bridge = false;  ///< the links need a bridge between cards, sold separately
   std::string host_link;
   std::string c2c_link;
-  std::string arch;  ///< as compilers take it: sm_90, gfx942; empty: nobody said
+  std::string arch;  ///< as compilers name it: sm_90, gfx942; empty: unknown
 };
 
-/// Compute capability 10.3, of which engines tell apart what they run.
+/// Compute capability 10.3, for which engines select other kernels.
 [[nodiscard]] inline bool is_blackwell_ultra(const Gpu& gpu) { return gpu.arch == "sm_103"; }
 
 }  // namespace fabricost

@@ -1,7 +1,8 @@
 #pragma once
 /// \file interval_widths.hpp
-/// The half widths of intervals by name: those a fit finds with the constants of a set, and those that all machines have in common. Values
-/// until a fit finds them, each with its source, stand in data/priors/intervals.yaml.
+/// Half widths of intervals by name: those that a fit determines together with the constants of a set, and
+/// those common to all machines. Values before a fit, each with its source, are in
+/// data/priors/intervals.yaml.
 
 #include <fabricost/hardware/parameter.hpp>
 
@@ -10,41 +11,42 @@
 
 namespace fabricost {
 
-/// Half width, in log time, of the interval that holds nine of ten measured points, by what ran.
+/// Half width, in log time, of the interval that contains nine of ten measured points, by residual class.
+/// Widths described as added are added in quadrature.
 struct IntervalWidths {
   double ring_ll, ring_ll128, ring_simple, nvls, exchange_ll, exchange_simple;
   double internode_ring_ll, internode_ring_ll128, internode_ring_simple, tree_ll, tree_ll128, tree_simple, nvls_tree, internode_exchange;
   double pcie_ll, pcie_simple, pcie_exchange_ll, pcie_exchange_simple;
   double custom_one_shot, custom_two_shot, host_launch;
   double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided;
-  double sibling;  ///< in quadrature: offset between installs of like systems
-  /// Instead of `sibling`, of an engine's kernel measured only on machines with another number of GPUs in a domain.
+  double sibling;  ///< added: offset between similar systems
+  /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.
   double other_domain;
-  double other_domain_call;  ///< the same of a call from Python, where the host is another one too
-  /// In quadrature: an operation no machine of the set was measured for, priced with the constants of others.
+  double other_domain_call;  ///< the same for a call from Python, where the host differs, too
+  /// Added: an operation measured on no machine of the set, priced with the constants of others.
   double unmeasured_operation;
-  double datasheet;             ///< a generation never measured
-  double pcie_datasheet;        ///< a PCIe board never measured (1.645 x 0.5)
-  double unmeasured_cluster;    ///< a cluster never fitted
-  double unmeasured_transport;  ///< a transport never fitted
+  double datasheet;             ///< a generation without measurements
+  double pcie_datasheet;        ///< a PCIe board without measurements (1.645 x 0.5)
+  double unmeasured_cluster;    ///< a cluster without measurements
+  double unmeasured_transport;  ///< a transport without measurements
   double unfitted_algorithm;    ///< an algorithm priced from its schedule alone
-  double below_sizes;           ///< below the measured sizes: latency is flat there, but a few bytes may be faster still
-  double below_rack_sizes;      ///< in-switch reduction of a rack below 512 MiB: how its floor grows is assumed
-  double beyond_sizes;          ///< per factor of two beyond the measured sizes, of what was not the wire at their end
+  double below_sizes;           ///< below the measured sizes: latency is flat there, but tiny messages may be faster
+  double below_rack_sizes;      ///< in-switch reduction of a rack below 512 MiB: the growth of its floor is assumed
+  double beyond_sizes;          ///< per factor of two beyond the measured sizes, for the part of the time there that is not the wire
   double beyond_ranks;          ///< per factor of two outside the measured ranks
-  /// The least share of `beyond_sizes` on a machine that was not measured itself.
+  /// Minimum share of `beyond_sizes` on a machine without measurements of its own.
   double unseen_wire;
-  double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
+  double host_copy;  ///< of a measured host tier: real copies deviate from a line where the engine starts to stream
 };
 
-/// The range a width may have, in log time.
+/// The valid range of a width, in log time.
 inline constexpr Bounds width_bounds{0, 10};
 
 struct NamedWidth {
   std::string_view key;
   double IntervalWidths::*of;
   double prior;
-  ConstantSet set = ConstantSet::scale_up;  ///< whose residuals it comes from; of one that all machines have in common it says nothing
+  ConstantSet set = ConstantSet::scale_up;  ///< whose residuals it comes from; meaningless for widths common to all machines
 };
 
 }  // namespace fabricost

@@ -1,6 +1,6 @@
 #pragma once
 /// \file kinds.hpp
-/// The closed sets hardware is described with: generations, tier shapes and roles, libraries.
+/// Enumerations that describe hardware: generations, tier shapes and roles, libraries.
 
 #include <array>
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace fabricost {
 
-/// What shares latencies and library constants: the compute architecture. Each maker's stand in order of age, NVIDIA's first: NCCL's rules
-/// say "from this one on", so that a new one, last of its maker's, has those of the one before it.
+/// The compute architecture, which determines latencies and library constants. Generations of a vendor are in
+/// order of age, NVIDIA's first: NCCL's rules apply "from this one on", so a new generation, the last of its
+/// vendor, has those of the previous one.
 enum class Generation : unsigned char {
   pascal,
   volta,
@@ -54,25 +55,25 @@ inline constexpr std::array<std::string_view, 11> tier_kind_names{
 [[nodiscard]] constexpr std::string_view name(TierKind k) { return tier_kind_names[static_cast<std::size_t>(k)]; }
 static_assert(name(TierKind::dragonfly) == "dragonfly");
 
-/// What a tier is for: `scale_up` joins the GPUs of a domain, `nic` is a node's way out, `network` tiers join nodes.
+/// `scale_up` joins the GPUs of a domain, `nic` leads out of a node, `network` tiers join nodes.
 enum class TierRole : unsigned char { memory, scale_up, host, c2c, nic, network };
 inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scale_up", "host", "c2c", "nic", "network"};
 [[nodiscard]] constexpr std::string_view name(TierRole r) { return tier_role_names[static_cast<std::size_t>(r)]; }
 static_assert(name(TierRole::network) == "network");
 
-/// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,
-/// the same NUMA node, across sockets; `c2c` is a NIC on the CPU die beside the GPU (Grace).
+/// Nearest common point of a GPU and its NIC, in the terms of nvidia-smi: one PCIe switch, several, the CPU's
+/// host bridge, the same NUMA node, across sockets; `c2c` is a NIC on the CPU die beside the GPU (Grace).
 enum class NicPath : unsigned char { pix, pxb, phb, node, sys, c2c };
 inline constexpr std::array<std::string_view, 6> nic_path_names{"pix", "pxb", "phb", "node", "sys", "c2c"};
 [[nodiscard]] constexpr std::string_view name(NicPath p) { return nic_path_names[static_cast<std::size_t>(p)]; }
 
-/// The communication library whose habits a prediction follows.
+/// The communication library whose choices a prediction follows.
 enum class Library : unsigned char { nccl, rccl, oneccl, other };
 inline constexpr std::array<std::string_view, 4> library_names{"nccl", "rccl", "oneccl", "other"};
 [[nodiscard]] constexpr std::string_view name(Library l) { return library_names[static_cast<std::size_t>(l)]; }
 static_assert(name(Library::other) == "other");
 
-/// Host processor maker: NCCL picks a bandwidth limit of its LL protocol by it.
+/// Vendor of the host processor: NCCL selects a bandwidth limit of its LL protocol by it.
 enum class Cpu : unsigned char { intel, amd, arm, power, any };
 inline constexpr std::array<std::string_view, 5> cpu_names{"intel", "amd", "arm", "power", "any"};
 [[nodiscard]] constexpr std::string_view name(Cpu c) { return cpu_names[static_cast<std::size_t>(c)]; }

@@ -1,11 +1,11 @@
 #pragma once
 /// \file link.hpp
-/// One link: lanes, line rate, encoding and packet overhead, from which its payload rate in one direction follows.
+/// One link: lanes, line rate, encoding and packet overhead, which give its payload rate in one direction.
 ///
-///   bandwidth  = lanes x lane_rate x encoding / 8             what a datasheet calls the link's rate, one way
-///   efficiency = payload / (payload + header)                 what packets leave of it
+///   bandwidth  = lanes x lane_rate x encoding / 8             the rate in a datasheet, one way
+///   efficiency = payload / (payload + header)                 fraction that packets leave
 ///
-/// PCIe 5 x16: 16 x 32 Gbit/s x 128/130 / 8 = 63.0 GB/s; 256-byte packets with 24 bytes of header leave 57.6.
+/// PCIe 5 x16: 16 x 32 Gbit/s x 128/130 / 8 = 63.0 GB/s; 256-byte packets with 24-byte headers leave 57.6.
 
 #include <fabricost/hardware/provenance.hpp>
 #include <fabricost/label.hpp>
@@ -23,7 +23,7 @@ struct Link {
   Sourced<LineRate> lane_rate;
   double encoding = 1;  ///< data bits per line bit, in (0, 1]
   Sourced<Bandwidth> bandwidth;
-  Sourced<Bandwidth> usable;  ///< what NCCL plans with; zero when unknown
+  Sourced<Bandwidth> usable;  ///< NCCL's planning rate; zero when unknown
   Bytes packet_payload{};     ///< zero when the link's packets are not modelled
   Bytes packet_header{};
   Sourced<Time> latency;  ///< one hop; zero when unknown

@@ -1,8 +1,8 @@
 #pragma once
 /// \file machine_size.hpp
-/// How many GPUs a machine has, where its description says: a cluster states `nodes` beyond one scale-up domain, a server or a rack may
-/// be asked for in any number. A rack whose domain is overridden (gb200-nvl72 with domains of 8) stays a rack: its nodes are as many as
-/// one domain had, and no network of it is described.
+/// The number of GPUs of a machine, if its description states it. A cluster states `nodes` beyond one
+/// scale-up domain; a server or rack may be requested in any number. A rack with a smaller domain by override
+/// (gb200-nvl72 with domains of 8) has the nodes of the original domain, without a network between them.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -12,7 +12,7 @@
 
 namespace fabricost {
 
-/// GPUs of a cluster: nodes x GPUs of a node; nothing for a server, a rack or a cluster that does not state its nodes.
+/// GPUs of a cluster: nodes x GPUs per node; empty for a server, a rack or a cluster without `nodes`.
 [[nodiscard]] inline std::optional<long long> stated_gpus(const System& system) {
   const long long all = static_cast<long long>(system.nodes) * system.gpus_per_node;
   const bool rack = system.domain != system.gpus_per_node && system.tier(TierRole::network) == nullptr;

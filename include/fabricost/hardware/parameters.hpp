@@ -1,7 +1,8 @@
 #pragma once
 /// \file parameters.hpp
-/// Every constant of a System, one row each (parameter.hpp says what of it): data/priors, a file a set. Whoever reads, writes, checks or
-/// fits constants walks these tables; a new constant is a member of its struct and a row there.
+/// Every constant of a System, one row each (parameter.hpp), from data/priors, one file per set. All code
+/// that reads, writes, checks or fits constants walks these tables. A new constant is a member of its struct
+/// and a row there.
 
 #include <fabricost/hardware/parameter.hpp>
 
@@ -16,7 +17,7 @@
 namespace fabricost {
 
 namespace detail {
-/// The set whose rows these are, each constant at its prior.
+/// The set of these rows, with every constant at its prior.
 template <class Block, std::size_t N>
 consteval Block prior_of(const std::array<Parameter, N>& rows) {
   static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it a row in data/priors");
@@ -44,7 +45,7 @@ inline constexpr auto moe_prior = prior_of<MoeConstants>(moe_parameters);
   return {};
 }
 
-/// Where the priors of a set come from.
+/// The source of a set's priors.
 [[nodiscard]] constexpr std::string_view prior_source(ConstantSet set) { return prior_sources[static_cast<std::size_t>(set)]; }
 
 }  // namespace fabricost

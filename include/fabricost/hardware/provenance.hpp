@@ -1,6 +1,6 @@
 #pragma once
 /// \file provenance.hpp
-/// Where a number comes from and how far to trust it. Every figure of a spec carries one of these.
+/// The source of a number and its reliability. Every figure of a spec has one.
 
 #include <array>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace fabricost {
 
-/// What a number rests on, from firm to soft (docs/spec-format.md has the rule for each):
-/// a document of the part's vendor; a measurement of this part; the vendor's code; arithmetic on other numbers, as firm as they
-/// are; a table that others keep of vendors' figures; a measurement or document of a related part; news, blogs, sellers; a vendor's
-/// word before the part exists; nothing but a guess or a rule.
+/// The origin of a number, from most to least reliable (docs/spec-format.md has the rule for each): a
+/// document of the part's vendor; a measurement of this part; the vendor's code; arithmetic on other numbers,
+/// as reliable as they are; a third-party table of vendors' figures; a measurement or document of a related
+/// part; news, blogs, sellers; a vendor's announcement before the part exists; a guess or rule.
 enum class Confidence : unsigned char { datasheet, measured, vendor_code, derived, secondary, relative, press, announced, assumed };
 inline constexpr std::array<std::string_view, 9> confidence_names{"datasheet", "measured", "vendor-code", "derived", "secondary",
                                                                   "relative",  "press",    "announced",   "assumed"};
@@ -22,7 +22,7 @@ struct Provenance {
   Confidence confidence = Confidence::assumed;
 };
 
-/// A quantity and where it comes from.
+/// A quantity and its source.
 template <class Quantity>
 struct Sourced {
   Quantity value{};

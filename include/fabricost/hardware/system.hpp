@@ -2,8 +2,8 @@
 /// \file system.hpp
 /// A machine: GPUs in nodes, a scale-up domain, NICs and the network that joins the nodes, with the constants it is priced by.
 ///
-/// `gpus_per_node` is what nccl-tests counts as a node; `domain` is how many GPUs the scale-up tier joins. They are equal in
-/// an 8-GPU server; an NVL72 rack has nodes (trays) of 4 in a domain of 72.
+/// `gpus_per_node` is the node of nccl-tests; `domain` is the number of GPUs that the scale-up tier joins.
+/// They are equal in an 8-GPU server; an NVL72 rack has nodes (trays) of 4 in a domain of 72.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -26,16 +26,16 @@ struct System {
   Gpu gpu;
   int gpus_per_node = 1;
   int domain = 1;
-  int nodes = 1;  ///< of the whole machine as described; predictions may ask for other counts
+  int nodes = 1;  ///< of the whole machine as described; predictions may use other counts
   Cpu cpu = Cpu::any;
   Library library = Library::other;
-  Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
+  Tuner tuner = newest_tuner;  ///< the version of the library whose tables determine its choices
   Sourced<Watts> power;
   Sourced<Dollars> price;
   std::vector<Tier> tiers;  ///< from the inside out, memories first
   Provenance provenance;
   std::string notes;
-  Constants constants;  ///< what predictions are priced with
+  Constants constants;  ///< of all prices
 
   [[nodiscard]] int gpus() const { return gpus_per_node * nodes; }
   [[nodiscard]] double nodes_per_domain() const { return static_cast<double>(domain) / gpus_per_node; }
@@ -54,7 +54,8 @@ struct System {
   }
 };
 
-/// The tier between a GPU and its host: C2C before PCIe, or the PCIe that joins the GPUs themselves; nullptr when none is described.
+/// The tier between a GPU and its host: C2C if there is one, else PCIe, or the PCIe that joins the GPUs
+/// themselves; nullptr if none is described.
 [[nodiscard]] inline const Tier* host_tier(const System& system) {
   if (const Tier* c2c = system.tier(TierRole::c2c)) return c2c;
   if (const Tier* host = system.tier(TierRole::host)) return host;
@@ -62,21 +63,24 @@ struct System {
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
-/// What carries less than a NIC between a GPU and the network, one way in bytes per second; infinity: nothing known.
+/// Limits between a GPU and the network that are lower than the NIC's rate, one way in bytes per second;
+/// infinity: unknown.
 struct NicWay {
-  double link = std::numeric_limits<double>::infinity();  ///< of each GPU: to its PCIe switch or processor
+  double link = std::numeric_limits<double>::infinity();  ///< of each GPU, to its PCIe switch or processor
   double slot = std::numeric_limits<double>::infinity();  ///< of each NIC
-  double port = std::numeric_limits<double>::infinity();  ///< up to the processor, of `port_gpus` GPUs; where messages pass there
+  double port =
+      std::numeric_limits<double>::infinity();  ///< up to the processor, shared by `port_gpus` GPUs, where messages pass through it
   int port_gpus = 1;
-  /// What gets from `gpus` GPUs to their `nics` NICs, bytes per second.
+  /// Bytes per second that `gpus` GPUs can exchange with their `nics` NICs.
   [[nodiscard]] double lets(double gpus, double nics) const {
     const double by_link = std::min(nics * slot, gpus * link);
     if (port >= by_link) return by_link;
     return std::min(by_link, std::max(1.0, std::ceil(gpus / port_gpus - 1e-9)) * port);
   }
 };
-/// The way by PCIe (`host`), or by C2C where the NIC hangs on the processor beside the GPU. A slot is as wide as the GPUs' own unless the
-/// NIC tier says otherwise (`slot:`); a NIC of the GPU's own package has no such way. \param host, c2c tiers of these roles, or nullptr
+/// The limits over PCIe (`host`), or over C2C where the NIC is attached to the processor beside the GPU. A
+/// slot is as wide as the GPUs' own unless the NIC tier says otherwise (`slot:`); a NIC in the GPU's package
+/// has no such limit. \param host, c2c tiers of these roles, or nullptr
 [[nodiscard]] inline NicWay nic_way(const Tier& nic, const Tier* host, const Tier* c2c) {
   NicWay out;
   if (nic.on_gpu) return out;
@@ -93,15 +97,15 @@ struct NicWay {
   if (nic.slot_bandwidth.value() > 0) out.slot = nic.slot_bandwidth.value();
   return out;
 }
-/// The tier of PCIe between GPUs, NICs and processors: role `host`, or the PCIe that joins the GPUs themselves; nullptr when none is
-/// described.
+/// The PCIe tier between GPUs, NICs and processors: role `host`, or the PCIe that joins the GPUs themselves;
+/// nullptr if none is described.
 [[nodiscard]] inline const Tier* pcie_tier(const System& system) {
   if (const Tier* host = system.tier(TierRole::host)) return host;
   const Tier* scale_up = system.tier(TierRole::scale_up);
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
-/// Bytes per second all NICs of one node send, one way: their own rate, or what gets to them. 0 without NICs.
+/// Bytes per second that a node's NICs send, one way: their own rate, or the limits before them. 0 without.
 [[nodiscard]] inline double nics_rate(const System& system) {
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return 0;
@@ -109,15 +113,15 @@ struct NicWay {
   return std::min(nic->endpoints * nic->bandwidth.value.value() / nic->shared_by, way.lets(system.gpus_per_node, nic->endpoints));
 }
 
-/// Endpoints of a tier over the whole machine it belongs to: GPUs of a domain, NICs of a node, and for a network tier every NIC
+/// Endpoints of a tier over the whole machine: GPUs of a domain, NICs of a node; for a network tier the NICs
 /// of all nodes, since all of them feed it.
 [[nodiscard]] inline double endpoints_of(const System& system, const Tier& tier) {
   if (tier.role != TierRole::network) return tier.endpoints;
   const Tier* nic = system.tier(TierRole::nic);
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
-/// What the switches below a network tier leave of the NICs' rate on the way up to it: one over the product of their oversubscriptions.
-/// Traffic that stays below one switch is not held back by that switch's uplinks, so the innermost network tier has all of it: 1.
+/// The fraction of the NICs' rate that the switches below a network tier pass on to it: one over the product
+/// of their oversubscriptions. Traffic below one switch does not use its uplinks: the innermost tier has 1.
 [[nodiscard]] inline double share_into(const System& system, const Tier& tier) {
   double out = 1;
   for (const Tier& below : system.tiers) {
@@ -126,11 +130,12 @@ struct NicWay {
   }
   return out;
 }
-/// Bytes per second all endpoints of a tier inject together, one direction; what the switches below let into a network tier.
+/// Bytes per second that all endpoints of a tier inject together, one direction; for a network tier the rate
+/// that the switches below pass on.
 [[nodiscard]] inline Bandwidth aggregate_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? tier.bandwidth.value * (endpoints_of(system, tier) * share_into(system, tier)) : tier.aggregate();
 }
-/// Rate across the worst even cut, one direction: Tier::bisection, and half of what a network tier takes in.
+/// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate.
 [[nodiscard]] inline Bandwidth bisection_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
 }

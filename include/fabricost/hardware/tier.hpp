@@ -1,6 +1,6 @@
 #pragma once
 /// \file tier.hpp
-/// One level of the machine: what it joins, in which shape, at which rate per endpoint and direction.
+/// One level of the machine: its endpoints, its shape, and its rate per endpoint and direction.
 
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/hardware/provenance.hpp>
@@ -22,7 +22,7 @@ struct Tier {
   Label name;
   TierRole role = TierRole::scale_up;
   TierKind kind = TierKind::switched;
-  int endpoints = 1;                       ///< children it joins (GPUs of a domain, NICs of a node, nodes below a switch)
+  int endpoints = 1;                       ///< children (GPUs of a domain, NICs of a node, nodes below a switch)
   std::string link;                        ///< name of the link; empty for a memory
   int links = 1;                           ///< of one endpoint into this tier
   std::string switch_name;                 ///< empty when there is none
@@ -30,39 +30,39 @@ struct Tier {
   int hops = 1;                            ///< switch hops between two endpoints
   Sourced<Bandwidth> bandwidth;            ///< per endpoint, one direction
   Sourced<Time> latency;                   ///< one hop; zero when unknown
-  Time nominal_latency{};                  ///< the one the constants were fitted with; what `latency` deviates from it costs extra
+  Time nominal_latency{};                  ///< the one that the constants were fitted with; the deviation of `latency` from it is charged
   Bandwidth link_bandwidth{};              ///< of one link, one direction
-  Bandwidth link_usable{};                 ///< what NCCL plans with for one link; zero when unknown
+  Bandwidth link_usable{};                 ///< NCCL's planning rate of one link; zero when unknown
   double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
-  double oversubscription = 1;             ///< of one switch, or a first stage: its downlinks' rate over its uplinks', at least 1
-  int first_stage = 0;  ///< of a switch in two stages: endpoints below one group of the first (a board, a rack); 0: one stage
+  double oversubscription = 1;             ///< of one switch, or of a first stage: downlink rate over uplink rate, at least 1
+  int first_stage = 0;  ///< of a two-stage switch: endpoints below one group of the first stage (a board, a rack); 0: one stage
   int shared_by = 1;                       ///< endpoints that share one such link upward
   bool reduces_in_network = false;
   bool multicasts = false;
-  bool wrap = true;                        ///< a torus' axes close
+  bool wrap = true;                        ///< whether the axes of a torus close
   std::vector<int> dims;                   ///< of a torus
   std::vector<Edge> edges;                 ///< of a mesh graph
   Transport transport;                     ///< of a NIC tier
   NicPath path = NicPath::pxb;
-  std::string slot;                        ///< of a NIC tier: the link its cards sit in; empty: as the host tier's
-  Bandwidth slot_bandwidth{};              ///< what that slot carries one way after packet headers; zero: as the host tier's
+  std::string slot;            ///< of a NIC tier: the link of its cards' slots; empty: as the host tier's
+  Bandwidth slot_bandwidth{};  ///< payload rate of that slot, one way; zero: as the host tier's
   bool gpu_direct = true;
-  bool on_gpu = false;                     ///< NICs are part of the GPU's package: no host link lies between (`slot: none`)
-  bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; else they stage through the host's
-  bool sharp = false;                      ///< in-network reduction offered by the network behind this NIC
+  bool on_gpu = false;                     ///< NICs are part of the GPU's package, without a host link in between (`slot: none`)
+  bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; otherwise data is staged in host memory
+  bool sharp = false;                      ///< the network behind this NIC offers in-network reduction
   int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
   std::string notes;
 
-  /// Bytes per second all endpoints inject together, one direction.
+  /// Bytes per second that all endpoints inject together, one direction.
   [[nodiscard]] Bandwidth aggregate() const { return bandwidth.value * static_cast<double>(endpoints); }
   /// Rate across the worst even cut, one direction: switch n/2 B; full mesh (n/2)^2 pairs; ring 2 links; torus 2 x faces.
   [[nodiscard]] Bandwidth bisection() const;
 };
 
 namespace detail {
-/// Links of a mesh graph that cross the worst cut into two halves; exact up to 16 endpoints, else the cut by index.
+/// Links of a mesh graph that cross the worst cut into halves; above 16 endpoints, those of the cut by index.
 [[nodiscard]] inline int cut_links(const std::vector<Edge>& edges, int endpoints) {
-  if (endpoints > 16) {  // too many cuts to try: the one by index
+  if (endpoints > 16) {  // too many cuts to enumerate: the one by index
     int links = 0;
     for (const Edge& e : edges)
       if ((e.from < endpoints / 2) != (e.to < endpoints / 2)) links += e.links;
@@ -86,7 +86,7 @@ namespace detail {
 
 inline Bandwidth Tier::bisection() const {
   if (endpoints < 2) return bandwidth.value;  // nothing to cut
-  const int smaller = endpoints / 2;  // an odd endpoint out sits on the larger side
+  const int smaller = endpoints / 2;          // an odd endpoint is on the larger side
   const double half = smaller;
   switch (kind) {
     case TierKind::memory: return bandwidth.value;
@@ -106,7 +106,7 @@ inline Bandwidth Tier::bisection() const {
         all *= d;
         longest = d > longest ? d : longest;
       }
-      // cutting the longest axis in two crosses one face of all/longest links, twice when the axis wraps around
+      // halving the longest axis cuts one face of all/longest links, two where the axis wraps around
       return link_bandwidth * (static_cast<double>(all) / longest * (wrap && longest > 2 ? 2.0 : 1.0));
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 /// \file tuner.hpp
-/// The tables by which a communication library chooses: its tuner's estimates of latencies and rates, and the
-/// channel speeds of its search. They come from a version's source code, from data/tuners/NAME.yaml, one
-/// enumerator of Tuner per file, and are compiled in when the library is configured.
+/// The tables from which a communication library chooses: its tuner's estimates of latencies and rates, and
+/// the channel speeds of its search. They are taken from the source code of a version (data/tuners/NAME.yaml,
+/// one enumerator of Tuner per file) and compiled in at configuration.
 
 #include <fabricost/hardware/kinds.hpp>
 
@@ -14,20 +14,20 @@
 
 namespace fabricost {
 
-/// Seconds, bytes, bytes per second. [3] LL, LL128,
-/// Simple; [4] Volta, Ampere, Hopper, Blackwell; [4][3] the same by 1, 2 and more domains.
+/// Seconds, bytes, bytes per second. Index [3]: LL, LL128, Simple; [4]: Volta, Ampere, Hopper, Blackwell;
+/// [4][3]: the generation, then 1, 2 or more domains.
 struct TunerTables {
   double tree_base[3], ring_base[3];                                  ///< of a kernel
   double tree_nvlink[3], ring_nvlink[3], tree_pcie[3], ring_pcie[3];  ///< of a step inside a domain
   double tree_network[3], ring_network[3];                            ///< between domains
-  double network_post[2];                                             ///< minimum time of a step with a network; on AMD's processors
+  double network_post[2];                                             ///< minimum time of a step with a network; [1]: with AMD processors
   double simple_posts;                                                ///< number of them in a Simple step
   double nvls_base, nvls_tree_network;
   double collnet_direct_step, collnet_direct_peer, collnet_direct_network, collnet_chain_step, collnet_chain_network;
   double pat_base, pat_network, pat_rank;
 
   double ll_limit_one_domain[4];
-  double ll_limit[2][2];  ///< other processors, AMD's; 2 domains, more
+  double ll_limit[2][2];  ///< [other processors, AMD's][2 domains, more]
   double ll_share;        ///< rate of an LL ring over a Simple one's
   double ring_ll128[4];   ///< of a channel
   double ring_ll128_share, tree_share;
@@ -37,12 +37,12 @@ struct TunerTables {
   double nvls_efficiency[4], nvls_tree[4][3], collnet_share[4], pat_share;
   double tree_correction[3][24];  ///< by floor(log2(S / 64)), of all-reduce
 
-  double speeds[4][16];             ///< of a channel, fast to slow; a 0 ends them
-  double split_from[4];             ///< channels of at least that speed are split in two
-  double split_above[4], split_to;  ///< if there are more than so many and at most so many
+  double speeds[4][16];             ///< of a channel, in descending order, terminated by 0
+  double split_from[4];             ///< channels of at least this speed are split in two
+  double split_above[4], split_to;  ///< if there are more than split_above and at most split_to
   double max_channels;
-  double running_factor;       ///< channels of a collective inside a domain over those the search finds
-  double network_share;        ///< of the NICs' rate, what the search plans with
+  double running_factor;       ///< channels of a collective inside a domain over those found by the search
+  double network_share;        ///< fraction of the NICs' rate that the search plans with
   double network_channels[4];  ///< per NIC
   double min_network_channels;
   double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL

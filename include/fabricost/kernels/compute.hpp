@@ -4,12 +4,12 @@
 ///
 ///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
 ///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
-///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 of it
-///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward 2 of it
-///   element-wise      ce x 16-bit traffic / (em BW); backward 2 of it
+///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 times that
+///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
+///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
 ///
-/// P peak, BW memory rate, e, ea, em, ce of hardware/compute_constants.hpp. Form and first constants: fitted on 1,200 published training
-/// steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
+/// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
+/// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/compute_constants.hpp>
@@ -24,18 +24,18 @@
 
 namespace fabricost {
 
-/// What one GPU offers, in plain numbers.
+/// The GPU's capabilities, in plain numbers.
 struct Processor {
   double peak16 = 0;  ///< dense FLOP/s in 16 bit
   double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
   double peak4 = 0;
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
-  double memory_latency = 0;          ///< s of a load from memory; 0 where nobody measured it
-  bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
+  double memory_latency = 0;          ///< s of a load from memory; 0: not measured
+  bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
   ComputeConstants constants;
 
-  /// \throws RequestError when the datasheet does not say what the GPU computes in 16 bit
+  /// \throws RequestError when the GPU's 16-bit peak is unknown
   [[nodiscard]] static Processor of(const System& system) {
     detail::check_parts(system, {.gpu = true, .compute = true});
     const Gpu& g = system.gpu;
@@ -55,7 +55,7 @@ struct Processor {
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
 
-/// Whether what kernels reach on this machine's processors was measured on no processor of their generation.
+/// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
 [[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
 
 /// The 5-95 % interval around the predicted time of a step: low, high.
@@ -64,7 +64,7 @@ struct Processor {
 }
 
 namespace detail {
-/// (a^q + b^q)^(1/q) with the two orders the constants have most often spelt out.
+/// (a^q + b^q)^(1/q), without pow for the most frequent orders.
 [[nodiscard]] inline double joined(double a, double b, double q) {
   if (q == 2) return std::sqrt(a * a + b * b);
   if (q == 4) {
@@ -77,7 +77,7 @@ namespace detail {
 [[nodiscard]] inline bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
 }  // namespace detail
 
-/// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
+/// Seconds of `count` products of M x K by K x N, with M rows in total (experts: M / count each).
 [[nodiscard]] inline double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1) {
   const ComputeConstants& c = gpu.constants;
   const bool narrow = precision == Precision::fp4;
@@ -89,7 +89,7 @@ namespace detail {
   return c.gemm_start * std::min(count, c.form.start_products) + detail::joined(arithmetic, traffic, c.gemm_overlap);
 }
 
-/// Seconds of attention forward: b sequences of s tokens of which this rank has s/c as queries, heads of total width `query` and `value`.
+/// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
 /// \param scores b a s^2 / c of this rank \param width query + value widths of one head
 [[nodiscard]] inline double attention_seconds(const Processor& gpu, AttentionKernel kernel, double scores, double width) {
   const ComputeConstants& c = gpu.constants;
@@ -105,9 +105,10 @@ namespace detail {
 /// Seconds of streaming `bytes` through memory.
 [[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
 
-/// Seconds of an element-wise kernel alone that gives every row of `width` values to one block of 1,024 threads, which loads from memory
-/// twice for each 1,024 values it goes on (two inputs of an activation; a norm's two passes): few rows take as long as one,
-/// norm_4(width / 512 latency, row_traffic bytes / (em BW)). Kernels of vLLM, as vidur's profiles time them.
+/// Seconds of an element-wise kernel on its own, with one block of 1,024 threads per row of `width` values.
+/// The block loads twice per 1,024 values (two inputs of an activation; two passes of a norm), so a few rows
+/// take as long as one: norm_4(width / 512 latency, row_traffic bytes / (em BW)). Source: kernels of vLLM, as
+/// timed by vidur's profiles.
 [[nodiscard]] inline double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
   const ComputeForm& form = gpu.constants.form;
   const double traffic = gpu.constants.row_traffic * stream_seconds(gpu, bytes);

@@ -2,20 +2,20 @@
 /// \file fused_norm.hpp
 /// An all-reduce followed by adding the residual and normalising, as two kernels and as one (vLLM's and TensorRT-LLM's fusion passes).
 ///
-///   apart   t(all-reduce) + gap + 4 S / M     read sum and residual, write residual and result
+///   apart   t(all-reduce) + gap + 4 S / M     reads sum and residual, writes residual and result
 ///   fused   t(all-reduce) + 3 S / M           the sum is still in registers
 ///
-/// M: what kernels reach of the memory's rate (compute constants, `memory`). Nothing here is fitted to fused kernels.
+/// M: memory rate that kernels reach (compute constants, `memory`). Nothing here is fitted to fused kernels.
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
 
-/// Between two kernels of a CUDA graph.
+/// Between two kernels of a CUDA graph, s.
 inline constexpr double gap_in_graph = prior::stack::graph_gap;
 
-/// Seconds, and what they are made of.
+/// The time of both variants, s, and its parts.
 struct FusedNorm {
   double apart = 0, fused = 0;
   double all_reduce = 0;                      ///< alone
@@ -26,8 +26,9 @@ struct FusedNorm {
   [[nodiscard]] double saved() const { return apart - fused; }
 };
 
-/// After an all-reduce that was predicted. Only an engine's own kernels fuse; beyond their hand-over to NCCL both take the time of two.
-/// \throws RequestError for another operation, or where the memory's rate is not known
+/// The operation after a predicted all-reduce. Only an engine's own kernels fuse; above their hand-over size
+/// to NCCL both variants take the time of two kernels.
+/// \throws RequestError for another operation, or if the memory rate is unknown
 [[nodiscard]] inline FusedNorm fused_norm(const System& system, const Prediction& p) {
   if (p.operation.collective != Collective::all_reduce) throw RequestError("only an all_reduce is followed by a fused norm");
   FusedNorm out{.all_reduce = p.seconds, .memory_rate = system.gpu.hbm_bandwidth.value.value() * system.constants.compute.memory};

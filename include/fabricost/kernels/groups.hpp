@@ -1,10 +1,11 @@
 #pragma once
 /// \file groups.hpp
-/// The parallel groups of a job as groups of ranks on a machine, and what a collective on one of them costs.
+/// The parallel groups of a job as ranks on a machine, and the cost of collectives on them.
 ///
-/// A group of n ranks that are k GPUs apart (tensor k = 1, context k = t, data k = t c, ...) fills, of a scale-up domain of D GPUs,
-/// min(n, D / k) places and n / places domains; all groups of a kind run at once, so a domain's NICs are shared between them by the
-/// places each group has there. Curves are compiled once per (collective, places, domains) and kept.
+/// A group of n ranks that are k GPUs apart (tensor k = 1, context k = t, data k = t c, ...) occupies min(n,
+/// D / k) places in a scale-up domain of D GPUs, in n / places domains. All groups of a kind run at the same
+/// time, so they share a domain's NICs in proportion to their places. Curves are compiled once per
+/// (collective, places, domains) and kept.
 
 #include <fabricost/experts/experts.hpp>
 #include <fabricost/interrupt.hpp>
@@ -19,7 +20,7 @@
 
 namespace fabricost {
 
-/// How many ranks of a group sit in how many domains.
+/// The ranks of a group per domain, and the number of domains.
 struct Placement {
   int local = 1;
   int domains = 1;
@@ -27,8 +28,8 @@ struct Placement {
   [[nodiscard]] int ranks() const { return local * domains; }
 };
 
-/// n ranks, each `stride` GPUs from the next, on domains of `domain` GPUs. Where they do not divide, the domains are taken as fully used as
-/// the whole number of ranks allows.
+/// Places n ranks, `stride` GPUs apart, on domains of `domain` GPUs. Where they do not divide, domains are
+/// filled as far as equal whole numbers of ranks allow.
 [[nodiscard]] inline Placement place(int n, int stride, int domain) {
   if (static_cast<long long>(n) * stride <= domain) return {n, 1};
   int local = std::max(1, std::min(n, domain / stride));
@@ -36,27 +37,28 @@ struct Placement {
   return {local, n / local};
 }
 
-/// GPUs of a domain that groups of tensor, context, data and expert ranks can use without another stage's in between: all of them, or with
-/// stages inside data the whole blocks of t c p GPUs it holds, t c of each (at least the t c of one stage).
+/// GPUs of a domain that groups of tensor, context, data and expert ranks can use without another stage's in
+/// between: all of them; with stages inside data t c of each whole block of t c p GPUs (at least t c).
 [[nodiscard]] inline int domain_for_data(const Layout& l, int domain) {
   if (l.placing == Placing::data_inside || l.pp == 1) return domain;
   const int near = l.tp * l.cp;
   return domain >= near * l.pp ? near * (domain / (near * l.pp)) : std::min(domain, near);
 }
-/// Whether the next stage is in another domain, for some stage.
+/// Whether any stage's next stage is in another domain.
 [[nodiscard]] inline bool stages_cross_domains(const Layout& l, int domain) {
   const long long apart = l.placing == Placing::stages_inside ? static_cast<long long>(l.tp) * l.cp * l.pp : l.gpus();
   return apart > domain;
 }
 
-/// Costs of collectives on one machine, compiled on first use. Not for two threads at once: give each its own.
+/// Costs of collectives on one machine, compiled on first use. Not thread-safe: give each thread its own.
 class GroupCosts {
  public:
   explicit GroupCosts(const System& system, Choice choice = {}) : system_(system), choice_(choice) {}
 
   [[nodiscard]] const System& system() const { return system_; }
 
-  /// The curve of a collective; it lives as long as this object. \throws RequestError when the machine cannot join these ranks
+  /// The curve of a collective, valid as long as this object. \throws RequestError when the machine cannot
+  /// join these ranks
   [[nodiscard]] const Curve& curve(Collective collective, Placement place, Path path = Path::gpu_gpu) {
     const std::uint64_t key = (static_cast<std::uint64_t>(place.local) << 34) | (static_cast<std::uint64_t>(place.domains) << 10) |
                               (static_cast<std::uint64_t>(collective) << 4) | static_cast<std::uint64_t>(path);
@@ -75,13 +77,13 @@ class GroupCosts {
     return *at;
   }
 
-  /// Seconds; `bytes` as nccl-tests counts them (operation.hpp). One rank alone costs nothing.
+  /// Seconds; `bytes` as nccl-tests counts them (operation.hpp). 0 for a single rank.
   [[nodiscard]] double seconds(Collective collective, Placement place, double bytes) {
     return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
   }
 
-  /// The exchange of tokens between expert ranks. Skewed routings differ by more than their kind: keep one object for each. \throws as
-  /// ExpertCurve
+  /// The exchange of tokens between expert ranks. The key contains only the kind of a routing: use one object
+  /// per skewed routing. \throws as ExpertCurve
   [[nodiscard]] const ExpertCurve& experts(const Gate& gate, const ExpertPlacement& at, Copies copies, double bytes_per_token,
                                            const Routing& routing) {
     const ExpertKey key{gate.experts,   gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies),
@@ -96,7 +98,7 @@ class GroupCosts {
     return *curve;
   }
 
-  /// Rows on the fullest of `ranks` expert ranks over their mean, by the tokens of one rank.
+  /// Rows of the fullest of `ranks` expert ranks over the mean, as a function of the tokens of one rank.
   [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks) {
     std::unique_ptr<Imbalance>& at = loads_[{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, 0, 0, 0}];
     if (!at)
@@ -105,11 +107,11 @@ class GroupCosts {
     return *at;
   }
 
-  /// One message to a rank `stride` GPUs away: over the domain where both are in it, else from NIC to NIC.
+  /// Seconds of one message: inside the domain, or (`across`) from NIC to NIC.
   [[nodiscard]] double send(bool across, double bytes) {
     if (across) {
       const Curve& pair = curve(Collective::send_recv, {1, 2}, Path::nic);
-      const double crowd = std::max(1.0, pair.fabric().outer_rate * system_.domain / domain_rate());  // GPUs of one NIC
+      const double crowd = std::max(1.0, pair.fabric().outer_rate * system_.domain / domain_rate());  // GPUs per NIC
       return pair(bytes * crowd);
     }
     return curve(Collective::send_recv, {2, 1})(bytes);
@@ -118,7 +120,7 @@ class GroupCosts {
  private:
   using ExpertKey = std::tuple<int, int, int, int, int, int, int, double>;
 
-  /// Bytes per second all NICs of a domain send: all groups of a kind use them at once.
+  /// Bytes per second that all NICs of a domain send, since all groups of a kind use them at the same time.
   [[nodiscard]] double domain_rate() const { return nics_rate(system_) * system_.nodes_per_domain(); }
 
   const System& system_;

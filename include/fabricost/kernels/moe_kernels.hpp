@@ -1,17 +1,19 @@
 #pragma once
 /// \file moe_kernels.hpp
-/// Dispatch and combine of one expert layer with the kernels that inference engines run: DeepEP's normal and low-latency ones,
-/// TensorRT-LLM's over NVLink, or NCCL's all_to_all. From a question to the numbers price/moe.hpp computes with.
+/// Dispatch and combine of one expert layer with the kernels of inference engines: DeepEP's normal and
+/// low-latency ones, TensorRT-LLM's over NVLink, or NCCL's all_to_all. Derives the inputs of price/moe.hpp
+/// from a request.
 ///
 ///   kernel              copies of a token    to other domains                       element types
-///   deepep-normal       one a rank           one a domain, forwarded over NVLink    dispatch fp8, combine bf16
-///   deepep-low-latency  one an expert        one an expert                          dispatch fp8, combine bf16
-///   trtllm-*            one a rank           not at all                             bf16, fp8, nvfp4
-///   nccl                one an expert        one an expert                          any
+///   deepep-normal       one per rank         one per domain, forwarded over NVLink  dispatch fp8, combine bf16
+///   deepep-low-latency  one per expert       one per expert                         dispatch fp8, combine bf16
+///   trtllm-*            one per rank         not supported                          bf16, fp8, nvfp4
+///   nccl                one per expert       one per expert                         any
 ///
-/// Copies are expectations over uniform choices (routing.hpp); `balanced` is what benchmarks force: each token to min(k, ranks) ranks.
-/// Skewed choices multiply bytes and work by the fullest receiver over that of uniform ones (expert_load.hpp). Across domains the NICs
-/// carry what the transport's efficiency leaves of their rate, a step of the network is added, and both ways overlap.
+/// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
+/// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and work by the fullest
+/// receiver's load over that of uniform ones (experts/load.hpp). Across domains, the NICs carry the
+/// transport's efficiency times their rate, a network step is added, and both paths overlap.
 
 #include <fabricost/experts/experts.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -32,7 +34,7 @@ inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal
                                                                   "trtllm-NVLinkTwoSided", "nccl"};
 [[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
 
-/// Names in any case, with dashes or underscores; `deepep` is its normal kernel, `trtllm` the one-sided one.
+/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, `trtllm` the one-sided.
 [[nodiscard]] inline std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
   const std::string t = detail::folded(text);
   if (t == "deepep") return MoeKernel::deepep_normal;
@@ -41,7 +43,7 @@ inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal
 }
 
 inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
-inline constexpr int assumed_sms = 132;        ///< of a GPU that does not state them: H100's
+inline constexpr int assumed_sms = 132;        ///< for a GPU without a number of SMs: H100's
 
 struct MoeQuestion {
   MoePhase phase = MoePhase::dispatch;
@@ -51,7 +53,7 @@ struct MoeQuestion {
   int hidden = 0;
   double tokens = 0;                     ///< of every rank
   int ranks = 0;                         ///< 0: all GPUs of one scale-up domain
-  std::optional<Precision> precision{};  ///< on the wire; none: what the kernel sends (see above)
+  std::optional<Precision> precision{};  ///< on the wire; empty: the kernel's own (see above)
   int sms = 0;                           ///< of deepep-normal; 0: its default
 };
 
@@ -60,18 +62,18 @@ struct MoePrediction {
   ExpertPlacement placement;
   int nodes = 1;
   Precision precision = Precision::bf16;
-  double copies = 0;                          ///< of a token
-  double bytes = 0;                           ///< T tokens send, copies that stay included: what kernels report
+  double copies = 0;                          ///< per token
+  double bytes = 0;                           ///< sent for T tokens, including copies that stay, as kernels report
   double inside_bytes = 0, across_bytes = 0;  ///< that leave the rank, that leave the domain
-  double seconds = 0, low = 0, high = 0;      ///< nine in ten measurements fall between
-  double min = 0;                             ///< the bytes over the links at their full rate: `low` is not below it
+  double seconds = 0, low = 0, high = 0;      ///< the interval contains nine of ten measurements
+  double min = 0;                             ///< seconds of the bytes at the full rate of the links, a lower bound of `low`
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated;
-  MoeWork work;  ///< what a rank moves and with what; made from the question
-  MoeCost cost;  ///< its price; of nccl all zero: one all_to_all
+  MoeWork work;  ///< bytes and work of a rank, derived from the question
+  MoeCost cost;  ///< its price; all zero for nccl, which is one all_to_all
   [[nodiscard]] double algorithm_bandwidth() const { return over(bytes, seconds); }
-  [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< what leaves the rank
+  [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< of the bytes that leave the rank
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
@@ -92,7 +94,7 @@ inline void check(const MoeQuestion& q, const System& system) {
     throw RequestError("SMs: " + std::to_string(q.sms) + " of a GPU of " + std::to_string(system.gpu.units));
 }
 
-/// Bytes of one copy: token_bytes, but TensorRT-LLM's fp8 has one scale for all.
+/// Bytes of one copy: token_bytes, except that TensorRT-LLM's fp8 has a single scale.
 [[nodiscard]] inline double copy_bytes(const MoeQuestion& q, Precision p) {
   return is_trtllm(q.kernel) && p == Precision::fp8 ? static_cast<double>(q.hidden) : token_bytes(q.hidden, p);
 }
@@ -107,7 +109,7 @@ inline void check(const MoeQuestion& q, const System& system) {
   return k == MoeKernel::deepep_normal ? Copies::per_domain : is_trtllm(k) ? Copies::per_rank : Copies::per_expert;
 }
 
-/// Traffic of benchmarks' balanced choices: every token to min(k, sets) sets.
+/// Traffic of the balanced choices of benchmarks: every token goes to min(k, sets) sets.
 [[nodiscard]] inline ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double all) {
   const double e = at.ranks, g = at.per_domain, N = at.domains();
   const double touched = std::min<double>(gate.top_k, e);
@@ -118,7 +120,7 @@ inline void check(const MoeQuestion& q, const System& system) {
   return {all * touched * (g - 1) / e, all * touched * (1 - g / e), all * touched, all * touched};
 }
 
-/// What `q` asks of one rank, in plain numbers. The constants do not matter.
+/// The bytes and work of one rank, independent of the constants.
 [[nodiscard]] inline MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out) {
   const System system = with_domains_as_nodes(machine);
   const Copies copies = copies_of(q.kernel);
@@ -149,7 +151,7 @@ inline void check(const MoeQuestion& q, const System& system) {
                .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
                .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
                .rate = f.inner_rate};
-  // what all ranks send on average, however the choices are skewed: the fullest one sends no less
+  // mean over all ranks, whatever the skew: the fullest rank sends at least as much
   if (at.per_domain > 1) out.min = traffic.inside / f.inner_rate;
   if (at.domains() > 1) {
     out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.exchanges));
@@ -161,7 +163,8 @@ inline void check(const MoeQuestion& q, const System& system) {
 
 }  // namespace detail
 
-/// Seconds and their parts for a kernel with its constants; not for nccl. \param combine_in_fp4 TensorRT-LLM's low-precision combine
+/// Prices a kernel with its constants, except nccl. \param combine_in_fp4 TensorRT-LLM's low-precision
+/// combine
 [[nodiscard]] inline MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel,
                                           bool combine_in_fp4) {
   const bool dispatch = phase == MoePhase::dispatch;
@@ -177,7 +180,7 @@ inline void check(const MoeQuestion& q, const System& system) {
   return {};
 }
 
-/// Which interval speaks for a kernel.
+/// The interval width of a kernel.
 [[nodiscard]] inline double IntervalWidths::*interval_class(MoeKernel k) {
   switch (k) {
     case MoeKernel::deepep_normal: return &IntervalWidths::deepep_normal;
@@ -189,8 +192,8 @@ inline void check(const MoeQuestion& q, const System& system) {
   return &IntervalWidths::unfitted_algorithm;
 }
 
-/// Time of one dispatch, combine or prepare step. \throws RequestError for a gate that is none, ranks that divide neither experts nor
-/// domains, a kernel that cannot run there
+/// Time of one dispatch, combine or prepare step. \throws RequestError for an invalid gate, ranks that do not
+/// divide the experts or domains, or a kernel that cannot run there
 [[nodiscard]] inline MoePrediction predict(const System& system, const MoeQuestion& q) {
   detail::check(q, system);
   MoePrediction out;
@@ -231,7 +234,7 @@ inline void check(const MoeQuestion& q, const System& system) {
     term("SM work", gpu, cost.work);
     term("wire", inside, cost.inside);
     term("wire", across, cost.across);
-    // a width the calibration did not narrow: this generation's kernel was never measured
+    // a width that the calibration did not narrow: the kernel was not measured on this generation
     const bool seen = c.interval.*interval_class(q.kernel) < detail::width_priors.*interval_class(q.kernel);
     const auto place = static_cast<std::size_t>(q.kernel);
     out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
@@ -245,7 +248,7 @@ inline void check(const MoeQuestion& q, const System& system) {
     out.extrapolated.ranks = true;
     beyond += c.interval.beyond_ranks * std::log2(static_cast<double>(out.placement.per_domain) / c.moe_max_ranks);
   }
-  if (out.placement.domains() > 1) {  // these kernels were measured inside a domain only
+  if (out.placement.domains() > 1) {  // these kernels were measured only inside a domain
     out.extrapolated.nodes = true;
     out.basis = std::max(out.basis, Basis::sibling);
     square += c.interval.unmeasured_cluster * c.interval.unmeasured_cluster;

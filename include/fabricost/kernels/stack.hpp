@@ -1,7 +1,7 @@
 #pragma once
 /// \file stack.hpp
-/// The software a job runs on, as far as it changes times: which kernels, what is fused, what communication hides behind work.
-/// Named stacks live in data/stacks; `scale` is the one number a user calibrates for a stack of their own.
+/// The properties of a job's software that affect its time: kernels, fusion, overlap of communication and
+/// work. Named stacks are in data/stacks; `scale` is the one number that users calibrate for their own stack.
 
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/hardware/kinds.hpp>
@@ -24,7 +24,7 @@ namespace fabricost {
 enum class AttentionKernel : unsigned char { fused, fused_old, unfused };
 inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused", "fused_old", "unfused"};
 
-/// The stack that is meant where none is named.
+/// The default stack.
 inline constexpr const char* default_stack = "megatron-core";
 
 struct Stack {
@@ -33,32 +33,31 @@ struct Stack {
   AttentionKernel attention = AttentionKernel::fused;
   bool old_kernels = false;   ///< element-wise kernels and launches of stacks before fused attention
   bool eager_loss = false;    ///< cross entropy in separate kernels
-  double tensor_exposed = 1;  ///< share of tensor-parallel communication that does not hide behind matrix products
-  double data_exposed = 1;    ///< share of the gradient exchange that would fit behind the last backward and does not hide
+  double tensor_exposed = 1;  ///< share of tensor-parallel communication that is not hidden by matrix products
+  double data_exposed = 1;    ///< share of the gradient exchange that is not hidden, of the part that would fit behind the last backward
   double context_exposed =
-      prior::stack::context_exposed;  ///< share of ring exchange of keys and values that does not hide behind attention
-  double expert_exposed = 1;          ///< share of the token exchange that does not hide
+      prior::stack::context_exposed;  ///< share of the ring exchange of keys and values that is not hidden by attention
+  double expert_exposed = 1;          ///< share of the token exchange that is not hidden
   double gradient_bytes = 4;          ///< per parameter, in the exchange of gradients
-  double accumulation_bytes = 4;      ///< memory traffic per local parameter and microbatch to add gradients up
-  double shard_exposed =
-      prior::stack::shard_exposed;       ///< of the weights' gathering per microbatch (ZeRO-3, FSDP), what does not hide behind the work
-  double compute_share = 1;              ///< of the GPU's processors, those left to kernels while others drive the exchange behind them
+  double accumulation_bytes = 4;      ///< memory traffic of adding up gradients, per local parameter and microbatch
+  double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
+  double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;                      ///< factor on the whole step
-  double spread = prior::stack::spread;  ///< standard deviation, in log, of what the form leaves of this stack's steps
+  double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
   double zipf_exponent = 1;                     ///< of zipf
-  double capacity = 0;                          ///< rows kept for an expert over the mean, padded and dropped to that; 0: as many as come
-  MemoryStack memory{};                         ///< what it keeps in memory
-  std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run
-  std::vector<Generation> seen{};  ///< GPU generations its steps were fitted on
+  double capacity = 0;   ///< rows per expert over the mean, to which choices are padded or dropped; 0: all rows are kept
+  MemoryStack memory{};  ///< its memory use
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
+  std::vector<Generation> seen{};  ///< GPU generations that its steps were fitted on
 
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
 };
 
-/// Standard deviation, in log, of a step. A stack nobody measured on this generation and fp4, whose share of its peak is assumed, add
-/// theirs (data/priors/stack.yaml).
-/// \param assumed nobody measured what kernels reach on this generation
+/// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
+/// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
+/// aram assumed kernel efficiencies of this generation were not measured
 [[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false) {
   double variance = stack.spread * stack.spread;
   if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;

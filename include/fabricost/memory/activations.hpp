@@ -1,9 +1,10 @@
 #pragma once
 /// \file activations.hpp
-/// What a layer saves for its backward, in bytes per token on one rank.
+/// Activations that a layer saves for its backward, in bytes per token on one rank.
 ///
-/// With 16-bit tensors, t tensor ranks, r = 1/t with sequence parallel and 1 without (Korthikanti 2022, arXiv 2205.05198, section 4, in
-/// the widths of any shape; with dropout, h = a d = g d and f = 4 h they are its 10 + 24/t + 5 a s / (h t), times h):
+/// With 16-bit tensors, t tensor ranks, r = 1/t with sequence parallel and 1 without (Korthikanti 2022, arXiv
+/// 2205.05198, section 4, generalised to any shape; with dropout, h = a d = g d and f = 4 h the sum is the
+/// paper's 10 + 24/t + 5 a s / (h t), times h):
 ///
 ///     block      r (4 h + 2 h + 2 h [+ 2 h])           inputs of two norms, of two column-parallel products [masks of dropout]
 ///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
@@ -13,7 +14,7 @@
 ///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
 ///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
 ///
-/// Layers that mix through a state rather than attention (Mamba-2, delta rules) are counted as attention layers.
+/// Layers that mix through a state instead of attention (Mamba-2, delta rules) count as attention layers.
 
 #include <fabricost/memory/stack.hpp>
 #include <fabricost/model/layout.hpp>
@@ -26,9 +27,9 @@ namespace fabricost {
 
 /// Bytes per token on one rank.
 struct LayerActivations {
-  double block = 0;      ///< norms, inputs of column-parallel products, masks; half of it before attention, half before feed-forward
+  double block = 0;      ///< norms, inputs of column-parallel products, masks; half before attention, half before feed-forward
   double attention = 0;  ///< without scores
-  double unfolded = 0;   ///< of these, q, k and v unfolded from latents; 0 without latents
+  double unfolded = 0;   ///< part of `attention`: q, k and v unfolded from latents; 0 without latents
   double scores = 0;
   double dense = 0;    ///< feed-forward of a layer without experts
   double experts = 0;  ///< feed-forward of a layer with experts
@@ -71,7 +72,8 @@ struct LayerActivations {
   return out;
 }
 
-/// What a stage keeps for one microbatch from forward to backward, and what one layer makes again in the backward; bytes per token.
+/// Activations that a stage keeps for one microbatch from forward to backward, and those that one layer
+/// recomputes in the backward; bytes per token.
 struct KeptActivations {
   double kept = 0, again = 0;
 };
@@ -82,11 +84,11 @@ struct KeptActivations {
   const double without_scores = stage.mixing_layers * mixing + stage.dense_layers * dense + stage.expert_layers * experts;
   const double all = without_scores + stage.mixing_layers * a.scores;
   if (layout.recompute == Recompute::none || stage.layers == 0) return {all, 0};
-  // a layer is an attention and a feed-forward block, the larger; single blocks one of them
+  // a layer is an attention and a feed-forward block (the larger kind); single blocks are one of them
   const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
   const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
   if (layout.recompute == Recompute::selective) {
-    // with latents what they unfold to is computed again (layer.hpp prices that), and more where the stack drops more
+    // latents: their unfolded tensors are recomputed (priced in layer.hpp), more where the stack drops more
     const double keeps = stack.selective_keeps, mixes = stage.mixing_layers > 0 ? 1 : 0;
     return {std::min(without_scores * keeps, without_scores - stage.mixing_layers * a.unfolded),
             std::max(layer * (1 - keeps), mixes * a.unfolded) + mixes * a.scores};

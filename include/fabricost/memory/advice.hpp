@@ -2,12 +2,13 @@
 /// \file advice.hpp
 /// The smallest change of a layout that makes it fit, on as many GPUs.
 ///
-/// Changes are tried in all combinations and the cheapest that fits is named. A change's cost is its place in the order below, which
-/// follows what each is known to cost in time; it ranks, it predicts no time: a distributed optimizer and sequence parallel move the same
-/// bytes (Rajbhandari 2020, Korthikanti 2022); selective recompute repeats a few percent of the FLOPs; a smaller microbatch and more expert
-/// ranks make matrix products smaller; sharded gradients are reduced once a step without a pipeline, once a microbatch with one; full
-/// recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks put messages into every layer; sharded
-/// weights are gathered twice a microbatch.
+/// All combinations of changes are tried and the cheapest that fits is reported. The cost of a change is its
+/// rank in the order below, which follows its known effect on time; it does not predict a time. A distributed
+/// optimizer and sequence parallel move the same bytes (Rajbhandari 2020, Korthikanti 2022); selective
+/// recompute repeats a few percent of the FLOPs; a smaller microbatch and more expert ranks make matrix
+/// products smaller; sharded gradients are reduced once per step without a pipeline and once per microbatch
+/// with one; full recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks
+/// add messages to every layer; sharded weights are gathered twice per microbatch.
 
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/model/layout_check.hpp>
@@ -19,17 +20,17 @@
 
 namespace fabricost {
 
-/// What to change.
+/// The proposed change.
 struct MemoryAdvice {
   bool found = false;    ///< some layout fits
-  Layout layout;         ///< the one proposed; where none fits, the one that needs least
+  Layout layout;         ///< the proposed one; if none fits, the one that needs the least memory
   MemoryUse use;         ///< of its worst stage
-  std::string sentence;  ///< as told to a person
+  std::string sentence;  ///< the proposal in words
 };
 
 namespace memory_detail {
 
-/// Places in the order of what changes cost; a doubling or halving counts once each.
+/// Costs of changes, by rank; a doubling or halving counts once each.
 struct ChangeCost {
   static constexpr int optimizer = 1, sequence_parallel = 1, selective = 2, microbatch = 3, gradients = 4, experts = 4, full = 6,
                        stages = 7;
@@ -37,7 +38,7 @@ struct ChangeCost {
 };
 
 inline std::string gib(double bytes) {
-  std::array<char, 512> text{};  // with a point in every locale
+  std::array<char, 512> text{};  // std::to_chars prints a decimal point in every locale
   const auto end = std::to_chars(text.data(), text.data() + text.size(), bytes / gibibyte, std::chars_format::fixed, 1).ptr;
   return {text.data(), end};
 }
@@ -70,9 +71,10 @@ inline std::string gib(double bytes) {
 
 }  // namespace memory_detail
 
-/// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with `margin` (0 to 1) free.
-/// \param max_tp ranks of the scale-up domain, beyond which tensor parallelism is not proposed
-/// Prices some thousands of layouts, a few milliseconds; not for a search's inner loop.
+/// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with
+/// the fraction `margin` (0 to 1) free. It prices some thousands of layouts in a few milliseconds: too slow
+/// for the inner loop of a search.
+/// aram max_tp ranks of the scale-up domain; tensor parallelism beyond it is not proposed
 [[nodiscard]] inline MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack,
                                                             double capacity, double margin = 0, int max_tp = 8) {
   using Cost = memory_detail::ChangeCost;
@@ -88,7 +90,7 @@ inline std::string gib(double bytes) {
     if (cost > cheapest || !is_possible(model, l)) return;
     const MemoryUse use = worst_stage(model, l, stack);
     const bool fitting = fits(use, capacity, margin);
-    // of equal costs the one that needs least; while none fits, the one that needs least
+    // of equal costs, or while none fits, the one that needs the least memory
     const bool better =
         advice.found ? fitting && (cost < cheapest || use.total() < advice.use.total()) : fitting || use.total() < advice.use.total();
     if (!better) return;
@@ -115,7 +117,7 @@ inline std::string gib(double bytes) {
         states(l, cost + repeated + halved * Cost::microbatch);
     }
   };
-  // doublings take their ranks from the data replicas
+  // the ranks of doublings are taken from the data replicas
   int pp_doubled = 0;
   for (int pp = layout.pp; pp <= model.layers && layout.dp % (pp / layout.pp) == 0; pp *= 2, ++pp_doubled) {
     int tp_doubled = 0;
@@ -141,7 +143,7 @@ inline std::string gib(double bytes) {
     }
   }
   if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
-    // not more layers than it takes, as many on each stage
+    // the minimum of recomputed layers, the same number on each stage
     const int step = advice.layout.pp;
     int enough = (model.layers + step - 1) / step, too_few = 0;  // steps
     while (enough - too_few > 1) {
@@ -157,7 +159,7 @@ inline std::string gib(double bytes) {
   }
   const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
   const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";
-  const std::string instead = what.empty() ? "" : " instead of " + memory_detail::gib(before);  // a change has something to compare with
+  const std::string instead = what.empty() ? "" : " instead of " + memory_detail::gib(before);  // a change has a previous value
   if (advice.found)
     advice.sentence = "fits with " + what + ": " + needs + instead;
   else

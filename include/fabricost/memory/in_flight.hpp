@@ -1,14 +1,15 @@
 #pragma once
 /// \file in_flight.hpp
-/// Microbatches whose activations a stage holds at once, by schedule: the most at any time, in units of all the stage's layers
-/// (peak_activations of pipeline.hpp). Activations waiting for their weight gradient count in full, which is the upper end.
+/// Maximum number of microbatches whose activations a stage holds at the same time, by schedule, in units of
+/// all layers of the stage (peak_activations of pipeline.hpp). Activations that wait for their weight
+/// gradient count in full, an upper bound.
 
 #include <fabricost/model/layout.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
 
 namespace fabricost {
 
-/// The schedule a layout runs: `none` and `1f1b` with several chunks are interleaved, one stage runs none.
+/// The schedule that a layout runs: `none` and `1f1b` with chunks are interleaved; a single stage runs none.
 [[nodiscard]] inline PipelineSchedule schedule_of(const Layout& layout) {
   if (layout.pp == 1) return PipelineSchedule::none;
   const bool plain = layout.schedule == PipelineSchedule::none || layout.schedule == PipelineSchedule::one_f_one_b ||

@@ -1,13 +1,13 @@
 #pragma once
 /// \file memory.hpp
-/// Memory of one GPU in training, item by item and pipeline stage by stage, and whether it fits.
+/// Memory of one GPU in training, by item and pipeline stage, and whether it fits.
 ///
-/// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o N
-/// (memory_states.hpp); the layout's `zero` divides the optimizer (1), gradients too (2, without pipeline stages),
-/// weights too (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over their own data group,
-/// S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches in flight (in_flight.hpp).
-/// The peak is taken as the sum of the items: the layer that is computed again counts beside the logits, though the latter
-/// are gone by then, so full recompute comes out high by up to one layer.
+/// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o
+/// N (states.hpp). The layout's `zero` divides the optimizer (1), also gradients (2, without pipeline
+/// stages), also weights (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over
+/// their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches
+/// in flight (in_flight.hpp). The peak is the sum of the items. This overestimates full recompute by up to
+/// one layer: the recomputed layer is counted together with the logits, which are already freed by then.
 
 #include <fabricost/memory/activations.hpp>
 #include <fabricost/memory/in_flight.hpp>
@@ -22,33 +22,33 @@ namespace fabricost {
 
 /// Bytes on one GPU of one stage.
 struct MemoryUse {
-  double weights = 0;  ///< with copies in low precision
+  double weights = 0;  ///< including low-precision copies
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;  ///< of the layers, all microbatches in flight
-  double recompute = 0;    ///< the one layer computed again in the backward
+  double recompute = 0;    ///< the one layer that the backward recomputes
   double vocabulary = 0;   ///< activations of embedding and head: masks, inputs, logits
-  double buffers = 0;      ///< gathered layers, gradient buckets, pipe buffers, a matrix's gradient before it is accumulated
-  double runtime = 0;      ///< CUDA context, communicators, what the stack allocates besides
+  double buffers = 0;      ///< gathered layers, gradient buckets, pipe buffers, a matrix's gradient before accumulation
+  double runtime = 0;      ///< CUDA context, communicators, further allocations of the stack
   double fragmentation = 0;
 
   int stage = 0;
   double in_flight = 1;  ///< microbatches
 
   [[nodiscard]] double states() const { return weights + gradients + optimizer; }
-  /// What the framework's allocator hands out.
+  /// Bytes that the framework's allocator hands out.
   [[nodiscard]] double allocated() const { return states() + activations + recompute + vocabulary + buffers; }
   [[nodiscard]] double total() const { return allocated() + runtime + fragmentation; }
 };
 
-/// CUDA context, communicators of the groups that have more than one rank, what the stack allocates besides; bytes.
+/// CUDA context, communicators of groups with more than one rank, further allocations of the stack; bytes.
 [[nodiscard]] inline double runtime_memory(const Layout& layout, const MemoryStack& stack) {
   const int communicators = (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1);
   return stack.context + stack.extra + stack.communicator * communicators;
 }
 
-/// Memory of a stage with `in_flight` microbatches' activations alive. \param count parameters_of(model)
-/// The layout must be possible for the model; nothing is checked here.
+/// Memory of a stage with activations of `in_flight` microbatches. The layout must be possible for the model;
+/// this is not checked. \param count parameters_of(model)
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                          const HeavyStage& at, double in_flight) {
   const auto& [stage, content, mirror] = at;
@@ -61,7 +61,7 @@ struct MemoryUse {
   use.stage = stage;
   use.in_flight = in_flight;
 
-  // states; the two copies of DualPipe share their optimizer where it is sharded
+  // states; with DualPipe, both copies share their optimizer where it is sharded
   const int zero = layout.zero;
   const double ranks = shard_ranks(layout), expert_ranks = expert_shard_ranks(layout);
   const double sharded = own.shared() / ranks + own.experts / expert_ranks, all = own.shared() + own.experts;
@@ -73,7 +73,7 @@ struct MemoryUse {
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
   const LayerActivations layer = layer_activations(model, layout, stack);
-  // DualPipe's microbatches come from both sides; the larger of the two counts for all
+  // DualPipe's microbatches come from both sides; the larger kind counts for all
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
                         there = kept_activations(layer, mirror, model, layout, stack);
   use.activations = tokens * in_flight * std::max(here.kept, there.kept);
@@ -107,7 +107,7 @@ struct MemoryUse {
   }
   if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
   if (stack.weight_gradient > 0) {
-    // the head's gradient comes first, with all activations alive; the embedding's last, when they are gone
+    // the head's gradient comes first, with all activations alive; the embedding's last, after they are freed
     const double head = heads ? h * model.vocab / t : 0;
     const double dense_matrix = has_dense ? (mats - 1) * h * model.ffn / t : 0,
                  expert_matrix = has_experts ? (mats - 1) * h * model.expert_ffn / layout.expert_tp : 0;
@@ -119,16 +119,18 @@ struct MemoryUse {
   return use;
 }
 
-/// Memory of stage `stage` (from 0) with `in_flight` microbatches' activations alive, for a schedule not in in_flight.hpp.
+/// Memory of stage `stage` (from 0) with activations of `in_flight` microbatches, for a schedule that is not
+/// in in_flight.hpp.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage, double in_flight) {
   return memory_of(model, parameters_of(model), layout, stack, stage_of(split_layers(model, layout), model, layout, stage), in_flight);
 }
-/// The same with the microbatches the layout's schedule keeps in flight on that stage.
+/// The same with the number of microbatches that the layout's schedule keeps in flight on that stage.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage) {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage that needs most. \param count parameters_of(model) \param stages heavy_stages(model, layout)
+/// The stage with the most memory. \param count parameters_of(model) \param stages heavy_stages(model,
+/// layout)
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                            std::span<const HeavyStage> stages) {
   MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
@@ -142,7 +144,7 @@ struct MemoryUse {
   return worst_stage(model, parameters_of(model), layout, stack, heavy_stages(model, layout));
 }
 
-/// Whether `use` fits a GPU of `capacity` bytes with `margin` of them (0 to 1) left free.
+/// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free.
 [[nodiscard]] inline bool fits(const MemoryUse& use, double capacity, double margin = 0) { return use.total() <= capacity * (1 - margin); }
 
 }  // namespace fabricost

@@ -1,46 +1,49 @@
 #pragma once
 /// \file stack.hpp
-/// What a training software keeps in memory, as numbers: bytes per parameter, what its layers save, what it allocates besides. The
-/// defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit, fused kernels.
+/// Memory use of training software, in numbers: bytes per parameter, saved activations, further allocations.
+/// The defaults are Megatron core with Transformer Engine: 16-bit weights, 32-bit gradients, fused kernels.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
 
-/// Properties of the software, not of the model or the layout. All sizes in bytes unless a name says otherwise.
+/// Properties of the software, not of the model or layout. Sizes are in bytes unless a name says otherwise.
 struct MemoryStack {
   // per parameter
-  double weight = 2;           ///< as kept between steps: 2 in 16 bit; 4 where the 32-bit copy is the parameter (torchtitan's FSDP2)
+  double weight = 2;           ///< between steps: 2 in 16 bit; 4 where the 32-bit copy is the parameter (torchtitan's FSDP2)
   double gradient = 4;         ///< as accumulated over microbatches: 4 in 32 bit (Megatron), 2 in 16 bit
   double optimizer = 12;       ///< 32-bit master 4, first and second moment 4 each (Rajbhandari 2020); 8 without a master
-  double gathered_weight = 2;  ///< of a layer brought together for computing, zero = 3
+  double gathered_weight = 2;  ///< of a layer gathered for computing, zero = 3
 
-  /// Row- and column-wise copies of a layer's weights in low precision, with their scales: 2 (1 + 1/32) for blocks of 32 (MXFP8) or, as
-  /// DeepSeek-V3, 128 with 4-byte scales; 2 (1/2 + 1/16) for NVFP4. 0 where weights are cast each time (torchao).
+  /// Row- and column-wise low-precision copies of a layer's weights, with their scales: 2 (1 + 1/32) for
+  /// blocks of 32 (MXFP8) or, as in DeepSeek-V3, of 128 with 4-byte scales; 2 (1/2 + 1/16) for NVFP4. 0 where
+  /// weights are cast each time (torchao).
   double fp8_weight_copies = 2 * (1 + 1.0 / 32);
   double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
-  /// Bytes per element of a matrix product's saved input; 2 where the 16-bit tensor is kept and cast again (torchao).
+  /// Bytes per element of a product's saved input; 2 where the 16-bit tensor is kept and cast again
+  /// (torchao).
   double fp8_input = 1 + 1.0 / 32;
   double fp4_input = 0.5 + 1.0 / 16;
 
-  /// Of the 32-bit master only the 16 bits that a 16-bit weight lacks are kept: 2 bytes of `optimizer` less for each
-  /// parameter kept in 16 bit (Transformer Engine's FusedAdam, store_param_remainders; Megatron core,
+  /// Only the 16 bits that the 16-bit weight lacks are kept of the 32-bit master: 2 bytes of `optimizer` less
+  /// per parameter kept in 16 bit (Transformer Engine's FusedAdam, store_param_remainders; Megatron core,
   /// use_precision_aware_optimizer).
   bool master_remainders = false;
-  /// With fp8 products the copies are the parameters: no 16-bit weights of layers beside them (Megatron core,
+  /// With fp8 products the copies are the parameters, without 16-bit weights of layers (Megatron core,
   /// fp8_param_gather).
   bool fp8_parameters = false;
 
   // what layers save for their backward
-  bool flash_attention = true;  ///< scores are not kept; else 2 bytes of softmax per score
-  bool dropout = false;         ///< masks, 1 byte an element, after attention and feed-forward; 3 bytes more per score
-  /// Of what a layer saves besides scores, the share `Recompute::selective` leaves (torchtitan 0.455); what latents unfold
-  /// to it never leaves.
+  bool flash_attention = true;  ///< scores are not kept; otherwise 2 bytes of softmax per score
+  bool dropout = false;         ///< masks after attention and feed-forward, 1 byte per element; 3 more bytes per score
+  /// Fraction of a layer's saved activations, without scores, that `Recompute::selective` keeps (torchtitan
+  /// 0.455). Tensors unfolded from latents are never kept.
   double selective_keeps = 1;
-  bool shards_stored = false;   ///< the layer input that full recompute stores is divided over tensor ranks without sequence parallel
-  bool keeps_gathered = false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor), not gathered again
-  bool keeps_routed_output = false;  ///< experts' outputs are kept to be weighted by the router after them
+  bool shards_stored = false;  ///< full recompute's stored layer input is divided over tensor ranks without sequence parallel
+  bool keeps_gathered =
+      false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor) instead of gathered again
+  bool keeps_routed_output = false;  ///< experts' outputs are kept until the router weights them
   double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
 
   // at the ends of the model
@@ -50,14 +53,14 @@ struct MemoryStack {
   // besides
   double weight_gradient = 0;  ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
   double pipe_buffer = 0;      ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
-  double bucket_parameters = prior::memory::bucket_parameters;  ///< of a gradient bucket, two alive, where gradients are sharded (Megatron
-                                                                ///< core's smallest default)
+  double bucket_parameters = prior::memory::bucket_parameters;  ///< of a gradient bucket, two alive, where gradients are sharded (smallest
+                                                                ///< default of Megatron core)
   int gathered_layers = 2;                                      ///< with zero = 3: this layer's weights and the next one's
   double context = prior::memory::context;                      ///< CUDA context and libraries
-  /// Of one communicator: the buffers of a ring's connection.
+  /// Of one communicator: the buffers of a ring's connections.
   double communicator = prior::memory::communicator;
-  double extra = 0;                                     ///< fixed, what else a stack allocates
-  double fragmentation = prior::memory::fragmentation;  ///< of what is allocated, lost between blocks
+  double extra = 0;                                     ///< fixed further allocations of a stack
+  double fragmentation = prior::memory::fragmentation;  ///< fraction of the allocated memory that is lost between blocks
 };
 
 }  // namespace fabricost

@@ -1,13 +1,14 @@
 #pragma once
 /// \file states.hpp
-/// Bytes of weights, gradients and optimizer of one rank: what a stack pays per parameter, over the ranks that share it.
+/// Bytes of weights, gradients and optimizer of one rank: bytes per parameter over the ranks that share it.
 ///
 ///     weights    w N16 [/ S] + c N_layers [/ S]         N16: parameters kept in 16 bit; c: copies in low precision
 ///     gradients  g N [/ S]
-///     optimizer  o N [/ S] - 2 N16 [/ S]                the latter where only the remainder of the 32-bit master is kept
+///     optimizer  o N [/ S] - 2 N16 [/ S]                the second term where only the remainder of the 32-bit master is kept
 ///
 /// N parameters of the rank, each [/ S] where `zero` shards it; routed experts over their own replicas
-/// (stage_parameters.hpp). N16 is N, or N without layers where fp8 copies are the parameters. All are linear in them.
+/// (model/stage_parameters.hpp). N16 is N, or N without layers where fp8 copies are the parameters. All terms
+/// are linear in them.
 
 #include <fabricost/memory/stack.hpp>
 #include <fabricost/model/stage_parameters.hpp>
@@ -16,18 +17,18 @@
 
 namespace fabricost {
 
-/// Bytes.
+/// In bytes.
 struct StateBytes {
-  double weights = 0;  ///< with copies in low precision
+  double weights = 0;  ///< including low-precision copies
   double gradients = 0;
   double optimizer = 0;
 };
 
-/// Whether gradients are sharded between microbatches: stages add them up before they reduce them, so that ZeRO-2 shards
-/// none of them there.
+/// Whether gradients are sharded between microbatches. Pipeline stages accumulate them before the reduction,
+/// so ZeRO-2 does not shard them there.
 [[nodiscard]] inline bool shards_gradients(const Layout& layout) { return layout.zero == 3 || (layout.zero == 2 && layout.pp == 1); }
 
-/// States of a rank that holds `own`.
+/// States of a rank with the parameters `own`.
 [[nodiscard]] inline StateBytes state_bytes(const RankParameters& own, const Layout& layout, const MemoryStack& stack) {
   struct Count {
     double all = 0, sharded = 0;

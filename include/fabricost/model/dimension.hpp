@@ -8,7 +8,7 @@
 
 namespace fabricost::detail {
 
-/// Divisors of n up to `most`, ascending.
+/// Divisors of n up to `max`, ascending.
 [[nodiscard]] inline std::vector<int> divisors(int n, int max) {
   std::vector<int> out;
   for (int d = 1; d <= std::min(n, max); ++d)

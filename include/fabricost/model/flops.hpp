@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 8> flop_convention_names{
 
 namespace detail {
 
-/// Mean number of earlier tokens that a query in a sequence of s attends to; window `most` (0: none).
+/// Mean number of earlier tokens that a query in a sequence of s attends to, in a window of `max` (0: none).
 [[nodiscard]] inline double mean_context(double s, double max, Scores scores) {
   if (max <= 0 || max >= s) return scores == Scores::causal ? s / 2 : s;
   // full: a kernel that masks nothing inside the window; causal: the window fills up over its first tokens

@@ -28,8 +28,8 @@ namespace fabricost {
   return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
 }
 
-/// Division of layers into chunks: all take `most`, except the first `fewer_front` and the last `fewer_back`,
-/// which take one fewer.
+/// Division of layers into chunks: all have `max` layers, except the first `fewer_front` and the last
+/// `fewer_back`, which have one fewer.
 struct LayerSplit {
   int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0;
 

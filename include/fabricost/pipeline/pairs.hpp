@@ -11,7 +11,7 @@
 ///              between the stage and the middle of the way, i forwards of the near direction fit in there (`early`), and the
 ///              backwards they were paired with run alone; or the first pairs run apart, the backward first, since gradients are
 ///              awaited elsewhere (`apart`)
-///   weights    a backward that is in no pair leaves its W, which runs where the stage waits or needs the memory (pipeline_fill.hpp)
+///   weights    a backward that is in no pair leaves its W, which runs where the stage waits or needs the memory (fill.hpp)
 ///
 /// Eight ramps are tried: with and without early forwards, and 0, i, 2 i pairs apart or L / 2 on every stage;
 /// the shortest is kept. Without hand-overs and overlap its bubble is the paper's, (p/2 - 1) (F&B + B - 3 W).

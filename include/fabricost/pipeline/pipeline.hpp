@@ -21,7 +21,7 @@
 ///
 /// which reproduce the bubble table of Qi 2023 (arXiv 2401.10241); dualpipe's is h (FB + B' - 3W) of
 /// DeepSeek-AI 2024 (arXiv 2412.19437) where F = B. Bubbles without hand-overs: Narayanan 2021 (arXiv
-/// 2104.04473). The other forms were derived from executed orders (pipeline_run.hpp) and are tested against
+/// 2104.04473). The other forms were derived from executed orders (run.hpp) and are tested against
 /// them: `exact` says where they agree.
 /// The published interleaved form has p hand-overs fewer than Megatron-LM's own order when executed in
 /// sequence: (2pv - 2) C.
@@ -30,7 +30,7 @@
 /// from 0.5 to 1.05 F, C up to F/20, e up to F/2) is below 0.5 % on average and 5 % at worst; v_min 0.9 and 7
 /// % (2 stages), v_half 0.7 and 12 % (few microbatches), zb_1p 1.0 and 9 %: it uses the form of zb_h1, but
 /// shorter orders exist where W holds little and the last stage is slow. dualpipe and dualpipe_v follow the
-/// published order, 0.8 and 1.0 % from the one found by pipeline_run.hpp, which is mostly shorter.
+/// published order, 0.8 and 1.0 % from the one found by run.hpp, which is mostly shorter.
 
 #include <fabricost/pipeline/schedule.hpp>
 

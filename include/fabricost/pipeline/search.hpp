@@ -3,7 +3,7 @@
 /// The zero-bubble order for given stage times and memory: ZB-1p, ZB-2p (Qi 2023, arXiv 2401.10241) and any other limit.
 ///
 /// Every stage runs d_i forwards, then B and F alternately, then the remaining Bs; a W runs where the stage
-/// would wait, or where the next F needs its memory (pipeline_fill.hpp). An order is thus a list of depths
+/// would wait, or where the next F needs its memory (fill.hpp). An order is thus a list of depths
 /// d_i, and the search is over depths:
 ///
 ///   start     evenly from what the memory holds on the first stage to 1 on the last; and d_i = 1 + x return_i / F for x from 1/2 to 2,

@@ -10,17 +10,17 @@
 
 namespace fabricost {
 
-/// Times per iteration, one a line; or a CSV with a column time_s, time_ms or time_us, and with columns iteration and rank as well where
-/// they were measured rank by rank. Seconds.
+/// Times per iteration: one number per line, or a CSV with a column time_s, time_ms or time_us, and columns
+/// iteration and rank if ranks were measured separately. Seconds.
 struct IterationTimes {
   std::vector<double> seconds;     ///< all of them
-  int ranks = 0;                   ///< with times of their own; 0: none
+  int ranks = 0;                   ///< with separate times; 0: none
   std::vector<double> rank_means;  ///< by rank, in the order of their names
   std::vector<std::string> rank_names;
-  std::vector<double> slowest;  ///< of each iteration that every rank is in
+  std::vector<double> slowest;  ///< of each iteration that every rank has
 };
-/// \throws SpecError with file, line and column for a time that is no number above 0, a rank or iteration without its
-/// column, no times at all
+/// \throws SpecError with file, line and column for a time that is not a positive number, a rank or iteration
+/// without its column, or a file without times
 [[nodiscard]] IterationTimes read_iteration_times(const std::filesystem::path& file);
 
 }  // namespace fabricost

@@ -1,8 +1,8 @@
 #pragma once
 /// \file points.hpp
-/// Measured points: the CSV that everything here reads and writes, the output of the usual benchmarks (nccl-tests, nvbandwidth,
-/// p2pBandwidthLatencyTest, OSU, IMB, perftest), and what a `sources.csv` beside them says of how they were run. Every reader ends in
-/// the same `Point`, so that whoever compares or fits never sees a format.
+/// Measured points: the project's CSV, the output of the usual benchmarks (nccl-tests, nvbandwidth,
+/// p2pBandwidthLatencyTest, OSU, IMB, perftest), and a `sources.csv` that describes how they were run. Every
+/// reader returns the same `Point`, so comparisons and fits are independent of formats.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -24,7 +24,7 @@ namespace fabricost {
 struct Point {
   SharedText source, system;
   int nodes = 1;
-  int gpus_per_node = 0;  ///< 0: all of a node of that system
+  int gpus_per_node = 0;  ///< 0: all of a node of the system
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
   double bytes = 0;    ///< the nccl-tests size
@@ -35,24 +35,24 @@ struct Point {
   std::optional<Protocol> protocol;    ///< forced
   SharedText notes;
 
-  /// Of a send_recv: between which two ends. Unknown: as nccl-tests sends, each rank to the next.
+  /// Of a send_recv: its two ends. Unknown: as in nccl-tests, each rank sends to the next.
   std::optional<Path> path;
-  /// Both directions were under load at once. `seconds` is that of one direction's bytes all the same: bytes / seconds is a rate one way,
-  /// lower than it would be alone where the directions share something.
+  /// Both directions were loaded at the same time. `seconds` is still the time of one direction's bytes:
+  /// bytes / seconds is a one-way rate, lower than that of a single direction if the two share something.
   bool both_ways = false;
-  /// The time is bytes / rate of a stream with many messages in flight, less than one such message alone takes.
+  /// The time is bytes / rate of a stream of many messages in flight, less than that of a single message.
   bool streamed = false;
   /// The printed algorithm bandwidth is not bytes / time (see validation/set_aside.hpp).
   bool contradicts_itself = false;
 
-  // from sources.csv; unknown when there is none
+  // from sources.csv; unknown without one
   std::optional<bool> gpu_direct;
   std::optional<bool> sharp;
   int nics_per_node = 0;  ///< 0: unknown
   LineRate nic_rate{};    ///< of one NIC; zero: unknown
   SharedText health;      ///< healthy, unclear, complaint
 
-  int repeats = 1;  ///< measured points this one stands for
+  int repeats = 1;  ///< number of measured points merged into this one
 
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
   /// Called from Python, not replayed in a CUDA graph.
@@ -65,45 +65,49 @@ struct Skipped {
   int rows = 0;
 };
 
-/// Adds to the entry with that reason, or makes one.
+/// Adds to the entry with that reason, or creates one.
 void count_skipped(std::vector<Skipped>& skipped, const std::string& reason, int rows = 1);
 
 struct Points {
   std::vector<Point> points;
   std::vector<Skipped> skipped;
   void skip(const std::string& reason, int rows = 1) { count_skipped(skipped, reason, rows); }
-  /// Takes over the points and skipped rows of another file.
+  /// Appends the points and skipped rows of another file.
   void append(Points&& other);
 };
 
-/// What to take where a file says nothing itself. Zero and empty: unknown.
+/// Values for what a file does not state. Zero and empty: unknown.
 struct PointSource {
   std::string system{};
   int nodes = 0;
   int ranks = 0;
 };
 
-/// Takes one point after another, in the order of the file.
+/// Receives the points one by one, in the order of the file.
 using PointSink = std::function<void(Point&&)>;
 
-/// Reads a point CSV or the output of nccl-tests or rccl-tests (text or JSON), nvbandwidth (text or JSON), p2pBandwidthLatencyTest, the OSU
-/// micro-benchmarks, the Intel MPI benchmarks or perftest, recognised by content; `otherwise` fills in what it does not say. A node
-/// count given by hand is believed over host names (they may be those of containers); a rank count that contradicts a log is refused.
-/// A `sources.csv` in the same folder is joined on source = id; the source of a log is its file name without extension.
+/// Reads a point CSV or the output of nccl-tests or rccl-tests (text or JSON), nvbandwidth (text or JSON),
+/// p2pBandwidthLatencyTest, the OSU micro-benchmarks, the Intel MPI benchmarks or perftest, recognised by
+/// content. `otherwise` fills in what the file does not state. A given number of nodes takes precedence over
+/// host names (which may be those of containers); a given number of ranks that contradicts the log is
+/// refused. A `sources.csv` in the same folder is joined on source = id; the source of a log is its file name
+/// without extension.
 ///
-/// A transfer of B bytes at a rate r is a send_recv of B bytes in B / r seconds, with the path it took; of a rate that sums both
-/// directions, half counts, and `both_ways` is set. Tests that are no transfer between two ends (copies inside one GPU, several GPUs at
-/// once, dependent loads) are skipped with their reason.
-/// \throws SpecError with file, line and column for a malformed cell, for a file that is none of these, for anything but a regular
-///         file of at most 2 GiB; RequestError when `otherwise` contradicts the file or names an unknown system
+/// A transfer of B bytes at rate r becomes a send_recv of B bytes in B / r seconds with its path. Of a rate
+/// that sums both directions half is used, and `both_ways` is set. Tests that are not transfers between two
+/// ends (copies inside one GPU, several GPUs at once, dependent loads) are skipped with their reason.
+/// \throws SpecError with file, line and column for a malformed cell, for an unknown format, for anything but
+/// a regular file of at most 2 GiB; RequestError when `otherwise` contradicts the file or its system is
+/// unknown
 [[nodiscard]] Points read_points(const std::filesystem::path& file, const PointSource& otherwise = {});
 
-/// The same, point by point: with logs of any length, memory holds some 65,536 rows. \returns what was skipped
+/// The same, point by point, with about 65,536 rows in memory at most. \returns the skipped rows
 [[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
 
-/// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol; any version
-/// but of an inference engine, in or out of place; called from Python apart from CUDA graphs) merged by their median, in the order of their
-/// first members. Of each repeat only its time is kept.
+/// Merges repeats by their median, in the order of first occurrence. Repeats agree in system, nodes, GPUs,
+/// operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol, and in whether they
+/// were called from Python or from CUDA graphs. Versions may differ, except those of an inference engine; in
+/// place and out of place are merged. Only the time of each repeat is stored.
 class RepeatMerger {
  public:
   RepeatMerger();
@@ -119,11 +123,11 @@ class RepeatMerger {
   std::unique_ptr<State> state_;
 };
 
-/// Reads files and merges repeats as they come, so that memory does not grow with their length. Where a file does not say how many GPUs of
-/// a node took part, all did. \throws as read_points
+/// Reads files and merges repeats while reading, so that memory does not depend on their length. If a file
+/// does not state the number of GPUs per node, all are assumed. \throws as read_points
 [[nodiscard]] Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise = {});
 
-/// All at once.
+/// Merges all points at once.
 [[nodiscard]] std::vector<Point> merge_repeats(const std::vector<Point>& points);
 
 }  // namespace fabricost

@@ -1,14 +1,15 @@
 #pragma once
 /// \file topology.hpp
-/// A machine as its own tools describe it: `nvidia-smi topo -m`, `rocm-smi --showtopo`, or the topology XML that NCCL and RCCL read and
-/// dump. What is read is what the file says: who is joined to whom by how many direct links, and where two devices' PCIe paths meet.
+/// A machine as its own tools describe it: `nvidia-smi topo -m`, `rocm-smi --showtopo`, or the topology XML
+/// that NCCL and RCCL read and write. The result contains only what the file states: the number of direct
+/// links between devices, and where their PCIe paths meet.
 ///
-/// From there to a system one can ask is a guess, and kept apart: `system_from` names the GPU, the links and the NICs with the reason for
-/// each, and lists what no such file can tell.
+/// A System requires guesses, which are kept separate: `system_from` selects the GPU, links and NICs with a
+/// reason for each, and lists what the file does not state.
 ///
-/// Meeting points are ordered  pix < pxb < phb < node < sys  and depend only on how high in the tree of PCIe switches, host bridges, NUMA
-/// nodes and sockets two devices meet, so of the three meeting points among any three devices the two farthest are equal. A table that
-/// breaks this shows no machine and is refused, with the three named.
+/// Meeting points are ordered  pix < pxb < phb < node < sys  and depend only on how high in the tree of PCIe
+/// switches, host bridges, NUMA nodes and sockets two devices meet. Of the three meeting points between any
+/// three devices, the two farthest are therefore equal. A table that violates this is refused.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/error.hpp>
@@ -25,8 +26,8 @@ namespace fabricost {
 
 /// A GPU, or a port of a NIC as the operating system counts them.
 struct TopologyDevice {
-  std::string name;              ///< as the table calls it: GPU0, NIC3, mlx5_0
-  std::string device{};          ///< what a legend says it is, or the network interface; empty: unknown
+  std::string name;              ///< name in the table: GPU0, NIC3, mlx5_0
+  std::string device{};          ///< description from a legend, or the network interface; empty: unknown
   std::string bus{};             ///< PCI address; empty: unknown
   std::string model{};           ///< marketing name, where the file has it
   std::string pci_id{};          ///< "10de:2330"; empty: unknown
@@ -46,34 +47,35 @@ struct DescribedTopology {
   std::string vendor;  ///< nvidia or amd; empty: unknown
   std::vector<TopologyDevice> gpus, nics;
   std::vector<std::vector<int>> links;                     ///< direct links (NVLink, XGMI) of each pair of GPUs; see `switched`
-  std::vector<std::vector<std::optional<NicPath>>> paths;  ///< where PCIe paths meet, GPUs then NICs; nothing: not said (hidden by NV#)
+  std::vector<std::vector<std::optional<NicPath>>> paths;  ///< where PCIe paths meet, GPUs then NICs; empty: unknown (hidden by NV#)
   std::vector<int> links_of;                               ///< direct links of each GPU in total, to GPUs, switches and the processor
-  bool switched = false;                                   ///< `links` of a pair are the GPU's links to the switches: not to be added up
-  bool links_stated = true;                                ///< false: the format or this file says nothing of direct links
-  int sockets = 1;                                         ///< processors, or what the file lets count as such; see `doubts`
+  bool switched = false;                                   ///< `links` of a pair are the GPU's links to the switches: not to be summed
+  bool links_stated = true;                                ///< false: the file does not state direct links
+  int sockets = 1;                                         ///< processors, as far as the file shows; see `doubts`
   int numa_nodes = 0;                                      ///< 0: unknown
   int nic_cards = 0;                                       ///< PCI devices behind the NIC ports; 0: unknown
   Cpu cpu = Cpu::any;
   double pcie_lane_rate = 0;          ///< bits per second of the GPUs' slots; 0: unknown
   int pcie_lanes = 0;                 ///< 0: unknown
-  std::string instance;               ///< name of a cloud instance the file gives; empty: none
+  std::string instance;               ///< name of a cloud instance; empty: none
   bool partitioned = false;           ///< MIG devices are listed
-  std::vector<std::string> warnings;  ///< `file:line: what is damaged, and how it was read`
-  std::vector<std::string> doubts;    ///< what was inferred rather than read
+  std::vector<std::string> warnings;  ///< `file:line: the damage, and how it was read`
+  std::vector<std::string> doubts;    ///< inferred properties
 
-  /// Direct links of one GPU: the commonest count, the larger of two as common; 0 without any.
+  /// Direct links of one GPU: the most frequent count, the larger of a tie; 0 without any.
   [[nodiscard]] int links_per_gpu() const;
   /// The meeting point of a GPU and a NIC (both from 0).
   [[nodiscard]] std::optional<NicPath> nic_path(std::size_t gpu, std::size_t nic) const { return paths[gpu][gpus.size() + nic]; }
 };
 
-/// Reads a topology, recognised by content; blanks may have been retyped, lines prefixed, coloured or wrapped at blanks. What is missing
-/// but follows from the rest is read with a warning that names the line.
-/// \throws SpecError with file, line, column, value and remedy: a cell that is none, a matrix that is not symmetric, NVLinks no GPU has,
-///         three devices that cannot be placed, a row cut in its middle, a graph XML, a file that is no topology, not text or too large
+/// Reads a topology, recognised by content. Blanks may be altered, and lines prefixed, coloured or wrapped at
+/// blanks. Missing parts that follow from the rest are read with a warning that names the line.
+/// \throws SpecError with file, line, column, value and remedy: an invalid cell, an asymmetric matrix,
+/// impossible NVLinks, three devices with inconsistent paths, a truncated row, a graph XML, a file that is
+/// not a topology, not text or too large
 [[nodiscard]] DescribedTopology read_topology(const std::filesystem::path& file);
 
-/// One thing the file did not say and what was taken.
+/// A value that the file does not state, and what was assumed.
 struct TopologyGuess {
   std::string what;    ///< "GPU"
   std::string taken;   ///< "h100-sxm"
@@ -85,15 +87,16 @@ struct GuessedSystem {
   std::string gpu;   ///< name in data/gpus
   std::string yaml;  ///< a system file (docs/spec-format.md); every guess in it is `confidence: assumed` with its reason as source
   std::vector<TopologyGuess> guesses;
-  std::vector<std::string> unknown;  ///< what such a file cannot say and a prediction feels
+  std::vector<std::string> unknown;  ///< properties that the file cannot state and that affect predictions
 };
 
-/// A system file of one such node. \param name empty: from the file's name, in the letters a system's name may have
-/// \throws RequestError when there is no GPU to build it on
+/// A system file of one such node. \param name empty: derived from the file's name
+/// \throws RequestError if no GPU can be identified
 [[nodiscard]] GuessedSystem system_from(const DescribedTopology& topology, std::string_view name = {});
 
-/// How a machine differs from a stock one, each a sentence: GPUs, direct links and their shape (numbered differently is no difference),
-/// NICs, how far each GPU's nearest NIC is, rails, sockets, PCIe. Empty: nothing this file could show.
+/// Differences from a stock system, one sentence each: GPUs, direct links and their shape (independent of
+/// the numbering), NICs, the distance of each GPU's nearest NIC, rails, sockets, PCIe. Empty: none that this
+/// file could show.
 [[nodiscard]] std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock);
 
 }  // namespace fabricost

@@ -1,10 +1,10 @@
 #pragma once
 /// \file batches.hpp
-/// The batches a search for deployments tries, and how it finds the best of them without pricing all.
+/// The batch sizes that a search for deployments tries, and how it finds the best one without pricing all.
 ///
-///   batches   every whole number to 128, then 64 of each doubling: the same for every question, so that whoever may use more memory, more
-///             time or more of the host's memory chooses among more of them
-///   bound     a request takes no less time in a larger batch, so that  rate(b') <= rate(b) b' / b  for b' > b
+///   batches   all whole numbers up to 128, then 64 per doubling. They are the same for every question, so a question with
+///             more memory, time or host memory chooses from a superset.
+///   bound     a larger batch does not make a request faster, so  rate(b') <= rate(b) b' / b  for b' > b
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace fabricost::detail {
 
 inline constexpr int batches_exact = 128, batches_a_doubling = 64;
 
-/// The i-th batch from 0.
+/// The i-th batch size, from 0.
 [[nodiscard]] constexpr double batch_at(int i) {
   if (i < batches_exact) return i + 1;
   const int doubling = (i - batches_exact) / batches_a_doubling, place = (i - batches_exact) % batches_a_doubling + 1;
@@ -23,7 +23,7 @@ inline constexpr int batches_exact = 128, batches_a_doubling = 64;
   return first + first / batches_a_doubling * place;
 }
 
-/// How many of them are at most `most` (to 2^40).
+/// The number of batch sizes up to `max` (at most 2^40).
 [[nodiscard]] constexpr int batches_up_to(double max) {
   int low = 0, high = batches_exact + 33 * batches_a_doubling;
   while (low < high) {
@@ -36,7 +36,7 @@ inline constexpr int batches_exact = 128, batches_a_doubling = 64;
   return low;
 }
 
-/// What one deployment may run: the batches up to the most that fit, or one that was given.
+/// The batch sizes of one deployment: all that fit, or a given one.
 struct Batches {
   int count = 0;
   std::optional<double> given{};
@@ -45,9 +45,10 @@ struct Batches {
   [[nodiscard]] static Batches only(double batch) { return {1, batch}; }
 };
 
-/// Prices those batches of one deployment that can matter: its doublings first, then what lies between two priced ones as long as
-/// `worth(left, most)` says that a batch between them, which answers at most `most` tokens per second and GPU and no user faster than
-/// `left` does, is of interest. \param price of a batch, something with tokens_per_s_per_gpu \param ceiling of that figure
+/// Prices the relevant batch sizes of one deployment: first the doublings, then sizes between two priced ones
+/// while `worth(left, max)` is true. `max` bounds the tokens per second and GPU of all sizes between them,
+/// and none of these is faster for a user than `left`. \param price of a batch size, returns a value with
+/// tokens_per_s_per_gpu \param ceiling upper bound of that value
 template <class Price, class Worth>
 void visit_batches(const Batches& batches, double ceiling, Price&& price, Worth&& worth) {
   if (batches.count < 1) return;

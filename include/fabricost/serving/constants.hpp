@@ -1,9 +1,11 @@
 #pragma once
 /// \file constants.hpp
-/// What a GPU generation reaches of its datasheet in the kernels of inference, and what a serving framework adds around them.
+/// Kernel efficiencies of a GPU generation in inference, relative to its datasheet, and the overheads of a
+/// serving framework.
 ///
-/// Values live in data/workloads/serving.yaml, fitted by `fabricost calibrate` on published serving runs; which published versions a stack
-/// speaks for stands in data/workloads/serving-stacks.yaml. Until then those of data/priors/serving-*.yaml hold.
+/// Values are in data/workloads/serving.yaml, fitted by `fabricost calibrate` to published serving runs;
+/// data/workloads/serving-stacks.yaml lists the published versions that a stack describes. Before a fit, the
+/// values of data/priors/serving-*.yaml are used.
 
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
@@ -16,18 +18,18 @@ namespace fabricost {
 
 /// Of one GPU generation.
 struct ServingConstants {
-  double kernel = prior::serving_gpu::kernel;            ///< s a kernel takes in a CUDA graph beyond its work: launch, prologue, tail
-  double memory = prior::serving_gpu::memory;            ///< share of the memory rate weights stream at
-  double kv = prior::serving_gpu::kv;                    ///< the same of attention reading cached keys and values
-  double gemm = prior::serving_gpu::gemm;                ///< share of the dense peak of products
-  double gemm_fp8 = prior::serving_gpu::gemm_fp8;        ///< of the fp8 peak, as a share of `gemm`
-  double gemm_fp4 = prior::serving_gpu::gemm_fp4;        ///< of the fp4 peak, as a share of `gemm`
-  double experts = prior::serving_gpu::experts;          ///< share of `gemm` that products of many experts with few rows each reach
-  double attention = prior::serving_gpu::attention;      ///< share of the 16-bit peak of fused attention
+  double kernel = prior::serving_gpu::kernel;            ///< s of a kernel in a CUDA graph beyond its work: launch, prologue, tail
+  double memory = prior::serving_gpu::memory;            ///< fraction of the memory rate at which weights are read
+  double kv = prior::serving_gpu::kv;                    ///< the same for attention reading cached keys and values
+  double gemm = prior::serving_gpu::gemm;                ///< fraction of the dense peak of products
+  double gemm_fp8 = prior::serving_gpu::gemm_fp8;        ///< fraction of the fp8 peak, relative to `gemm`
+  double gemm_fp4 = prior::serving_gpu::gemm_fp4;        ///< fraction of the fp4 peak, relative to `gemm`
+  double experts = prior::serving_gpu::experts;          ///< efficiency of products of many experts with few rows each, relative to `gemm`
+  double attention = prior::serving_gpu::attention;      ///< fraction of the 16-bit peak of fused attention
   double elementwise = prior::serving_gpu::elementwise;  ///< 16-bit reads and writes of the hidden width per token and layer, in units of 8
 };
 
-/// Kernels of one layer: effective counts, named by what they stand for.
+/// Kernels of one layer: effective counts. The comments list the kernels that each stands for.
 struct KernelCounts {
   double attention = prior::serving_kernels::attention;  ///< input product, rotary and cache write, attention, output product
   double latent = prior::serving_kernels::latent;    ///< two products down, two up, norms, rotary, cache write, the products folded into
@@ -38,54 +40,54 @@ struct KernelCounts {
 };
 
 enum class ServingPhase : unsigned char { prefill, decode };
-/// How kernels reach the GPU: replayed from a CUDA graph, or each called by the host.
+/// How kernels are launched: replayed from a CUDA graph, or one by one by the host.
 enum class Launch : unsigned char { graph, eager };
 
-/// Whose kernels move data while serving, and how experts are chosen.
+/// The kernels that move data while serving, and how tokens choose experts.
 struct ServingKernels {
-  Inference reduce{.library = InferenceLibrary::vllm};  ///< of all-reduces; its version is that of the runs the stack speaks for
+  Inference reduce{.library = InferenceLibrary::vllm};  ///< of all-reduces, in the version of the runs that the stack describes
   std::vector<MoeKernel> experts_prefill{MoeKernel::deepep_normal}, experts_decode{MoeKernel::deepep_low_latency};
   bool gathers = true;  ///< can gather all tokens and scatter their sums instead
   Routing routing{};
 };
 
-/// Of a serving framework.
+/// Of one serving framework.
 struct ServingStack {
   std::string name = "vllm";
   std::string title{};
   std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
-  double stretch = prior::serving_stack::stretch;            ///< factor on a decode step's kernels
-  double step = prior::serving_stack::step;                  ///< s of every decode step besides: scheduling, sampling
-  double sequence = prior::serving_stack::sequence;          ///< s of it per running sequence
-  double interference = prior::serving_stack::interference;  ///< of a prompt's prefill, what running sequences wait for
+  double stretch = prior::serving_stack::stretch;            ///< factor on the kernels of a decode step
+  double step = prior::serving_stack::step;                  ///< further s of every decode step: scheduling, sampling
+  double sequence = prior::serving_stack::sequence;          ///< the same per running sequence
+  double interference = prior::serving_stack::interference;  ///< share of a prompt's prefill that running sequences wait for
   double host_launch = prior::serving_stack::host_launch;    ///< s of host time per kernel of a prefill, which runs outside CUDA graphs
-  double first = prior::serving_stack::first;              ///< s from a request's arrival to its first token besides: HTTP, tokens to text
-  double first_steps = prior::serving_stack::first_steps;  ///< decode steps that pass before a new prompt's turn and until its token is out
-  double bunching = prior::serving_stack::bunching;        ///< prompts of all others a new one waits for, as a share
-  double handover = prior::serving_stack::handover;  ///< s a request takes from a prefill worker to a decode worker besides the cache's
-                                                     ///< way, where they are apart
-  double bunching_apart = prior::serving_stack::bunching_apart;  ///< the same of those at one prefill worker, where prefill is apart:
-                                                                 ///< nothing else spreads arrivals out
-  double chunk = prior::serving_stack::chunk;                    ///< tokens of prompts a step takes at most
-  double poll = 1;                                               ///< decode steps between two looks at what arrived
-  double hold_steps = 0;                                         ///< decode steps prompts are held back for company, at most
-  double hold_tokens = 0;                                        ///< and until so many of their tokens wait
+  double first = prior::serving_stack::first;              ///< further s from a request's arrival to its first token: HTTP, detokenization
+  double first_steps = prior::serving_stack::first_steps;  ///< decode steps before a new prompt's turn and until its first token
+  double bunching = prior::serving_stack::bunching;        ///< share of the prompts of all others that a new one waits for
+  double handover = prior::serving_stack::handover;  ///< s from a prefill worker to a decode worker, without the transfer of the cache, for
+                                                     ///< disaggregated prefill
+  double bunching_apart = prior::serving_stack::bunching_apart;  ///< `bunching` at one worker of disaggregated prefill, where no decode
+                                                                 ///< steps spread the arrivals
+  double chunk = prior::serving_stack::chunk;                    ///< maximum prompt tokens of a step
+  double poll = 1;                                               ///< decode steps between two checks for arrivals
+  double hold_steps = 0;                                         ///< maximum decode steps for which prompts are held back to be batched
+  double hold_tokens = 0;                                        ///< waiting prompt tokens that end the hold
   double memory_share =
-      prior::serving_stack::memory_share;  ///< of the GPU's memory that weights and cache may fill (vLLM's --gpu-memory-utilization)
-  double cache_share = 1;  ///< of what weights leave of that, what the cache may fill (TensorRT-LLM's free_gpu_memory_fraction)
-  int drafts = 0;          ///< tokens guessed per step (multi-token prediction)
-  double acceptance = prior::serving_stack::acceptance;  ///< of the guesses, those kept
-  bool overlaps = false;  ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
+      prior::serving_stack::memory_share;  ///< fraction of the GPU's memory for weights and cache (vLLM's --gpu-memory-utilization)
+  double cache_share = 1;  ///< fraction of the memory left by weights that the cache may use (TensorRT-LLM's free_gpu_memory_fraction)
+  int drafts = 0;          ///< draft tokens per step (multi-token prediction)
+  double acceptance = prior::serving_stack::acceptance;  ///< fraction of the drafts that is accepted
+  bool overlaps = false;  ///< two half batches alternate: one computes while the other's tokens travel to experts and back
   ServingKernels kernels{};
   Launch decode_launch = Launch::graph, prefill_launch = Launch::eager;
-  double length = 1;  ///< mean length of its published runs' prompts and answers over the nominal one
+  double length = 1;  ///< mean length of the prompts and answers in its published runs over the nominal one
 
   double spread_tpot = prior::serving_stack::spread_tpot,
-         spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, of what the form leaves
-  bool assumed_kernels = false;  ///< nobody measured what kernels of inference reach on this generation; the spreads hold that
+         spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, around the model
+  bool assumed_kernels = false;  ///< inference kernels of this generation were not measured; the spreads include that
 
-  /// Tokens a step yields per sequence: 1 + A + A^2 ... of d drafts, each kept only if those before it are.
+  /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.
   [[nodiscard]] double tokens_per_step() const {
     double out = 1, kept = 1;
     for (int d = 0; d < drafts; ++d) out += kept *= acceptance;

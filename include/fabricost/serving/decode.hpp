@@ -1,18 +1,19 @@
 #pragma once
 /// \file decode.hpp
-/// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences, or the prefill of a prompt.
+/// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences,
+/// or the prefill of prompts.
 ///
-///   product        norm_2( 2 M N K / (e P),  (w K N + activations) / (em BW) )         weights are read once, by all rows
+///   product        norm_2( 2 M N K / (e P),  (w K N + activations) / (em BW) )         weights are read once for all rows
 ///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
-///   kernels        count x start: what a kernel costs in a CUDA graph however little it does
-///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the engine's own kernel, or NCCL's where it hands over
-///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or a gather and a scatter (serving_machine.hpp)
+///   kernels        count x start: the minimum time of a kernel in a CUDA graph
+///   tensor ranks   two all-reduces of T h 16-bit numbers per layer: the engine's own kernel, or NCCL's above the hand-over size
+///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or a gather and a scatter (machine.hpp)
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage
 ///
-/// P peak, BW memory rate; shares of serving_constants.hpp. Everything in SI units. An `Engine` counts its layers once; a pass then takes
-/// about a microsecond and allocates nothing once the curves it needs are compiled.
+/// P peak, BW memory rate; efficiencies are in constants.hpp. All in SI units. An `Engine` counts its layers
+/// once; a pass then takes about a microsecond and does not allocate once its curves are compiled.
 
 #include <fabricost/serving/kv_cache.hpp>
 #include <fabricost/serving/machine.hpp>
@@ -23,14 +24,14 @@
 
 namespace fabricost {
 
-/// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp, each cut over the rest.
+/// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp ranks, split over the rest.
 struct EngineLayout {
   int tp = 1, attention_dp = 1, pp = 1, ep = 1;
   [[nodiscard]] int ranks() const { return product(tp, attention_dp); }
   [[nodiscard]] int gpus() const { return product(ranks(), pp); }
 
  private:
-  /// Stops at two billion, more than any machine has.
+  /// Saturates at two billion, more than any machine has.
   [[nodiscard]] static int product(long long a, long long b) { return static_cast<int>(std::min(a * b, 2'000'000'000LL)); }
 };
 
@@ -39,14 +40,14 @@ struct EngineFormat {
   double kv_width = 2;  ///< bytes of a cached value
 };
 
-/// What lies in the host's memory rather than a GPU's, and the way from there.
+/// Weights and cache in host memory, and the rate of access to them.
 struct HostMemory {
   double weights = 0;  ///< bytes of each GPU's weights that every pass fetches (at most all of them)
-  double cache = 0;    ///< bytes of each GPU's cache that may lie there once its own memory is full
-  double rate = 0;     ///< bytes/s one way to one GPU
+  double cache = 0;    ///< bytes of each GPU's cache that may be in host memory when its own memory is full
+  double rate = 0;     ///< bytes/s to one GPU, one way
 };
 
-/// Why a layout cannot hold a model, or empty.
+/// The reason why a layout cannot hold a model; empty if it can.
 [[nodiscard]] inline std::string why_impossible(const Model& m, const EngineLayout& l) {
   const auto no = [&](const std::string& what) { return m.name + ": " + what; };
   if (l.tp < 1 || l.attention_dp < 1 || l.pp < 1 || l.ep < 1) return no("sizes of groups must be at least 1");
@@ -60,18 +61,18 @@ struct HostMemory {
   return {};
 }
 
-/// One pass, taken apart; seconds of all layers.
+/// One pass by cause; seconds of all layers.
 struct ForwardTime {
   double products = 0;  ///< of attention, dense blocks and mixers
   double attention = 0;
   double experts = 0;
   double elementwise = 0;
-  double kernels = 0;   ///< starts
+  double kernels = 0;   ///< launch and tail
   double tensor = 0;    ///< all-reduces
   double exchange = 0;  ///< to experts and back
   double stages = 0;    ///< hand-overs
   double head = 0;
-  double launches = 0;  ///< kernels, counted
+  double launches = 0;  ///< number of kernels
   [[nodiscard]] double work() const { return products + attention + experts + elementwise + head; }
   [[nodiscard]] double communication() const { return tensor + exchange + stages; }
   [[nodiscard]] double seconds() const { return work() + kernels + communication(); }
@@ -80,7 +81,7 @@ struct ForwardTime {
 /// A model on one engine's GPUs.
 class Engine {
  public:
-  /// \throws RequestError for a layout the model does not allow, or that the machine cannot join
+  /// \throws RequestError for a layout that the model does not allow or the machine cannot join
   Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine, const HostMemory& host = {})
       : model_(&model), layout_(layout), format_(format), machine_(&machine), host_(host) {
     check(model);
@@ -89,7 +90,7 @@ class Engine {
       throw RequestError(machine.system().name + ": " + std::to_string(layout.gpus()) + " GPUs do not fit its domain of " +
                          std::to_string(machine.system().domain) + ", and it has no NICs to leave it by");
     const double h = model.hidden, t = layout.tp, mats = model.ffn_matrices();
-    // with latent attention every tensor rank compresses for itself; what unfolds heads is divided
+    // with latent attention every tensor rank computes the whole compression; unfolding to heads is divided
     const double down = model.latent() ? (model.q_rank > 0 ? h * model.q_rank : 0) + h * (model.kv_rank + model.rope_dim) : 0;
     const double all = attention_parameters(model), windowed = model.window_layers > 0 ? window_parameters(model) : 0;
     const double inner = (model.query_width() + model.kv_width() + model.value_width()) / t;
@@ -100,7 +101,7 @@ class Engine {
     expert_layers_ = model.expert_layers();
     const double wide = model.expert_hidden > 0 ? model.expert_hidden : h;
     const int groups = layout.ep;
-    held_experts_ = (model.experts + groups - 1) / groups * groups;  // a copy of the busiest fills what would stay empty
+    held_experts_ = (model.experts + groups - 1) / groups * groups;  // copies of the busiest experts occupy the otherwise empty places
     // a row is written to its expert's place, read, and read and written again when the choices are added up
     expert_ = {expert_layers_, mats * wide * model.expert_ffn, 4 * wide + 2 * mats * model.expert_ffn};
     shared_ = {expert_layers_, (model.shared_experts * mats * h * model.shared_ffn + (model.expert_hidden > 0 ? 2 * h * wide : 0)) / t,
@@ -117,55 +118,55 @@ class Engine {
   [[nodiscard]] const EngineLayout& layout() const { return layout_; }
   [[nodiscard]] const EngineFormat& format() const { return format_; }
   [[nodiscard]] ServingMachine& machine() const { return *machine_; }
-  /// The same with other shares of it in the host's memory.
+  /// The same engine with other amounts in host memory.
   [[nodiscard]] Engine with(const HostMemory& host) const {
     Engine out = *this;
     out.host_ = host;
     out.host_.weights = std::min(host.weights, weight_bytes_);
     return out;
   }
-  /// Bytes of weights on the GPU that holds most, those in the host's memory included; tables in 16 bit.
+  /// Bytes of weights on the fullest GPU, including those in host memory; tables in 16 bit.
   [[nodiscard]] double weights() const { return weight_bytes_; }
-  /// Bytes of a sequence's cache on each GPU of its tensor ranks.
+  /// Bytes of one sequence's cache on each GPU of its tensor ranks.
   [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
   [[nodiscard]] const HostMemory& host() const { return host_; }
-  /// Bytes of a GPU that cache may fill: `free` of what weights leave of `share` of its memory. Below zero: the weights do not fit.
+  /// Bytes of a GPU for the cache: the fraction `free` of what weights leave of the fraction `share` of its
+  /// memory. Negative: the weights do not fit.
   [[nodiscard]] double room(double share, double free = 1) const {
     const double left = share * machine_->memory() - (weight_bytes_ - host_.weights);
     return left > 0 ? free * left : left;
   }
-  /// Bytes of cache on a GPU whose replica of attention has most of `sequences` sequences: they are whole, one more on some replicas.
+  /// Bytes of cache on the GPU whose attention replica has the most of `sequences` whole sequences.
   [[nodiscard]] double cache(double sequences, double context) const {
     return std::ceil(sequences / layout_.attention_dp - 1e-9) * kv(context);
   }
-  /// Bytes of the cache of `sequences` sequences that lie in the host's memory, for each GPU.
+  /// Bytes per GPU of the cache of `sequences` sequences that are in host memory.
   [[nodiscard]] double cache_on_host(double sequences, double context, double share, double free = 1) const {
     if (host_.cache <= 0) return 0;
     return std::clamp(cache(sequences, context) - std::max(0.0, room(share, free)), 0.0, host_.cache);
   }
-  /// Seconds the host's link needs for what a pass fetches, besides `cache` bytes of it.
+  /// Seconds that the host link needs for the fetches of a pass, including `cache` bytes of it.
   [[nodiscard]] double host_seconds(double cache) const {
     const double bytes = host_.weights + cache;
     return bytes > 0 ? bytes / host_.rate : 0;
   }
-  /// Sequences of `context` tokens the engine holds within `share` of its memory, and the host's: as many whole ones on each replica of
-  /// attention; 0 when not even one fits.
+  /// Sequences of `context` tokens that the engine holds within `share` of its memory plus host memory: equal
+  /// whole numbers on each attention replica; 0 when not even one fits.
   [[nodiscard]] double capacity(double context, double share, double free = 1) const {
     const double left = room(share, free);
-    if (left < -1) return 0;  // a byte: what a sum of such numbers is rounded by
+    if (left < -1) return 0;  // one byte for the rounding of the sum
     const double each = kv(context);
     return each > 0 ? std::floor((std::max(0.0, left) + host_.cache) / each * (1 + 1e-10)) * layout_.attention_dp
                     : std::numeric_limits<double>::infinity();
   }
 
-  /// One more token for each of `sequences` sequences (of the whole engine) with `context` tokens behind them. \param rows tokens of each
-  /// sequence that go through together: 1, or with drafts those to be verified as well
+  /// One more token for each of `sequences` sequences of the whole engine, with `context` tokens before it.
+  /// \param rows tokens per sequence in one pass: 1, or more with drafts to verify
   [[nodiscard]] ForwardTime decode(double sequences, double context, double rows = 1, Launch launch = Launch::graph) const {
     const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
     return pass(each * rows, each, context, context, rows * each, {ServingPhase::decode, launch});
   }
-  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others
-  /// do the same.
+  /// `prompts` prompts of `tokens` tokens, after `past` cached ones, in one pass on each attention replica.
   [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0, Launch launch = Launch::eager) const {
     return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, {ServingPhase::prefill, launch});
   }
@@ -178,7 +179,7 @@ class Engine {
   struct Kind {
     int layers = 0;
     double weights = 0;  ///< parameters of one layer on a rank
-    double moved = 0;    ///< numbers a token's activations read and write around its products
+    double moved = 0;    ///< values that a token's activations read and write around its products
     [[nodiscard]] double total() const { return layers * weights; }
   };
 
@@ -188,7 +189,7 @@ class Engine {
     return std::sqrt(x * x + y * y);
   }
 
-  /// \param T tokens of a rank's replica \param mean what a query sees on average \param read tokens of cache read per sequence
+  /// aram T tokens of a rank's replica \param mean context of a query \param read cached tokens per sequence
   [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, Pass as) const {
     const Model& m = *model_;
     const bool unfolded = as.phase == ServingPhase::prefill;
@@ -224,7 +225,7 @@ class Engine {
   [[nodiscard]] double attention(double T, double sequences, double mean, double read, bool unfolded) const {
     const Model& m = *model_;
     const double t = layout_.tp, share = kv_share(m, layout_.tp);
-    // folded: scores and sums over the latent itself
+    // folded: scores and sums are computed on the latent
     const double width = m.latent() && !unfolded ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
     const auto layer = [&](double seen, double cached, double kv_width) {
       const double x = 2 * T * seen * width / t / machine_->attention_rate();
@@ -237,7 +238,7 @@ class Engine {
       const double chosen = picks ? std::min<double>(mean, m.index_tokens) : mean,
                    kept = picks ? std::min<double>(read, m.index_tokens) : read;
       seconds += full_.layers * layer(chosen, unfolded ? read : kept, m.kv_width());
-      if (picks) {  // the indexer looks at all of the past
+      if (picks) {  // the indexer reads the whole past
         const double x = 2.0 * T * mean * m.index_heads * m.index_dim / machine_->attention_rate();
         const double y = sequences * read * m.index_dim / machine_->kv_rate();
         seconds += full_.layers * std::sqrt(x * x + y * y);
@@ -253,7 +254,7 @@ class Engine {
   EngineFormat format_;
   ServingMachine* machine_;
   HostMemory host_;
-  Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: one of them, whole
+  Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: a single whole expert
   int expert_layers_ = 0, held_experts_ = 0;
   double weight_bytes_ = 0;
 };

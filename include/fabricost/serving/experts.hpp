@@ -1,10 +1,10 @@
 #pragma once
 /// \file experts.hpp
-/// Dispatch and combine of one expert layer for any number of tokens, everything else worked out once: what a layout search and a fit ask
-/// thousands of times.
+/// Dispatch and combine of one expert layer for any number of tokens, with everything else precomputed, for
+/// layout searches and fits that evaluate it thousands of times.
 ///
 ///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed
-///                choices by the fullest receiver over that of uniform ones (expert_load.hpp)
+///                choices by the fullest receiver's load over that of uniform ones (experts/load.hpp)
 ///   touched      1/E sum over experts of 1 - (1 - share_i)^T      experts whose weights T tokens read
 
 #include <fabricost/kernels/moe_kernels.hpp>
@@ -14,21 +14,22 @@
 
 namespace fabricost {
 
-/// Whether an engine would use a kernel there. TensorRT-LLM's need memory mapped across trays, which it looks for on racks such as an NVL72
-/// alone (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py, supports_mnnvl), and stay inside its domain.
+/// Whether an engine would use a kernel on this machine. TensorRT-LLM's need memory mapped across trays,
+/// which it checks for only on racks such as an NVL72 (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py,
+/// supports_mnnvl), and work only inside a domain.
 [[nodiscard]] inline bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at) {
   return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
 }
 
-/// Seconds from a layer's tokens to its experts and back. A value; evaluating it never allocates. The system must outlive it.
+/// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
 class ExpertRoundTrip {
  public:
-  /// \param sent what the dispatch carries; the combine carries 16 bits
-  /// \throws RequestError for a gate or ranks that do not divide, or GPUs the kernel does not reach each other on
+  /// aram sent precision of the dispatch; the combine has 16 bits
+  /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs the kernel cannot connect
   ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
                   const Routing& routing)
       : constants_(&system.constants.moe), kernel_(kernel) {
-    const Routing even{.kind = RoutingKind::uniform};  // balanced loads as well: a token's experts lie on as many ranks as chance has it
+    const Routing even{.kind = RoutingKind::uniform};  // also for balanced loads: the ranks of a token's experts are random
     const auto work = [&](MoePhase phase, Precision precision) {
       MoeQuestion q{.phase = phase, .kernel = kernel, .gate = gate, .routing = even, .hidden = hidden, .tokens = 1, .ranks = at.ranks};
       MoePrediction p;
@@ -68,11 +69,11 @@ class ExpertRoundTrip {
 
   const MoeConstants* constants_;
   MoeKernel kernel_;
-  MoeWork dispatch_, combine_;  ///< of one token
-  Imbalance skewed_, uniform_;  ///< even where choices are
+  MoeWork dispatch_, combine_;  ///< per token
+  Imbalance skewed_, uniform_;  ///< of no effect for even choices
 };
 
-/// Share of a layer's experts touched by any number of tokens under skewed choices, worked out once on two points an octave.
+/// Share of a layer's experts that tokens touch under skewed choices, computed at two points per octave.
 class TouchedExperts {
  public:
   /// \throws as popularity_of
@@ -85,7 +86,7 @@ class TouchedExperts {
       shares_[i] = sum / gate.experts;
     }
   }
-  /// \param tokens fewer than 1 count in proportion; above 2^20 as 2^20
+  /// aram tokens below 1 in proportion; above 2^20 as 2^20
   [[nodiscard]] double operator()(double tokens) const {
     if (tokens <= 1) return std::max(0.0, tokens) * shares_.front();
     const double position = std::min(2 * std::log2(tokens), static_cast<double>(shares_.size() - 1));

@@ -1,15 +1,17 @@
 #pragma once
 /// \file kv_cache.hpp
-/// The cache of keys and values while serving: bytes per rank, how many sequences a GPU holds, and moving a prompt's cache to another GPU.
+/// The cache of keys and values in serving: bytes per rank, sequences per GPU, and the transfer of a prompt's
+/// cache to another GPU.
 ///
-///   MHA, GQA   2 g d w per token and layer, over tensor ranks until every rank has one head:  g / min(t, g)
-///   MLA        (kv_rank + rope) w, on every tensor rank whole (DeepSeek-V2, arXiv 2405.04434); attention data parallelism divides
-///              sequences
-///   window     no more than the window; mixing layers a state of fixed size
-///   transfer   start + bytes / rate; when a layer's cache leaves as soon as it is made, the last layer's share alone is seen
+///   MHA, GQA   2 g d w per token and layer, divided over tensor ranks up to one head per rank:  g / min(t, g)
+///   MLA        (kv_rank + rope) w, complete on every tensor rank (DeepSeek-V2, arXiv 2405.04434); attention data
+///              parallelism divides sequences
+///   window     at most the window; mixing layers have a state of fixed size
+///   transfer   start + bytes / rate; where each layer's cache is sent as soon as it is computed, only the last layer's part is exposed
 ///
-/// Rates: over NICs, what prefill and decode workers of one model reach with its cache in scattered blocks: 0.38 ms + bytes / 146 GB/s of
-/// 8 x 400 Gbit/s, every published point within 7 % (Mooncake's benchmark of vLLM with prefill and decode apart, 128 to 16,384 tokens).
+/// Rate over NICs, between prefill and decode workers with the cache in scattered blocks: 0.38 ms + bytes /
+/// 146 GB/s on 8 x 400 Gbit/s, within 7 % of every published point (Mooncake's benchmark of vLLM with
+/// disaggregated prefill, 128 to 16,384 tokens).
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -20,7 +22,7 @@
 
 namespace fabricost {
 
-/// Share of the whole cache that lies on one of `tp` tensor ranks: 1 / min(t, heads that can be told apart).
+/// Fraction of the cache on one of `tp` tensor ranks: 1 / min(t, KV heads).
 [[nodiscard]] inline double kv_share(const Model& m, int tp) { return m.latent() ? 1.0 : 1.0 / std::min(tp, std::max(1, m.kv_heads)); }
 
 /// Bytes of one sequence of `context` tokens on one tensor rank, one pipeline stage. \param width bytes of a cached value
@@ -30,20 +32,21 @@ namespace fabricost {
   return ((kv_bytes(m, context, width) - kv_bytes(m, 0, width)) * kv_share(m, tp) + states) / pp;
 }
 
-/// What a transfer between workers costs.
+/// The cost of a transfer between workers.
 struct KvLink {
   double start = 0;  ///< s
-  double rate = 0;   ///< bytes/s, of all ranks of the smaller worker together
+  double rate = 0;   ///< bytes/s of all ranks of the smaller worker
 
-  /// Seconds until `bytes` have arrived. \param layers above 1: each layer's part leaves when it is made, only the last one is waited for
+  /// Seconds until `bytes` have arrived. \param layers above 1: each layer's part is sent when computed, and
+  /// only the last is waited for
   [[nodiscard]] double seconds(double bytes, int layers = 1) const { return start + bytes / layers / rate; }
 };
 
-/// Measured shares of what links offer; where the figures come from stands above.
+/// Measured fractions of the links' rates; sources: see above.
 struct KvLinkConstants {
-  double start = prior::kv_transfer::start;              ///< s, over NICs: looking the blocks up, posting, and telling the other side
+  double start = prior::kv_transfer::start;              ///< s, over NICs: looking up the blocks, posting, notifying the other side
   double nic_share = prior::kv_transfer::nic_share;      ///< of the NICs' one-way rate
-  double local_start = prior::kv_transfer::local_start;  ///< s, inside a domain: a copy kernel launched on blocks already mapped; assumed
+  double local_start = prior::kv_transfer::local_start;  ///< s, inside a domain: launch of a copy kernel on mapped blocks; assumed
   double local_share = prior::kv_transfer::local_share;  ///< of the scale-up link's one-way rate
 };
 

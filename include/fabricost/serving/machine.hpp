@@ -1,13 +1,13 @@
 #pragma once
 /// \file machine.hpp
-/// A machine as an engine of inference sees it: what its kernels reach of the datasheet, and what its collectives cost.
+/// A machine with the kernel efficiencies of inference and the costs of an engine's collectives.
 ///
-///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp); called from
-///                Python where nothing is replayed from a CUDA graph
-///   experts      the cheapest of what the engine can be set to: its kernels of dispatch and combine (serving_experts.hpp), or a
-///                gather of all tokens and a scatter of their sums; NCCL's all_to_all where neither runs
+///   all-reduce   the engine's own kernel below its hand-over size, else NCCL's choice (choice/inference.hpp); called from
+///                Python where it is not replayed from a CUDA graph
+///   experts      the cheapest option of the engine: its kernels of dispatch and combine (experts.hpp), or a gather of all
+///                tokens and a scatter of their sums; NCCL's all_to_all where neither is available
 ///
-/// Which kernels an engine has stands in data/workloads/serving-stacks.yaml.
+/// The kernels of each engine are listed in data/workloads/serving-stacks.yaml.
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/kernels/groups.hpp>
@@ -22,19 +22,19 @@
 
 namespace fabricost {
 
-/// What weights are stored and multiplied in; `int4`: stored in 4 bits, multiplied in 16.
+/// The format in which weights are stored and multiplied; `int4`: stored in 4 bits, multiplied in 16.
 enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
 inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
 [[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
-/// Bytes of a weight, block scales included: int4 has as many as fp4.
+/// Bytes per weight with block scales; int4 has as many as fp4.
 [[nodiscard]] constexpr double weight_bytes(WeightFormat f) {
   return f == WeightFormat::bf16 ? bytes_of(Precision::bf16) : f == WeightFormat::fp8 ? bytes_of(Precision::fp8) : bytes_in_4_bit;
 }
 
-/// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
+/// A machine as an engine uses it. The system must outlive it. Keeps compiled curves; not thread-safe.
 class ServingMachine {
  public:
-  /// \throws RequestError when its GPU states no 16-bit rate
+  /// \throws RequestError when its GPU's 16-bit peak is unknown
   ServingMachine(const System& system, const ServingConstants& reached, ServingKernels engine = {})
       : constants(reached),
         engine_(std::move(engine)),
@@ -50,7 +50,7 @@ class ServingMachine {
   [[nodiscard]] const ServingKernels& engine() const { return engine_; }
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
-  /// FLOP/s large products reach.
+  /// FLOP/s of large products.
   [[nodiscard]] double product_rate(WeightFormat f) const {
     const ServingConstants& c = constants;
     if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
@@ -62,8 +62,9 @@ class ServingMachine {
   [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
   [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
 
-  /// All-reduce of `bytes` over `ranks` GPUs next to each other, by the engine's kernel or NCCL's. A kernel of the engine called from
-  /// Python copies its buffer first (launched_from_host). \throws RequestError when the machine cannot join the ranks
+  /// All-reduce of `bytes` over `ranks` neighbouring GPUs, by the engine's kernel or NCCL. An engine's kernel
+  /// called from Python copies its buffer first (launched_from_host). \throws RequestError when the machine
+  /// cannot join the ranks
   [[nodiscard]] double all_reduce_seconds(int ranks, double bytes, Launch launch = Launch::graph) {
     if (ranks < 2 || bytes <= 0) return 0;
     const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
@@ -72,8 +73,9 @@ class ServingMachine {
     return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
   }
 
-  /// One layer's way to the experts and back, `tokens` of each rank: what leaves is as wide as the weights where the kernel can, what comes
-  /// back has 16 bits. \throws RequestError when the machine cannot join the ranks
+  /// Exchange of one layer's tokens with the experts and back, for `tokens` tokens per rank. The dispatch has
+  /// the precision of the weights where the kernel supports it, the combine has 16 bits. \throws RequestError
+  /// when the machine cannot join the ranks
   [[nodiscard]] double exchange_seconds(const Model& m, int ranks, int ep, double tokens, WeightFormat weights, ServingPhase phase) {
     if (ranks < 2 || tokens <= 0) return 0;
     const ExchangeWays& ways = ways_of(m, ranks, ep, weights, phase);
@@ -88,8 +90,8 @@ class ServingMachine {
     return best;
   }
 
-  /// Rows of the fullest of `ep` expert ranks over their mean, `tokens` of each; 1 for balanced choices, and where every rank holds a part
-  /// of every expert.
+  /// Rows of the fullest of `ep` expert ranks over the mean, for `tokens` tokens each; 1 for balanced
+  /// choices, and where every rank has a part of every expert.
   [[nodiscard]] double fullest(const Model& m, int ep, double tokens) {
     if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return 1;
     return nccl_.load(divided_gate(m, ep), engine_.routing, ep)(tokens);
@@ -104,13 +106,13 @@ class ServingMachine {
   }
 
  private:
-  /// What a group of ranks can exchange tokens with.
+  /// The available ways for a group of ranks to exchange tokens.
   struct ExchangeWays {
     Placement at;
     std::vector<ExpertRoundTrip> kernels;
     bool gathers = true;
-    const ExpertCurve* messages = nullptr;  ///< NCCL's, where nothing else runs
-    double narrow = 1;                      ///< bytes out over bytes back
+    const ExpertCurve* messages = nullptr;  ///< NCCL's, where no other is available
+    double narrow = 1;                      ///< bytes of the dispatch over those of the combine
   };
   using WaysKey = std::tuple<int, int, int, int, int, int, int, WeightFormat, ServingPhase>;
 
@@ -140,7 +142,7 @@ class ServingMachine {
                                                                                          : Precision::fp8;
       try {
         out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);
-      } catch (const RequestError&) {  // GPUs this kernel does not reach each other on
+      } catch (const RequestError&) {  // this kernel cannot connect these GPUs
       }
     }
     if (out.kernels.empty() && !out.gathers) {
@@ -151,7 +153,7 @@ class ServingMachine {
     }
     return out;
   }
-  /// The router's choices with as many experts as divide over the ranks: copies fill the rest.
+  /// The gate with the number of experts rounded up to a multiple of the ranks, as copies of experts do.
   [[nodiscard]] static Gate divided_gate(const Model& m, int ep) {
     Gate gate = gate_of(m);
     if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};

@@ -1,23 +1,24 @@
 #pragma once
 /// \file offload.hpp
-/// Serving a model larger than the GPU's memory: weights, and the cache where it does not fit, lie in the host's memory and come over PCIe
-/// or a chip-to-chip link for every pass.
+/// Serving a model larger than the GPU's memory: weights, and the part of the cache that does not fit, are in
+/// host memory and are fetched over PCIe or a chip-to-chip link in every pass.
 ///
-///   pass      max( the GPU's own work,  (weights on the host + cache on the host) / link )     the next layer loads while this one runs
+///   pass      max( the GPU's own work,  (weights on the host + cache on the host) / link )     the next layer is loaded during this one
 ///   block     many sequences share one load of the weights (FlexGen, arXiv 2303.06865, section 4)
 ///
-/// The host computes nothing; where it does (attention over a cache it holds), passes come out slow.
+/// The host does not compute. Where a real engine computes there (attention over a cache in host memory),
+/// predictions are too slow.
 
 #include <fabricost/serving/serving.hpp>
 
 namespace fabricost {
 
-/// Shares that lie in the host's memory.
+/// Fractions in host memory.
 struct Offload {
   double weights = 0, cache = 0;
 };
 
-/// What has to leave the GPU for `batch` sequences of `context` tokens: the cache first, then weights.
+/// The minimum to offload for `batch` sequences of `context` tokens: first the cache, then weights.
 [[nodiscard]] inline Offload min_offload(const Engine& engine, double batch, double context, double memory_share) {
   const double room = memory_share * engine.machine().memory();
   const double weights = engine.weights(), cache = batch / engine.layout().attention_dp * engine.kv(context);
@@ -28,8 +29,8 @@ struct Offload {
   return out;
 }
 
-/// The least of `limit` that `sequences` sequences of `context` tokens need in the host's memory: cache first, which no prompt waits for,
-/// then weights.
+/// The minimum host memory, within `limit`, for `sequences` sequences of `context` tokens: first the cache,
+/// which prompts do not wait for, then weights.
 [[nodiscard]] inline HostMemory min_host(const Engine& engine, const ServingStack& stack, double sequences, double context,
                                          const HostMemory& limit) {
   const double stays = std::max(0.0, engine.cache(sequences, context) - limit.cache) / stack.cache_share;
@@ -37,9 +38,9 @@ struct Offload {
   return {std::clamp(lacks, 0.0, limit.weights), limit.cache, limit.rate};
 }
 
-/// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe,
-/// also where PCIe is what joins the GPUs.
-/// \throws RequestError when the machine states neither
+/// One-way bytes per second from host memory to one GPU while all GPUs fetch: over the chip-to-chip link if
+/// there is one, else PCIe (also the PCIe that joins the GPUs).
+/// \throws RequestError when the machine describes neither
 [[nodiscard]] inline double host_rate(const System& system) {
   for (const TierRole role : {TierRole::c2c, TierRole::host})
     if (const Tier* tier = system.tier(role); tier != nullptr && tier->bandwidth.value.value() > 0)
@@ -49,7 +50,7 @@ struct Offload {
   throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
 }
 
-/// Seconds of one decode step. \param rate bytes/s of `host_rate`
+/// Seconds of one decode step. \param rate host_rate, bytes/s
 [[nodiscard]] inline double offloaded_step(const Engine& engine, const ServingStack& stack, double batch, double context, const Offload& at,
                                            double rate) {
   const double moved = at.weights * engine.weights() + at.cache * batch / engine.layout().attention_dp * engine.kv(context);

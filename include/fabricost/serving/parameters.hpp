@@ -1,6 +1,6 @@
 #pragma once
 /// \file parameters.hpp
-/// The constants of serving by name: the reader of data/workloads/serving.yaml, its writer and the fit walk these tables.
+/// The serving constants by name: tables for reading and writing data/workloads/serving.yaml and for the fit.
 
 #include <fabricost/serving/constants.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -10,9 +10,9 @@
 
 namespace fabricost {
 
-/// One constant of a T, with where a fit may take it (data/priors/serving-*.yaml, in SI units). `shared` ones have one value for all GPU
-/// generations, `own` ones a common factor of that spread and one of each generation of half of it, `held` ones are written and read but
-/// not fitted.
+/// One constant of a T, with the bounds of a fit (data/priors/serving-*.yaml, in SI units). `shared`
+/// constants have one value for all GPU generations. `own` ones have a common factor with the table's spread,
+/// and a factor per generation with half of it. `held` ones are read and written but not fitted.
 template <class T>
 struct ServingParameter : FitRange {
   enum class Fit : unsigned char { own, shared, held };

@@ -1,6 +1,6 @@
 #pragma once
 /// \file question.hpp
-/// What is asked about serving a model, what one deployment comes to, and in which order deployments are listed.
+/// Request and answer of a search over serving deployments, and the order of deployments.
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/machine_size.hpp>
@@ -15,7 +15,7 @@
 
 namespace fabricost {
 
-/// What is asked, and what of the deployment is given; the rest is searched.
+/// The request: given fields of the deployment are fixed, the others are searched.
 struct ServingQuestion {
   Model model;
   ServingStack stack;
@@ -24,15 +24,15 @@ struct ServingQuestion {
   int gpus = 0;
   double isl = 4096, osl = 512;
   double ttft = 0, tpot = 0;   ///< s, limits; 0: none
-  double concurrency = 0;      ///< requests in flight at all engines together; 0: as many as the limits allow
-  bool disaggregated = false;  ///< prefill and decode on GPUs of their own
-  HostMemory host{};           ///< weights and cache of each GPU that may lie in the host's memory, at most
+  double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
+  bool disaggregated = false;  ///< prefill and decode on separate GPUs
+  HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
   int top = 10;
   std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};
 };
 
 struct PricedServing {
-  EngineLayout engine;  ///< decode's, where prefill is apart
+  EngineLayout engine;  ///< of decode workers, if disaggregated
   EngineLayout prefill;
   bool apart = false;
   int replicas = 1;  ///< engines, or decode workers
@@ -42,24 +42,24 @@ struct PricedServing {
   ServingTime time;
   double tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
   double weights = 0, cache = 0;  ///< bytes of a GPU's share
-  double on_host = 0;             ///< of them, those in the host's memory
-  double memory = 0;              ///< the rest: bytes on the GPU that holds most
+  double on_host = 0;             ///< the part of them in host memory
+  double memory = 0;              ///< the rest: bytes on the fullest GPU
   [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
 };
 
 struct ServingPlan {
-  std::vector<PricedServing> layouts;  ///< most tokens per second and GPU first
+  std::vector<PricedServing> layouts;  ///< highest tokens per second and GPU first
   long long evaluated = 0;             ///< (deployment, batch) pairs priced
-  long long pruned = 0;                ///< layouts left out: they do not fit, or no batch keeps the limits
+  long long pruned = 0;                ///< layouts rejected because they do not fit or no batch meets the limits
   /// If no deployment meets the limits: the one with the smallest violation (largest ratio to any limit), or,
   /// if none fits, the one short of the least memory.
   std::optional<PricedServing> nearest{};
   double missed = 0;
   std::optional<EngineLayout> nearest_fit{};
-  double lacking = 0;  ///< bytes a GPU
+  double lacking = 0;  ///< bytes per GPU
 };
 
-/// \throws RequestError for a question no deployment can answer
+/// \throws RequestError for a question that no deployment can answer
 inline void check(const ServingQuestion& q, const System& system) {
   check(system);
   check(q.model);
@@ -76,14 +76,14 @@ inline void check(const ServingQuestion& q, const System& system) {
 
 namespace detail {
 
-/// A figure as ranks compare it: without its last 20 bits, which differ by machine.
+/// A value without its last 20 bits, which differ between machines, for comparing ranks.
 [[nodiscard]] inline double rounded(double value) {
   int exponent = 0;
   const double digits = std::frexp(value, &exponent);
   return std::ldexp(std::round(std::ldexp(digits, 32)), exponent - 32);
 }
 
-/// Everything that tells two deployments apart, but not how experts are cut.
+/// All figures by which deployments differ, except how experts are split.
 [[nodiscard]] inline auto figures_of(const PricedServing& p) {
   return std::tuple{-rounded(p.tokens_per_s_per_gpu),
                     -rounded(p.tokens_per_s_per_user),
@@ -94,8 +94,8 @@ namespace detail {
                     std::tuple{p.prefill.tp, p.prefill.pp, p.prefill.attention_dp, p.prefill_workers}};
 }
 
-/// The order deployments are listed in: most tokens per second and GPU first, of equals the quickest for a user, of equals the smallest.
-/// No two different deployments are equal in it.
+/// The order of deployments: highest tokens per second and GPU first, then the fastest for a user, then the
+/// smallest. Different deployments are never equal in it.
 [[nodiscard]] inline bool better(const PricedServing& a, const PricedServing& b) {
   const auto of_a = figures_of(a), of_b = figures_of(b);
   return of_a != of_b ? of_a < of_b : std::tuple{a.engine.ep, a.prefill.ep} < std::tuple{b.engine.ep, b.prefill.ep};

@@ -1,6 +1,7 @@
 #pragma once
 /// \file search.hpp
-/// The search for deployments (serving.hpp says what is searched): all of them, which batches of each, the best and the front.
+/// The search over serving deployments (plan.hpp describes the space): enumeration, batches, the best ones
+/// and the Pareto front.
 
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/serving/batches.hpp>
@@ -21,22 +22,23 @@
 
 namespace fabricost::detail {
 
-inline constexpr double max_sequences = 8192;             ///< of an attention replica (assumed: more than engines are run with)
-inline constexpr std::size_t prefill_workers_tried = 12;  ///< layouts, with every layout of decode workers (assumed: the others lose)
-inline constexpr int max_loose = 128;                     ///< GPUs of a machine, up to which engines may leave some over
-inline constexpr double front_step = 1.1;  ///< neighbours on a front differ by so much in one of the two rates; more rows say no more
+inline constexpr double max_sequences = 8192;  ///< per attention replica (assumed: above the settings of engines)
+inline constexpr std::size_t prefill_workers_tried =
+    12;                                    ///< prefill layouts tried with every decode layout (assumed: the others are worse)
+inline constexpr int max_loose = 128;      ///< GPUs of a machine up to which engines may leave some idle
+inline constexpr double front_step = 1.1;  ///< ratio of neighbours on a front in one of the two rates; more rows add no information
 
-/// Deployments none of a set beats in both rates, while it is collected.
+/// Collects the deployments that are not dominated in both rates.
 class ServingFront {
  public:
-  /// Whether something that answers `all` tokens per second and GPU and `user` per user would be on it.
+  /// Whether a deployment with `all` tokens per second and GPU and `user` per user would be on the front.
   [[nodiscard]] bool lacks(double all, double user) const {
     const auto at = user_by_all_.lower_bound(all);
     return at == user_by_all_.end() || at->second < user;
   }
   void add(const PricedServing& p) {
     const double all = rounded(p.tokens_per_s_per_gpu), user = rounded(p.tokens_per_s_per_user);
-    // equals stay until they are listed: which of them comes first does not hang on who was found first
+    // equal ones are kept until listed, so that the result does not depend on the order of discovery
     const auto above = user_by_all_.lower_bound(all);
     if (above != user_by_all_.end() && above->second >= user && (above->first > all || above->second > user)) return;
     kept_.push_back(p);
@@ -70,7 +72,7 @@ class ServingSearch {
 
   [[nodiscard]] ServingPlan run() {
     const std::vector<Engine> engines = all_engines();
-    std::optional<PricedServing> of_group, idle;  // the best of one kind of decode worker; the best that leaves GPUs over
+    std::optional<PricedServing> of_group, idle;  // best of one decode worker; best that leaves GPUs idle
     const Engine* group = nullptr;
     const auto keep = [](std::optional<PricedServing>& kept, const PricedServing& p) {
       if (!kept || better(p, *kept)) kept = p;
@@ -111,20 +113,20 @@ class ServingSearch {
   }
 
  private:
-  /// One way to use the GPUs, at every batch it may run.
+  /// One way to use the GPUs, with its batch sizes.
   struct Deployment {
     Batches batches;
     std::function<PricedServing(double)> price;
-    bool idle = false;                                         ///< leaves GPUs over
-    const Engine* group = nullptr;                             ///< the decode worker, where prefill is apart
-    double ceiling = std::numeric_limits<double>::infinity();  ///< of tokens per second and GPU
+    bool idle = false;                                         ///< leaves GPUs idle
+    const Engine* group = nullptr;                             ///< the decode worker, if disaggregated
+    double ceiling = std::numeric_limits<double>::infinity();  ///< upper bound of tokens per second and GPU
   };
 
-  /// Whether engines may leave GPUs over: inside a machine, where more GPUs then add layouts and take none away.
+  /// Whether engines may leave GPUs idle: on one machine, where additional GPUs then only enlarge the space.
   [[nodiscard]] bool loosely() const {
     return !q_.disaggregated && q_.gpus <= std::min(max_loose, std::max(system_.domain, system_.gpus_per_node));
   }
-  /// Sizes of one dimension: every number, or what divides the GPUs.
+  /// Sizes of one dimension: all numbers, or the divisors of the GPUs.
   [[nodiscard]] std::vector<int> sizes(int max) const {
     if (!loosely()) return divisors(q_.gpus, max);
     std::vector<int> out;
@@ -146,7 +148,8 @@ class ServingSearch {
           std::vector<int> expert{1};
           if (q_.ep)
             expert = {*q_.ep};
-          else if (mixture && dp > 1 && l.ranks() <= q_.model.experts)  // over tensor ranks alone, cut and divided experts cost the same
+          else if (mixture && dp > 1 &&
+                   l.ranks() <= q_.model.experts)  // on tensor ranks alone, split and distributed experts cost the same
             expert.push_back(l.ranks());
           for (const int ep : expert) {
             l.ep = ep;
@@ -161,7 +164,7 @@ class ServingSearch {
                 continue;
               }
               out.push_back(engine);
-            } catch (const RequestError& error) {  // the machine cannot join these ranks, another layout may
+            } catch (const RequestError& error) {  // the machine cannot join these ranks but may join others
               why = error.what();
             }
           }
@@ -171,14 +174,14 @@ class ServingSearch {
     return out;
   }
 
-  /// Groups of 17, 19, 22, ... ranks of a rack: nobody cuts experts so, and each costs its own table of loads.
+  /// Groups of 17, 19, 22, ... ranks of a rack: not used in practice, and each needs its own table of loads.
   [[nodiscard]] static bool odd_group(int ranks) {
     if (ranks <= 16) return false;
     for (const int prime : {2, 3, 5, 7})
       while (ranks % prime == 0) ranks /= prime;
     return ranks > 1;
   }
-  /// Why a layout is not looked at, or empty.
+  /// The reason why a layout is skipped; empty if it is not.
   [[nodiscard]] std::string why_not(const EngineLayout& l) const {
     if (std::string no = why_impossible(q_.model, l); !no.empty()) return no;
     if (q_.stack.kernels.routing.kind == RoutingKind::histogram && q_.model.experts % l.ep != 0)
@@ -186,7 +189,7 @@ class ServingSearch {
              std::to_string(l.ep) + " ranks";
     return {};
   }
-  /// Bytes a GPU lacks for `sequences` sequences with all that may lie on the host there; at most 0: none.
+  /// Bytes that a GPU lacks for `sequences` sequences with maximum use of host memory; at most 0: none.
   [[nodiscard]] double lacking(const Engine& e, double sequences) const {
     const double stays = std::max(0.0, e.cache(sequences, q_.isl + q_.osl) - q_.host.cache) / q_.stack.cache_share;
     const double lacks = stays - e.room(q_.stack.memory_share);
@@ -197,16 +200,16 @@ class ServingSearch {
     if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = l, plan_.lacking = lacks;
   }
 
-  /// Sequences an engine may run: what fits, to `max_sequences` for each replica of attention.
+  /// Sequences that an engine may run: those that fit, at most `max_sequences` per attention replica.
   [[nodiscard]] double room_of(const Engine& e) const {
     return std::min(e.capacity(q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share), max_sequences * e.layout().attention_dp);
   }
-  /// The engine with no more on the host than a batch needs.
+  /// The engine with the minimum of host memory for this batch.
   [[nodiscard]] Engine placed(const Engine& e, double batch, double context) const {
     if (q_.host.weights + q_.host.cache <= 0) return e;
     return e.with(min_host(e, q_.stack, batch, context, q_.host));
   }
-  /// A prompt on the engine while nothing is fetched from the host.
+  /// A prompt on the engine without fetches from the host.
   [[nodiscard]] Prefill prompt_of(const Engine& e) const { return prefill_prompt(e.with({}), q_.stack, q_.isl); }
 
   [[nodiscard]] PricedServing finished(PricedServing out, const Engine& decode, double requests_per_s) const {
@@ -219,12 +222,12 @@ class ServingSearch {
     out.memory = out.weights + out.cache - out.on_host;
     return out;
   }
-  /// By what factor the worst limit is missed; at most 1: none is.
+  /// Largest ratio to a limit; at most 1: all limits are met.
   [[nodiscard]] double missed(const ServingTime& t) const {
     return std::max(q_.ttft > 0 ? t.ttft / q_.ttft : 0, q_.tpot > 0 ? t.tpot / q_.tpot : 0);
   }
 
-  /// Of deployments that differ in nothing but how experts are cut, one is listed.
+  /// Lists one of the deployments that differ only in how experts are split.
   void list(const PricedServing& p) {
     for (PricedServing& other : plan_.layouts)
       if (figures_of(other) == figures_of(p)) {
@@ -238,7 +241,7 @@ class ServingSearch {
     for (const PricedServing& p : plan_.layouts) out = std::max(out, p.tokens_per_s_per_gpu);
     return out;
   }
-  /// Tokens per second and GPU of the last deployment that is listed; what answers less need not be looked at closely.
+  /// Tokens per second and GPU of the last listed deployment; those below it need not be refined.
   [[nodiscard]] double min_listed() {
     std::vector<PricedServing>& found = plan_.layouts;
     if (static_cast<int>(found.size()) <= q_.top) return 0;
@@ -250,7 +253,7 @@ class ServingSearch {
     return *last;
   }
 
-  /// The best batch of a deployment within the limits. \param enough what it must answer to be looked at closely
+  /// The best batch of a deployment within the limits. \param enough throughput below which it is not refined
   [[nodiscard]] std::optional<PricedServing> best_of(const Deployment& d, double enough) {
     std::optional<PricedServing> best;
     std::optional<PricedServing> first;
@@ -263,7 +266,7 @@ class ServingSearch {
           return p;
         },
         [&](const PricedServing& left, double max) {
-          if (missed(left.time) > 1 || max < enough) return false;  // a larger batch misses more
+          if (missed(left.time) > 1 || max < enough) return false;  // a larger batch exceeds the limits further
           const double now = rounded(best->tokens_per_s_per_gpu);
           return rounded(max) > now || (rounded(max) == now && rounded(left.tokens_per_s_per_gpu) < now);
         });
@@ -302,7 +305,7 @@ class ServingSearch {
       out.replicas = replicas;
       out.batch = batch;
       out.time = aggregated(at, q_.stack, {q_.isl, q_.osl, batch}, fetching(prompt, at, q_.stack, q_.isl));
-      // of engines with whole sequences some have one less, where a concurrency is given
+      // with a given concurrency, some engines have one sequence fewer, since sequences are whole
       out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * replicas) : batch * replicas;
       return finished(out, at, out.time.rate * out.requests / batch);
     };
@@ -312,7 +315,7 @@ class ServingSearch {
   struct PrefillWorker {
     Engine engine;
     Prefill prompt;
-    double rate = 0;  ///< prompts a second and GPU
+    double rate = 0;  ///< prompts per second and GPU
   };
 
   template <class Visit>
@@ -324,7 +327,7 @@ class ServingSearch {
       const double servers = static_cast<double>(e.layout().attention_dp) * e.layout().pp;
       workers.push_back({at, prompt, servers / prompt.shared / e.layout().gpus()});
     }
-    // those quick enough that need fewest GPUs; where none is, the quickest
+    // those within the limit on TTFT by prompts per second and GPU, then the fastest of the others
     const auto key = [&](const PrefillWorker& w) {
       const EngineLayout& l = w.engine.layout();
       const bool slow = q_.ttft > 0 && w.prompt.alone > q_.ttft;
@@ -343,7 +346,7 @@ class ServingSearch {
     if (each_prefill + each_decode > q_.gpus) return;
     const double context = q_.isl + q_.osl, room = room_of(decode);
     if (q_.batch && *q_.batch > room) return leave_out(decode.layout(), lacking(decode, *q_.batch));
-    // answers a second of one decode worker at the largest batch the limit on TPOT allows
+    // answers per second of one decode worker at the largest batch within the limit on TPOT
     const auto per_token = [&](double batch) {
       return decode_step(placed(decode, batch, context), q_.stack, batch, q_.isl + q_.osl / 2).per_token;
     };

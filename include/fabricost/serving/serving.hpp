@@ -1,21 +1,22 @@
 #pragma once
 /// \file serving.hpp
-/// Requests on an engine: continuous batching with `concurrency` clients that each send the next request when the last one is answered,
-/// prefill on the same GPUs or on others.
+/// Requests on an engine: continuous batching with `concurrency` clients, each of which sends its next
+/// request when the last one is answered, with prefill on the same GPUs or on others.
 ///
 ///   b        running sequences: the concurrency, at most what the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
-///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
-///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once, of which a step
-///            takes at most a chunk: what is more waits before its first token. An answer of one token has no TPOT (0): all is TTFT
-///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
+///   prompt   norm_4( prefill(isl), host launches ) for a single prompt; prompts of a chunk share its launches
+///   TPOT     step + interference (b - 1) prompt / osl: every answer waits once for the prompts of all others, at most a chunk
+///            per step; the excess is waited for before the first token. An answer of one token has TPOT 0: all is TTFT
+///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and for c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
-///   apart    TPOT = step; TTFT + handover + transfer; never less than c requests need of the prefill workers:
-///            c prompt / workers - osl TPOT
+///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
+///            workers: c prompt / workers - osl TPOT
 ///
-/// Weights or cache in the host's memory (HostMemory): no step is shorter than what its link needs for them.
+/// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
-/// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
+/// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in
+/// seconds and tokens.
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/serving/decode.hpp>
@@ -24,42 +25,43 @@
 
 namespace fabricost {
 
-/// What is asked of a deployment.
+/// The load of a deployment.
 struct ServingLoad {
   double isl = 0;          ///< tokens of a prompt
   double osl = 0;          ///< tokens of an answer
-  double concurrency = 1;  ///< requests in flight at one engine; with prefill apart: at all of the deployment
+  double concurrency = 1;  ///< requests in flight at one engine; if disaggregated, at the whole deployment
 };
 
-/// What comes of it.
+/// The resulting times and rates.
 struct ServingTime {
   double ttft = 0, tpot = 0;
-  double running = 0;       ///< sequences of one engine that are answered at once
+  double running = 0;       ///< sequences that one engine decodes at the same time
   double step = 0;          ///< s of a decode step
-  double prompt = 0;        ///< s of a prompt alone
-  double interference = 0;  ///< s of TPOT that are others' prompts
-  double queue = 0;         ///< s of TTFT that are waiting for others
-  double transfer = 0;      ///< s of TTFT that move the cache
-  double host = 0;          ///< s of TPOT that wait for the host's memory
+  double prompt = 0;        ///< s of a prompt without other load
+  double interference = 0;  ///< s of TPOT due to other prompts
+  double queue = 0;         ///< s of TTFT waiting for others
+  double transfer = 0;      ///< s of TTFT transferring the cache
+  double host = 0;          ///< s of TPOT waiting for host memory
   ForwardTime decode, prefill;
-  /// Requests a second of everything asked about: c / (TTFT + osl TPOT).
+  /// Requests per second of the engine, or of the deployment if disaggregated: c / (TTFT + osl TPOT).
   double rate = 0;
 };
 
 /// Requests in a system: L = rate x time (Little 1961).
 [[nodiscard]] constexpr double requests_in_flight(double rate, double seconds) { return rate * seconds; }
 
-/// Seconds of a pass as a stack runs it: the sum of its parts, or with two halves taking turns the larger of computing and exchange.
+/// Seconds of a pass as a stack runs it: the sum of its parts, or with alternating half batches the larger of
+/// computation and exchange.
 [[nodiscard]] inline double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
   return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
 }
 
-/// Seconds of one decode step and what it yields.
+/// Seconds of one decode step, in total and per token.
 struct DecodeStep {
   ForwardTime forward;
   double seconds = 0;    ///< of the step
-  double per_token = 0;  ///< of a token of each sequence
-  double host = 0;       ///< of the step, waiting for the host's memory
+  double per_token = 0;  ///< per token of each sequence
+  double host = 0;       ///< of the step, waiting for host memory
 };
 
 [[nodiscard]] inline DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
@@ -69,7 +71,7 @@ struct DecodeStep {
   const double kernels = stack.stretch * pass_seconds(out.forward, stack);
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   out.seconds = detail::joined(kernels, host, 4) + stack.step + stack.sequence * each;
-  // the next layer's part comes while this one runs
+  // the next layer's part is fetched during this one
   const double away = engine.cache_on_host(sequences, context, stack.memory_share, stack.cache_share);
   out.host = std::max(0.0, engine.host_seconds(away) - out.seconds);
   out.seconds += out.host;
@@ -80,12 +82,13 @@ struct DecodeStep {
 /// Seconds of a prompt.
 struct Prefill {
   ForwardTime forward;
-  double alone = 0;   ///< when nothing else is there
-  double shared = 0;  ///< as one of several: a chunk's launches are shared by its prompts
+  double alone = 0;   ///< without other load
+  double shared = 0;  ///< as one of several prompts, which share the launches of a chunk
 };
 
-/// Work of one prompt that goes through in chunks: each reads the weights, and the cache of those before it, again. The time of a chunk
-/// grows evenly with what came before, so of many the first, the middle and the last are priced (Simpson).
+/// Work of one prompt that is processed in chunks. Each chunk reads the weights and the cache of the previous
+/// ones again. Its time is linear in the number of previous tokens, so for many chunks the first, middle and
+/// last are priced (Simpson's rule).
 [[nodiscard]] inline double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
   const double each = tokens / chunks;
   const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each, stack.prefill_launch), stack); };
@@ -93,7 +96,7 @@ struct Prefill {
   return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
 }
 
-/// A prompt no shorter than the way of the weights that `engine` fetches from the host for each of its passes.
+/// A prompt, at least as long as the fetches of weights from host memory in each of its passes.
 [[nodiscard]] inline Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack, double tokens) {
   const double fetched = engine.host_seconds(0);
   prompt.alone = std::max(prompt.alone, fetched * std::ceil(tokens / stack.chunk));
@@ -101,7 +104,7 @@ struct Prefill {
   return prompt;
 }
 
-/// One prompt of `tokens`, which goes through in passes of at most a chunk.
+/// One prompt of `tokens`, in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
   out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
@@ -113,14 +116,14 @@ struct Prefill {
   return fetching(out, engine, stack, tokens);
 }
 
-/// Sequences an engine holds within the stack's share of memory; 0: impossible.
+/// Sequences that an engine holds within the stack's share of memory; 0: impossible.
 [[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
   return engine.capacity(context, stack.memory_share, stack.cache_share);
 }
 
-/// Mean time a prompt is held back before its turn: until the scheduler looks again, half its interval, and where prompts wait for company,
-/// until enough tokens are there or the time is up; who comes later waits less: W (1 + 1/(1 + n)) / 2 with n arrivals in it.
-/// \param rate requests a second that arrive
+/// Mean time for which a prompt is held back: half the interval between two checks of the scheduler, and
+/// where prompts are held to be batched, until enough tokens wait or the time is up. Later arrivals wait
+/// less: W (1 + 1/(1 + n)) / 2 with n arrivals in W. \param rate arrivals, requests per second
 [[nodiscard]] inline double held_seconds(const ServingStack& stack, double isl, double step, double rate) {
   const double poll = (stack.poll - 1) / 2 * step;
   double hold = stack.hold_steps * step;
@@ -130,7 +133,7 @@ struct Prefill {
   return poll + hold * (1 + 1 / (1 + rate * hold)) / 2;
 }
 
-/// Prefill and decode on one engine. \param prompt of `prefill_prompt`
+/// Prefill and decode on one engine. \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
                                             const Prefill& prompt) {
@@ -147,7 +150,7 @@ struct Prefill {
   out.prefill = prompt.forward;
   out.step = step.seconds;
   out.prompt = prompt.alone;
-  // prompts of others that come between the first token and the last; where their steps are full, the rest comes before the first
+  // prompts of others between first and last token; what does not fit there delays the first token
   const double others = stack.interference * (each - 1) * prompt.shared / engine.layout().pp;
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
@@ -165,17 +168,18 @@ struct Prefill {
   return out;
 }
 
-/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
   return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
 }
 
-/// Workers of either kind.
+/// Numbers of workers of both kinds.
 struct Workers {
   int prefill = 1, decode = 1;
 };
 
-/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt of `prefill_prompt`
+/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt from
+/// `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
                                                const ServingStack& stack, const ServingLoad& load, const KvLink& link,
@@ -200,7 +204,7 @@ struct Workers {
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
   const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
-  const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is what limits
+  const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is the bottleneck
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);
   out.queue = out.ttft - alone;
@@ -208,20 +212,21 @@ struct Workers {
   return out;
 }
 
-/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
                                                const ServingStack& stack, const ServingLoad& load, const KvLink& link) {
   return disaggregated(prefill, decode, workers, stack, load, link, prefill_prompt(prefill, stack, load.isl));
 }
 
-/// How many prefill workers answer `decode` decode workers: n_p R_p = n_d R_d, with rates in requests a second. A ratio, not rounded.
+/// Prefill workers per decode worker: n_p R_p = n_d R_d, rates in requests per second. Not rounded.
 [[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }
 
-/// A whole batch prefilled, then decoded together: seconds until the last of `batch` answers is complete (in one engine).
+/// A static batch, prefilled and then decoded together: seconds until the last of `batch` answers is complete
+/// (in one engine).
 [[nodiscard]] inline double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {
   const Prefill prompt = prefill_prompt(engine, stack, isl);
   double seconds = std::max(prompt.alone, batch / engine.layout().attention_dp * prompt.shared);
-  // the step grows evenly with the context: three places of Simpson's rule are exact for it
+  // the step is linear in the context, for which Simpson's rule is exact
   const auto at = [&](double context) { return decode_step(engine, stack, batch, context).per_token; };
   if (osl > 1) seconds += (osl - 1) / 6 * (at(isl) + 4 * at(isl + osl / 2) + at(isl + osl));
   return seconds;

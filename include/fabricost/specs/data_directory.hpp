@@ -1,6 +1,6 @@
 #pragma once
 /// \file data_directory.hpp
-/// For libraries that bring data/ along, such as the Python package.
+/// For libraries that contain data/, such as the Python package.
 
 #include <fabricost/compiled_part.hpp>
 

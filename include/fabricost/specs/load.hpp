@@ -17,8 +17,9 @@
 
 namespace fabricost {
 
-/// Where data/ is: $FABRICOST_DATA, else share/fabricost/data above the program, else in the package it was compiled with.
-/// \throws RequestError when it is nowhere
+/// The data/ folder: $FABRICOST_DATA, else share/fabricost/data above the program, else that of the package
+/// it was compiled with.
+/// \throws RequestError when there is none
 [[nodiscard]] std::filesystem::path data_directory();
 
 /// Which shipped constants of kernels are read besides those of collectives. A command that does not price a

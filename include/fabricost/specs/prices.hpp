@@ -1,6 +1,6 @@
 #pragma once
 /// \file prices.hpp
-/// What machines and power cost: data/prices, or a file of one's own.
+/// Prices of machines and power: data/prices, or the user's own file.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/economics/cost.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file saved_system.hpp
-/// Machines saved as they were asked for, so that a file gives the same machine again.
+/// Machines saved as requested, so that a file gives the same machine again.
 
 #include <fabricost/compiled_part.hpp>
 
@@ -11,7 +11,8 @@
 
 namespace fabricost {
 
-/// What load_system takes. A file with `set` or `calibration` beside `extends` loads as that (docs/spec-format.md).
+/// The arguments of load_system. A file with `set` or `calibration` beside `extends` is loaded with them
+/// (docs/spec-format.md).
 struct SavedSystem {
   std::string extends;           ///< name or path; a relative path counts from the folder of the file
   std::vector<std::string> set;  ///< overrides
@@ -21,8 +22,8 @@ struct SavedSystem {
 /// The text of such a file. \param title for people
 [[nodiscard]] std::string saved_system_yaml(const SavedSystem& system, std::string_view title);
 
-/// What a file holds that has `set` or `calibration`; nothing for any other file, and for names.
-/// \throws SpecError when such a file holds anything else, or cannot be read
+/// The contents of a file with `set` or `calibration`; empty for other files, and for names.
+/// \throws SpecError when such a file contains anything else, or cannot be read
 [[nodiscard]] std::optional<SavedSystem> read_saved_system(std::string_view name_or_path);
 
 }  // namespace fabricost

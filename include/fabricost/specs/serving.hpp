@@ -1,6 +1,6 @@
 #pragma once
 /// \file serving.hpp
-/// Serving stacks as data/workloads describes them, with what was fitted of each on each GPU generation.
+/// Serving stacks of data/workloads, with the constants fitted for each on each GPU generation.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/serving/serving.hpp>
@@ -22,11 +22,11 @@ struct ServerSettings {
 };
 /// The runs of a stack with these settings: those of one engine that match in everything stated.
 struct PublishedSettings {
-  std::string system, model;     ///< a machine of data/systems; the beginning of a model's name
+  std::string system, model;     ///< a machine of data/systems; the prefix of a model's name
   int tp_most = 0;               ///< tensor ranks; 0: any
   double isl = 0, osl = 0;       ///< nominal lengths; 0: any
-  double from = 0, until = 0;    ///< requests at once, until not included; 0: any
-  bool chunk_is_prompt = false;  ///< as many tokens a step as one nominal prompt has
+  double from = 0, until = 0;    ///< concurrent requests, `until` excluded; 0: any
+  bool chunk_is_prompt = false;  ///< a step takes as many tokens as one nominal prompt
   ServerSettings settings;
 };
 
@@ -43,9 +43,10 @@ struct ServingTable {
 
   /// Constants of a generation without a fit: the geometric mean of the fitted ones, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
-  /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %; where no
-  /// kernels of inference were fitted on the generation at all, by assumed_kernels_spread (kernels/interval.hpp) in quadrature besides.
-  /// \throws RequestError naming the stacks there are
+  /// A stack on a generation. If it was not fitted there: the geometric mean of its other generations with
+  /// spreads widened by 30 %. If no inference kernels were fitted on the generation, assumed_kernels_spread
+  /// (kernels/interval.hpp) is added in quadrature.
+  /// \throws RequestError naming the known stacks
   [[nodiscard]] ServingStack stack(std::string_view name, Generation g) const;
   /// The stack for a published version: the longest prefix of `backend`; vllm if none matches.
   [[nodiscard]] const ServingStack& published(std::string_view backend) const;

@@ -22,12 +22,12 @@ struct TrainingGroups {
   std::vector<std::string> judged;
   std::vector<std::string> fitted;                             ///< besides the judged ones
   std::vector<std::string> kernels;                            ///< of ops.csv, fitted
-  std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
+  std::vector<std::pair<std::string, std::string>> set_aside;  ///< prefix of the name, reason
 };
 [[nodiscard]] TrainingGroups load_training_groups();
 
-/// What a publisher's clocks add to the arithmetic of products, and the standard deviation in log of what is left: of
-/// data/workloads/stacks.yaml by the group's name; 1 and 15 % for one nobody fitted.
+/// The factor of a publisher's clocks on the arithmetic of products, and the standard deviation in log of the
+/// rest: data/workloads/stacks.yaml by the group's name; 1 and 15 % for a group without a fit.
 [[nodiscard]] Stack published_kernels(std::string_view group);
 
 }  // namespace fabricost

@@ -1,11 +1,11 @@
 #pragma once
 /// \file figures.hpp
-/// A training step's time in the units people compare: tokens, FLOP/s, MFU, GPU-hours, with the interval.
+/// The figures of a training step: tokens, FLOP/s, MFU, GPU-hours, with the interval.
 ///
 ///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs
-///   FLOP/s per GPU     work / (t n)                      every matrix product, forward and backward, with all scores or with those a
-///                                                        causal mask leaves (step_work.hpp); at most the peak
-///   MFU                that over the GPU's peak in the precision of the products: at most 1, by either count
+///   FLOP/s per GPU     work / (t n)                      all matrix products, forward and backward, with all scores or
+///                                                        only those that a causal mask leaves (step_work.hpp)
+///   MFU                that over the GPU's peak in the precision of the products
 ///   GPU-hours          n t / 3600 x 10^12 / (B s)        per trillion tokens
 
 #include <fabricost/training/question.hpp>
@@ -19,8 +19,8 @@ namespace fabricost {
 struct TrainingFigures {
   double tokens_per_gpu = 0;        ///< tokens per second and GPU
   double flops_per_gpu = 0;         ///< FLOP/s, all scores counted
-  double causal_flops_per_gpu = 0;  ///< the same with only the scores a causal mask leaves
-  double mfu = 0, causal_mfu = 0;   ///< each over the peak
+  double causal_flops_per_gpu = 0;  ///< the same with only the scores that a causal mask leaves
+  double mfu = 0, causal_mfu = 0;   ///< the same relative to the peak
   double gpu_hours_per_trillion = 0;
   double low = 0, high = 0;  ///< s, the 5-95 % interval of the step
 };

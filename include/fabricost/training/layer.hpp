@@ -3,8 +3,8 @@
 /// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
-///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the products are the
-///             gradient of the weights (W), the rest that of the input (B)
+///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
+///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t. Element-wise
 /// traffic in 16 bit: 12 T h, T (query + key + value widths) and T (matrices f) written and read; routed

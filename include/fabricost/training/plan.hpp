@@ -1,7 +1,6 @@
 #pragma once
 /// \file plan.hpp
-/// Which layout trains a model fastest on a machine. The request is in training_question.hpp, the search in
-/// training_search.hpp.
+/// The layout that trains a model fastest on a machine. Request: question.hpp; search: search.hpp.
 
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/search.hpp>
@@ -18,7 +17,8 @@ namespace fabricost {
 
 namespace detail {
 
-/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp): an impossible factor
+/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
+/// factor of the stack causes
 inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
   const double min = step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision));
   if (!(seconds < min)) return;

@@ -37,10 +37,11 @@ struct TrainingQuestion {
   std::optional<Placing> placing{};
 };
 
-/// Share of a GPU's memory that a search leaves free where the question says nothing. Near the last bytes PyTorch's allocator releases its
-/// cache and asks again, and throughput collapses while it does (github.com/mosaicml/composer, pull request 1998; num_alloc_retries of
-/// torch.cuda.memory_stats): a layout that fills the GPU does not run as it is priced. 5 % is more than the estimate is off in the mean on
-/// three of the five groups of published peaks (0.8, 3.0, 4.3 %; docs/training-accuracy.md).
+/// Share of a GPU's memory that a search leaves free by default. Near the limit, PyTorch's allocator releases
+/// its cache and retries, and throughput collapses (github.com/mosaicml/composer, pull request 1998;
+/// num_alloc_retries of torch.cuda.memory_stats), so a layout that fills the GPU is slower than predicted. 5
+/// % exceeds the mean error of the estimate on three of the five groups of published peaks (0.8, 3.0, 4.3 %;
+/// docs/training-accuracy.md).
 inline constexpr double default_headroom = prior::memory::headroom;
 
 /// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with

@@ -12,9 +12,9 @@
 /// exact (tests compare it with pricing everything). Groups are visited in the order of their bounds.
 ///
 /// Memory is checked from coarse to fine, and a layout is rejected at the first check that fails: the minimal
-/// states of its ranks (memory_bound.hpp) settle a number of stages with all its schedules, then the most
-/// sharded layout settles the less sharded ones, then the rest is checked stage by stage. The contents of the
-/// stages are computed once per pipeline, not per layout.
+/// states of its ranks (memory/bound.hpp) reject a number of stages with all its schedules, the most sharded
+/// layout rejects the less sharded ones, and the rest is checked stage by stage. The contents of the stages
+/// are computed once per pipeline, not per layout.
 
 #include <fabricost/memory/bound.hpp>
 #include <fabricost/model/dimension.hpp>

@@ -1,24 +1,27 @@
 #pragma once
 /// \file step.hpp
-/// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of gradients and weights, the optimizer.
+/// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of
+/// gradients and weights, the optimizer.
 ///
-///   stage      layers of the fullest stage (stages.hpp), forward, input gradient, weight gradient (layer.hpp); the last one has the output
-///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it
-///              makes that stage the slowest
-///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
-///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over dp x cp
-///              ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks that hold the same ones, e t_e GPUs apart; one after the
-///              other, since both cross the same links. What the stack hides fits behind one microbatch. Without stages ZeRO-2 reduces
-///              gradients after every microbatch. ZeRO-3: per microbatch 0.54 z + norm_4(work, 0.46 z) - work with
-///              z = 2 all-gathers + reduce-scatter: never more than z, and with the work never less than z. With states sharded over S of
-///              the replicas only (HSDP) these run inside the S nearest ranks, and what a rank then owns, 1 / S, is all-reduced across the
-///              replicas / S groups once a step (FSDP2: fully_shard on a 2-D mesh, set_requires_all_reduce(False) until the last
-///              microbatch; docs.pytorch.org, distributed.fsdp.fully_shard)
-///   accumulation  a microbatch's gradients added to those before it: memory traffic per microbatch and local parameter
-///   optimizer  30 bytes of memory traffic per parameter a rank owns, once a step
-///   stack      the stack's factor on all of it, less 1
+///   stage      layers of the fullest stage (model/stages.hpp): forward, input gradient, weight gradient (layer.hpp). The last
+///              stage adds the output matrix and its loss, and for multi-token prediction a layer and that matrix again per
+///              module; these count where they make it the slowest stage
+///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel)
+///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over
+///              dp x cp ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks with the same ones, e t_e GPUs
+///              apart; one after the other, since both use the same links. The hidden part fits behind one microbatch.
+///              Without stages ZeRO-2 reduces gradients after every microbatch. ZeRO-3: per microbatch
+///              0.54 z + norm_4(work, 0.46 z) - work with z = 2 all-gathers + reduce-scatter: at most z, and with the work
+///              at least z. With states sharded over only S of the replicas (HSDP) these run inside the S nearest ranks, and
+///              each rank's part, 1 / S, is all-reduced across the replicas / S groups once per step (FSDP2: fully_shard on
+///              a 2-D mesh, set_requires_all_reduce(False) until the last microbatch; docs.pytorch.org,
+///              distributed.fsdp.fully_shard)
+///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch and local parameter
+///   optimizer  30 bytes of memory traffic per parameter of the rank, once per step
+///   stack      the stack's factor on all of it, minus 1
 ///
-/// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
+/// Form: fitted to 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a
+/// microbatch on a rank.
 
 #include <fabricost/memory/in_flight.hpp>
 #include <fabricost/model/stage_parameters.hpp>

@@ -8,10 +8,12 @@
 /// are cliffs. At every size both pairs are priced, each with the half width w of its 5-95 % interval in log
 /// time, and with g = log(t_now / t_better)
 ///
-///   listed   g > 0.05: less is what two installs of the same software differ by (medians of 1 to 7 % between files of one machine)
-///   sure     g > sqrt(w_now^2 + w_better^2), both pairs and the operation were in the fit of the constants, and NCCL surely runs what
-///            it is said to: between nodes and on machines whose switch points were never seen these are known to a factor of two
-///            (Alps: tree to ring at 16 MiB on 4 nodes where the rule says 8), so not where NCCL runs the better pair that near
+///   listed   g > 0.05: smaller differences occur between two installs of the same software (medians of 1 to 7 %
+///            between files of one machine)
+///   sure     g > sqrt(w_now^2 + w_better^2), both pairs and the operation were in the fit of the constants, and NCCL certainly
+///            runs the stated pair: between nodes, and on machines without observed switch points, these are known to a factor
+///            of two (Alps: tree to ring at 16 MiB on 4 nodes where the rule says 8), so sizes that close to NCCL's own
+///            choice of the better pair are not sure
 ///
 /// A pair priced outside the sizes where NCCL chooses it was never measured there: its w grows by the
 /// constants' widening per factor of two from those sizes, and by that of one factor of two in ranks if NCCL

@@ -36,11 +36,12 @@ struct Screened {
   std::vector<SetAside> set_aside;  ///< in their order, each with its first reason
 };
 
-/// Highest bus bandwidth in bytes per second that the wires allow a point, whichever algorithm ran unless it names one. At a one-way rate
-/// of B per GPU inside a domain: B; in-switch all-reduce of n ranks 2(n-1)/(n+1) B. Between domains of g ranks at D one way out of each:
-/// ring D; trees of two domains and in-network reduction 2 D; all-to-all D/g (n-1)/(n-g), other exchanges D (n-1)/(n-g). A transfer: the
-/// tier it crosses.
-/// \returns 0 when the shape is not the machine's, or its links are not described
+/// Maximum bus bandwidth in bytes per second that the wires allow for a point, for any algorithm unless the
+/// point names one. Inside a domain with a one-way rate of B per GPU: B; in-switch all-reduce of n ranks
+/// 2(n-1)/(n+1) B. Between domains of g ranks with D one way out of each: ring D; trees of two domains and
+/// in-network reduction 2 D; all-to-all D/g (n-1)/(n-g), other exchanges D (n-1)/(n-g). A transfer: the rate
+/// of its tier.
+/// \returns 0 if the shape is not the machine's, or its links are not described
 [[nodiscard]] double highest_bus_bandwidth(const System& system, const Point& point);
 
 /// Minimum time of a collective of a GPU library: the shortest of 30,000 measured ones takes 2.25 us (an

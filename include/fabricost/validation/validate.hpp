@@ -16,9 +16,9 @@ namespace fabricost {
 struct ValidationOptions {
   Choice::Rule rule = Choice::Rule::nccl;
   std::string calibration{};              ///< as in load_system
-  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
+  std::vector<std::string> overrides{};   ///< applied to every machine, as in load_system
   bool raw = false;                       ///< keep repeats instead of merging them by their median
-  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: constants that are in no file yet
+  std::function<void(System&)> adjust{};  ///< called on every machine after loading: for constants that are not in a file
 };
 
 /// One measured point and what was predicted for it.

@@ -1,6 +1,6 @@
 /// \file calibrate.cpp
-/// fabricost calibrate: measurements in, constants out, with how well each is known; of what fabricost measure wrote this machine as a
-/// system file.
+/// fabricost calibrate: fits constants to measurements, with the certainty of each; from the output of
+/// fabricost measure it writes this machine as a system file.
 
 #include "cli/collectives/calibrate_text.hpp"
 #include "cli/face.hpp"
@@ -39,9 +39,9 @@ struct CalibrateTyped : CalibrateFilesRequest {
   }
 };
 
-/// The points of a measurement of GPUs among the files asked for: the one given, or measured.csv in this folder where none was. Nothing
-/// when it has no machine file, one of MPI ranks alone, or the question is one of its collectives alone. \throws SpecError when the machine
-/// file cannot be read
+/// The points of a GPU measurement among the given files, or measured.csv of this folder where no file was
+/// given. Empty when there is no machine file, when only MPI ranks were measured, or when only its
+/// collectives are to be fitted. \throws SpecError when the machine file cannot be read
 [[nodiscard]] std::optional<std::string> whole_machine(const CalibrateTyped& typed) {
   if (typed.only || !typed.leave_out.empty() || typed.nodes > 0 || typed.ranks > 0 || typed.samples.size() > 1) return std::nullopt;
   const std::string points = typed.samples.empty() ? usual_points : typed.samples.front().file;
@@ -57,7 +57,7 @@ struct CalibrateTyped : CalibrateFilesRequest {
   return fine;
 }
 
-/// What can be refused before anything is read.
+/// Checks that need no file.
 void check(const CalibrateTyped& typed, bool machine) {
   if (typed.samples.empty() && !machine)
     throw Refusal(
@@ -81,7 +81,7 @@ void check(const CalibrateTyped& typed, bool machine) {
   return out;
 }
 
-/// A file where one machine was fitted, a folder otherwise.
+/// Writes a file if one machine was fitted, a folder otherwise.
 template <class Fit>
 void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
   if constexpr (std::same_as<Fit, CalibrationAnswer>)

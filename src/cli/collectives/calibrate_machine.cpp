@@ -1,5 +1,5 @@
 /// \file calibrate_machine.cpp
-/// What fabricost measure found of this machine, beside the stock system it is like, as text.
+/// The results of fabricost measure beside the stock system of the same kind, as text.
 
 #include "cli/collectives/calibrate_text.hpp"
 #include "text/text_table.hpp"
@@ -28,7 +28,7 @@ namespace {
   return table.text(2);
 }
 
-/// "hbm reaches 93 % of the datasheet (4.46 of 4.8 TB/s)." of each tier's best rate.
+/// "hbm reaches 93 % of the datasheet (4.46 of 4.8 TB/s)." for the best rate of each tier.
 [[nodiscard]] std::string headline(const ThisMachine& m) {
   std::vector<const MeasuredFigure*> best;
   for (const MeasuredFigure& f : m.figures) {

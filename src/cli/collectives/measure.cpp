@@ -1,5 +1,5 @@
 /// \file measure.cpp
-/// fabricost measure: opens the machine, measures what is worth it in the time there is, writes points and machine.
+/// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
 
 #include "cli/collectives/measure_text.hpp"
 #include "cli/progress.hpp"
@@ -34,7 +34,7 @@ namespace {
 
 constexpr double quick_budget = 120, full_budget = 900;  ///< seconds
 
-/// As typed; empty where nothing was.
+/// As typed; empty where not given.
 struct MeasureQuestion {
   std::string out = "measured.csv", system, budget, gpus, sizes;
   std::vector<std::string> only;
@@ -44,7 +44,7 @@ struct MeasureQuestion {
 volatile std::sig_atomic_t interrupt_came = 0;
 extern "C" void on_interrupt(int) { interrupt_came = 1; }
 
-/// Ctrl-C and a scheduler's end are asked for once and then kill as ever.
+/// A first Ctrl-C or SIGTERM of a scheduler stops the measurement cleanly; a second one kills the process.
 class Interrupts {
  public:
   Interrupts() {
@@ -117,7 +117,7 @@ class Interrupts {
                      utc.tm_sec);
 }
 
-/// Files and progress are the first process's; the others measure in step and say nothing.
+/// The first process writes files and progress; the others measure in step and print nothing.
 class Measurement {
  public:
   Measurement(const MeasureQuestion& asked, measure::Device& device) : request_(asked), device_(device), machine_(described(device)) {
@@ -192,7 +192,7 @@ class Measurement {
     return out.empty() ? "no probe fits what was asked for" : out;
   }
 
-  /// What was tried, where anything was; what the plan left out says less about why nothing came of it.
+  /// The failed attempts, if there were any: they explain an empty result better than what the plan left out.
   [[nodiscard]] std::vector<measure::NotMeasured> tried_in_vain(const measure::Measured& measured) const {
     const auto planned = static_cast<std::ptrdiff_t>(plan_.not_measured.size());
     if (static_cast<std::ptrdiff_t>(measured.not_measured.size()) <= planned) return measured.not_measured;

@@ -1,5 +1,5 @@
 /// \file measure_text.cpp
-/// One line a case: its time at the smallest size, its best rate, how far batches spread.
+/// One line per case: its time at the smallest size, its best rate, the spread between batches.
 
 #include "cli/collectives/measure_text.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t max_listed = 20;
 
 [[nodiscard]] std::string size_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : size_text(units::B(static_cast<double>(bytes))); }
 
-/// Bytes that cross a wire or a memory's pins for each of the row's.
+/// Bytes that cross a wire or a memory interface per byte of the row.
 [[nodiscard]] double moved_per_byte(const Row& row) {
   if (const measure::ProbeType* probe = measure::probe_named(row.operation)) return probe->traffic;
   const auto operation = parse_collective(row.operation);
@@ -68,14 +68,14 @@ struct Line {
 
 constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have lines of their own
 
-/// Where it was measured, which does not make it another probe.
+/// Rows that differ only in the place of the measurement belong to one probe.
 [[nodiscard]] bool elsewhere(const Row& a, const Row& b) {
   const bool one_size = a.bytes == b.bytes && a.operation == b.operation && a.both_ways == b.both_ways;
   return one_size && a.note("probe") == b.note("probe") && a.note("pinned") == b.note("pinned") &&
          (a.path || !parse_collective(a.operation));
 }
 
-/// One line a case; points of one size on many GPUs or pairs are one.
+/// One line per case; points of one size on many GPUs or pairs share a line.
 [[nodiscard]] std::vector<Line> lines_of(const std::vector<Row>& rows) {
   std::vector<Line> cases;
   for (const Row& row : rows) {
@@ -100,7 +100,7 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
   return out;
 }
 
-/// "peer_copy, 55 other pairs": a reader looks for the one that falls behind.
+/// "peer_copy, 55 other pairs": the reader looks for the slow one.
 [[nodiscard]] std::string title_of(const Line& line) {
   if (!line.many) return line.title;
   const Row& first = *line.rows.front();

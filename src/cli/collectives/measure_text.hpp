@@ -1,6 +1,6 @@
 #pragma once
 /// \file measure_text.hpp
-/// What was measured, or would be, as text and as JSON.
+/// Results of a measurement, or its plan, as text and as JSON.
 
 #include "measure/measure.hpp"
 
@@ -12,7 +12,7 @@ namespace fabricost::cli {
 
 struct Terminal;
 
-/// Where the results went and what for.
+/// The files of the results and their purpose.
 struct MeasuredFiles {
   std::string points, machine, system, system_because;
 };

@@ -1,5 +1,6 @@
 /// \file predict.cpp
-/// fabricost predict and fabricost explain: how long one operation takes, and why. Exchanges of experts are moe.cpp's.
+/// fabricost predict and fabricost explain: the time of one operation, and the reasons. moe.cpp prints
+/// exchanges of experts.
 
 #include "cli/face.hpp"
 #include "cli/workloads/moe.hpp"
@@ -36,7 +37,7 @@ namespace {
 
 [[nodiscard]] std::string text_of(const ExplainAnswer& a, const Terminal& terminal) { return terminal.strong_headings(a.text); }
 
-/// \param moe_text of an exchange of experts
+/// aram moe_text prints an exchange of experts
 template <HasFields Request, class MoeText>
 void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
                         MoeText moe_text) {

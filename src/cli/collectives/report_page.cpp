@@ -1,6 +1,6 @@
 /// \file report_page.cpp
-/// fabricost report: pages with pictures are drawn by the Python package; this says how to ask it. The `fabricost` that pip installs
-/// hands over by itself.
+/// fabricost report: the Python package draws the page; this subcommand explains how to call it. The
+/// `fabricost` that pip installs calls it directly.
 
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
@@ -11,7 +11,7 @@ namespace fabricost::cli {
 
 void add_report(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("report", "One HTML page of answers, pictures, sources (by the Python package)");
-  sub.prefix_command();  // its words are the package's to read
+  sub.prefix_command();  // the package parses the arguments
   sub.footer("Example: python3 -m fabricost report dgx-h100 all_reduce --size 256MiB --ranks 64 -o report.html");
   runner.add(sub, [&sub](const Terminal&) -> std::string {
     std::string asked;

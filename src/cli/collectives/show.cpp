@@ -32,7 +32,7 @@ struct ShowTyped : ShowRequest {
   [[nodiscard]] bool of_an_operation() const { return operation || bytes; }
 };
 
-/// The picture, with the loads of the operation that was asked about, if one was.
+/// The picture, with the loads of the requested operation, if any.
 [[nodiscard]] std::string drawn(const ShowTyped& request) {
   if (!request.system) throw Refusal("which machine? fabricost systems lists the names");
   if (!request.of_an_operation() && (request.nodes > 0 || request.ranks > 0))

@@ -1,5 +1,6 @@
 /// \file sweep.cpp
-/// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which what runs changes, as a table, CSV or JSON.
+/// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
+/// as a table, CSV or JSON.
 
 #include "cli/amounts.hpp"
 #include "cli/face.hpp"
@@ -31,7 +32,7 @@ struct SweepTyped : SweepRequest {
   }
 };
 
-/// Numbers in the shortest form that reads back exactly; no name holds a comma.
+/// Prints numbers in the shortest form that reads back exactly. Names contain no commas.
 [[nodiscard]] std::string csv_of(const SweepAnswer& a) {
   std::string out = a.by_count ? "nodes,ranks," : "";
   out += "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us\n";
@@ -44,7 +45,7 @@ struct SweepTyped : SweepRequest {
   return out;
 }
 
-/// One row each: time, bandwidths, what runs, its bottleneck, the interval.
+/// One row each: time, bandwidths, algorithm and protocol, bottleneck, interval.
 [[nodiscard]] std::string table_of(const SweepAnswer& a) {
   std::vector<TextTable::Column> columns;
   if (a.by_count)
@@ -107,7 +108,7 @@ struct SweepTyped : SweepRequest {
          "\n" + rows.text(2);
 }
 
-/// As it was asked for. \param found what there are rows of
+/// In the requested format. \param found the rows
 template <class Answer>
 [[nodiscard]] std::string printed_as_asked(const Answer& found, const SweepTyped& request, const Terminal& terminal) {
   return request.json ? printed(json_parts::json_value(found.rows, {})) : request.csv ? csv_of(found) : text_of(found, terminal);

@@ -25,7 +25,7 @@ struct TopoTyped : TopoRequest {
   }
 };
 
-/// The system is called as its file.
+/// The system is named after the file.
 [[nodiscard]] TopoAnswer answer(const TopoTyped& typed) {
   TopoRequest request = typed;
   request.name = std::filesystem::path(typed.output).stem().string();

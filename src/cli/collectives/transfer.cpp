@@ -20,7 +20,7 @@
 namespace fabricost::cli {
 namespace {
 
-/// A question of transfer, whose arithmetic the command may show.
+/// A request of transfer, with the option to show its arithmetic.
 template <HasFields Request>
 struct Explained : Request {
   bool arithmetic = false;

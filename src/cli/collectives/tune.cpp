@@ -28,7 +28,7 @@ struct TuneTyped : TuneRequest {
   }
 };
 
-/// As its makers write it.
+/// The library's name in its own spelling.
 [[nodiscard]] std::string library_text(const std::string& library) { return library == "rccl" ? "RCCL" : "NCCL"; }
 
 /// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
@@ -47,7 +47,7 @@ struct TuneTyped : TuneRequest {
   return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
 }
 
-/// The ranks of a row are in the title: they follow from its nodes.
+/// The title names the ranks of a row, which follow from its nodes.
 [[nodiscard]] std::string table(const TuneAnswer& a, bool sure) {
   const bool several = a.groups.size() > 1;
   TextTable rows{{{"operation"},
@@ -67,7 +67,7 @@ struct TuneTyped : TuneRequest {
   return rows.text(2);
 }
 
-/// "nvls simple (all_gather, reduce_scatter)", every pair once.
+/// "nvls simple (all_gather, reduce_scatter)", each pair once.
 [[nodiscard]] std::string unmeasured_text(const std::vector<UnmeasuredChoice>& pairs) {
   std::map<std::string, std::vector<std::string>> operations;
   for (const UnmeasuredChoice& p : pairs) {

@@ -1,5 +1,5 @@
 /// \file validation_text.cpp
-/// Tables that line up, bars and a plot of at most 20 lines by 80 columns, in characters every terminal has.
+/// Aligned tables, bars and a plot of at most 20 lines by 80 columns, in ASCII.
 
 #include "cli/collectives/validation_text.hpp"
 
@@ -69,7 +69,7 @@ constexpr std::size_t max_rows = 64;
   return rows.text(2);
 }
 
-/// Bus bandwidth against size, sizes by their logarithm: 17 lines of curve, an axis and its labels.
+/// Bus bandwidth against the logarithm of the size: 17 lines of curve, an axis and its labels.
 [[nodiscard]] std::string plot(const std::vector<const ComparedPoint*>& points) {
   constexpr int height = 16, width = 68, margin = 9;
   const double first = std::log2(std::max(1.0, points.front()->point.bytes)), last = std::log2(std::max(1.0, points.back()->point.bytes));
@@ -132,7 +132,7 @@ void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGro
   for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
 }
 
-/// All groups in one table, so that their columns line up; a grouping with one member says nothing new.
+/// All groups in one table with common columns, without groupings that have one member.
 [[nodiscard]] std::string error_tables(const ValidationReport& report) {
   TextTable rows = error_table();
   error_row(rows, "all", report.total);

@@ -1,6 +1,7 @@
 #pragma once
 /// \file validation_text.hpp
-/// A comparison of measurements with predictions for people: tables, a histogram of errors, and for one run a plot of its bandwidth.
+/// Measurements compared with predictions, as text: tables, a histogram of errors, and for a single run a
+/// plot of its bandwidth.
 
 #include "cli/runner.hpp"
 
@@ -12,7 +13,7 @@
 
 namespace fabricost::cli {
 
-/// Everything a terminal should see.
+/// The whole report for a terminal.
 [[nodiscard]] std::string validation_text(const ValidationReport& report, const Terminal& terminal);
 
 /// The same for tables of published workloads, by group.
@@ -21,7 +22,7 @@ namespace fabricost::cli {
 [[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
 [[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
 
-/// One line a point: the columns of a point CSV, then what was predicted.
+/// One line per point: the columns of a point CSV, then the prediction.
 [[nodiscard]] std::string per_point_csv(const ValidationReport& report);
 
 }  // namespace fabricost::cli

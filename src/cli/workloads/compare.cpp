@@ -19,7 +19,7 @@
 
 namespace fabricost {
 
-/// "NAME=USD" of a GPU-hour.
+/// Parses "NAME=USD" per GPU-hour.
 static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
   const auto equals = text.rfind('=');
   if (equals == std::string::npos)
@@ -46,7 +46,7 @@ namespace {
   return out;
 }
 
-/// Which terms take how much of the time, machines side by side; those of a per cent and more somewhere.
+/// The share of each term, machines side by side; terms below 1 % on all machines are left out.
 [[nodiscard]] std::string shares_text(const std::vector<Compared>& all) {
   std::vector<TextTable::Column> columns{{""}};
   std::vector<std::pair<std::string, std::vector<double>>> rows;
@@ -70,7 +70,7 @@ namespace {
   return out.text(2);
 }
 
-/// "25 % less energy"; nothing where it is not known of both.
+/// "25 % less energy"; empty where either value is unknown.
 [[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
   if (!one || !other || !(*other > 0)) return "";
   const double less = 100 * (1 - *one / *other);
@@ -78,7 +78,7 @@ namespace {
   return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
 }
 
-/// One sentence: which, by how much, how sure.
+/// One sentence: the better machine, by how much, how certain.
 [[nodiscard]] std::string verdict_text(const CompareAnswer& of) {
   const Verdict v = verdict_of(of.all);
   if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
@@ -94,7 +94,7 @@ namespace {
                                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
 }
 
-/// Which kind of price the money rests on, as sentences.
+/// The kinds of prices that the costs use, as sentences.
 [[nodiscard]] std::string money_text(const CompareAnswer& of) {
   if (!of.price_kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", *of.no_price);
   std::string out = *of.price_kind == "on_demand"  ? "Money is rent on demand, list prices of several sellers"
@@ -161,7 +161,7 @@ namespace {
   return out;
 }
 
-/// A machine that cannot do the job has nothing but its trouble.
+/// A machine that cannot do the job has only its error.
 [[nodiscard]] nlohmann::ordered_json json_text(const CompareAnswer& answer) {
   nlohmann::ordered_json out = json_of(answer);
   for (auto& row : out["systems"])

@@ -18,8 +18,8 @@
 
 namespace fabricost {
 
-/// The fastest layout of what `fabricost plan --train --json` wrote. Found by the templates of face.hpp. \throws RequestError naming the
-/// file for anything else
+/// Reads the fastest layout from the output of `fabricost plan --train --json`. Found by ADL from face.hpp.
+/// \throws RequestError naming the file for any other content
 static void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
   constexpr std::size_t max = 16 << 20;
   const std::string text = io::read_text_file(file, max);

@@ -1,5 +1,5 @@
 /// \file models.cpp
-/// fabricost models: every model that has a name; one of them with its shape and what follows from it: parameters, FLOPs, cache.
+/// fabricost models: the named models; for one of them its shape, parameters, FLOPs and cache.
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"

@@ -1,5 +1,5 @@
 /// \file moe.cpp
-/// moe_dispatch and moe_combine as text; what validate and calibrate print of measured ones.
+/// moe_dispatch and moe_combine as text, and the reports of validate and calibrate on them.
 
 #include "cli/workloads/moe.hpp"
 
@@ -20,7 +20,7 @@
 namespace fabricost::cli {
 namespace {
 
-/// The request, with what predict and explain ask of every operation.
+/// The request, with the options that predict and explain have for every operation.
 struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;

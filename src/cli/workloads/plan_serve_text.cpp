@@ -1,5 +1,5 @@
 /// \file plan_serve_text.cpp
-/// Plans of serving as text: the deployments, and what a token's time is made of.
+/// Serving plans as text: the deployments, and the terms of a token's time.
 
 #include "cli/workloads/plan_text.hpp"
 

@@ -15,7 +15,7 @@
 
 namespace fabricost {
 
-/// Found by the templates of face.hpp.
+/// Found by ADL from face.hpp.
 static void from_text(const std::string& text, std::string_view, const Amount&, const Range&, TimesGiven& out) { out.file = text; }
 static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, SlowKind& out) {
   const auto colon = text.find(':');

@@ -1,7 +1,7 @@
 #pragma once
 /// \file elements.hpp
-/// What each rank sends in a checked collective and what each must have received. Shared by the GPU plugin (kernels and host), the MPI
-/// plugin and the tests.
+/// The elements that each rank sends in a checked collective, and those it must receive. Shared by the GPU
+/// plugin (kernels and host), the MPI plugin and the tests.
 
 #include <fabricost/collective.hpp>
 
@@ -23,18 +23,18 @@ namespace fabricost::measure {
   return {};
 }
 
-/// Bits of element `index` that `rank` has in its send buffer.
-/// Reductions get numbers with exact sums; what is only moved gets words that name the rank and the place.
+/// Bits of element `index` in the send buffer of `rank`.
+/// Reductions use numbers with exact sums; other operations use words that identify the rank and index.
 FABRICOST_ON_BOTH constexpr std::uint64_t sent_bits(bool reduces, std::uint64_t index, unsigned rank, unsigned ranks,
                                                     ElementFormat format) {
   if (reduces) return element_bits(contribution(index, rank, ranks), format);
   const std::uint64_t word = (std::uint64_t{pattern_word(index, 2 * rank)} << 32) | pattern_word(index, 2 * rank + 1);
-  return word ^ (word >> 24);  // the lowest byte depends on all of the index, so that a block of bytes in another's place shows
+  return word ^ (word >> 24);  // the lowest byte depends on the whole index, so that a misplaced block of bytes is detected
 }
 
-/// Where element `index` of the receive buffer of `rank` came from.
+/// The origin of element `index` of the receive buffer of `rank`.
 struct Origin {
-  unsigned rank = 0;        ///< of those that only move
+  unsigned rank = 0;        ///< for operations that only move data
   std::uint64_t index = 0;  ///< in its send buffer
 };
 FABRICOST_ON_BOTH constexpr Origin origin_of(Collective operation, std::uint64_t index, std::uint64_t piece, unsigned rank,
@@ -48,7 +48,7 @@ FABRICOST_ON_BOTH constexpr Origin origin_of(Collective operation, std::uint64_t
   }
 }
 
-/// Bits of an element that came from there, or is the sum of all ranks' elements of that index.
+/// Bits of an element of this origin, or of the sum of all ranks' elements with its index.
 FABRICOST_ON_BOTH constexpr std::uint64_t arrived_bits(bool reduces, Origin origin, unsigned ranks, ElementFormat format) {
   return reduces ? element_bits(exact_sum(origin.index), format) : sent_bits(false, origin.index, origin.rank, ranks, format);
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// \file pattern.hpp
-/// What buffers hold, so that a result can be checked bit by bit: words that differ from their neighbours, and values whose sums are exact
-/// in every element type and in every order. Shared by kernels, the host and the tests.
+/// Contents of buffers that allow a bitwise check of results: words that differ from their neighbours, and
+/// values with exact sums in every element type and order. Shared by kernels, the host and the tests.
 
 #include <cstdint>
 
@@ -13,14 +13,15 @@
 
 namespace fabricost::measure {
 
-/// What a buffer is filled with.
+/// The contents of a buffer.
 enum class Content : unsigned char {
   words,          ///< pattern_word
-  floats,         ///< small whole numbers as float: what a kernel multiplies
-  floats_negated  ///< the same with the sign turned
+  floats,         ///< small whole numbers as float, the input of arithmetic kernels
+  floats_negated  ///< the same, negated
 };
 
-/// 32-bit word `index` of a buffer with this seed. Consecutive words differ in high and low bits; shifted or exchanged blocks do not match.
+/// 32-bit word `index` of a buffer with this seed. Consecutive words differ in high and low bits, so shifted
+/// or exchanged blocks are detected.
 FABRICOST_ON_BOTH constexpr std::uint32_t pattern_word(std::uint64_t index, std::uint32_t seed) {
   return static_cast<std::uint32_t>(index) * 0x9E3779B1u + static_cast<std::uint32_t>(index >> 32) * 0x85EBCA77u + seed * 0xC2B2AE3Du + 1u;
 }
@@ -41,7 +42,7 @@ FABRICOST_ON_BOTH constexpr std::uint32_t content_word(std::uint64_t index, std:
   return content == Content::floats ? bits : bits ^ 0x80000000u;
 }
 
-/// How an element type writes whole numbers.
+/// The representation of whole numbers in an element type.
 struct ElementFormat {
   unsigned bytes = 4;
   unsigned exponent_bits = 0;  ///< 0: an integer
@@ -51,8 +52,9 @@ FABRICOST_ON_BOTH constexpr std::uint64_t element_bits(unsigned value, ElementFo
   return format.exponent_bits == 0 ? value : float_bits(value, format.exponent_bits, format.mantissa_bits);
 }
 
-/// What `rank` of `ranks` adds to element `index` of a reduction: two ranks (or one twice) add 1 to 4 each, the others nothing. Every
-/// partial sum is a whole number up to 8, exact down to fp8 (e4m3) and int8 whatever the order, and a rank left out or counted twice shows.
+/// The contribution of `rank` of `ranks` to element `index` of a reduction: two ranks (or one twice) add 1 to
+/// 4 each, the others 0. Every partial sum is a whole number up to 8, which is exact down to fp8 (e4m3) and
+/// int8 in any order, and a rank that is left out or counted twice changes the result.
 FABRICOST_ON_BOTH constexpr unsigned contribution(std::uint64_t index, unsigned rank, unsigned ranks) {
   const unsigned first = static_cast<unsigned>(index % ranks), second = static_cast<unsigned>((index / ranks * 5 + 3 + index) % ranks);
   return (rank == first ? 1 + static_cast<unsigned>(index % 4) : 0) + (rank == second ? 1 + static_cast<unsigned>((index >> 2) % 4) : 0);

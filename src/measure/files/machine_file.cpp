@@ -1,5 +1,5 @@
 /// \file machine_file.cpp
-/// Writes what is known; what is not has no key.
+/// Writes the known properties; unknown ones have no key.
 
 #include "measure/files/machine_file.hpp"
 
@@ -12,7 +12,7 @@ namespace fabricost::measure {
 
 namespace {
 
-/// Keys in order, left out where there is nothing to say. Texts in quotes: a version is none of YAML's numbers.
+/// Writes keys in order and leaves out empty ones. Texts are quoted, since a version is not a YAML number.
 class Writer {
  public:
   void open(const char* key) { out_ << YAML::Key << key << YAML::Value << YAML::BeginMap; }

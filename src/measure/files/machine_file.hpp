@@ -1,6 +1,6 @@
 #pragma once
 /// \file machine_file.hpp
-/// The machine beside the points, as YAML: docs/reference/measured-files.md says what each key means.
+/// Writes the machine beside the points, as YAML; docs/reference/measured-files.md describes the keys.
 
 #include "measure/measure.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace fabricost::measure {
 
-/// What the file says besides the machine and what came of measuring it.
+/// Contents of the file besides the machine and the results.
 struct RunText {
   std::string date{};     ///< "2026-01-31T12:00:00Z"
   std::string version{};  ///< of fabricost

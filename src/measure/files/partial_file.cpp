@@ -1,5 +1,5 @@
 /// \file partial_file.cpp
-/// One line at a time, flushed.
+/// Writes one line at a time and flushes it.
 
 #include "measure/files/partial_file.hpp"
 
@@ -18,7 +18,7 @@ PartialFile::PartialFile(const std::filesystem::path& target) {
   std::error_code error;
   if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
     throw RequestError(fmt::format("-o {}: is not a regular file", target.string()));
-  constexpr int max_left = 100;  // of runs that died under our number
+  constexpr int max_left = 100;  // partial files of dead runs with our process id
   int number = -1;
   for (int i = 0; i < max_left && number < 0 && (i == 0 || errno == EEXIST || errno == ELOOP); ++i) {
     path_ = target;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file partial_file.hpp
-/// Points on disk while they are measured, so that a crash leaves them. The finished file takes its place in one step afterwards
-/// (cli/write_file.hpp), and this one goes.
+/// The points on disk during a measurement, so that they survive a crash. The finished file replaces this one
+/// atomically (cli/write_file.hpp).
 
 #include <cstdio>
 #include <filesystem>
@@ -9,18 +9,19 @@
 
 namespace fabricost::measure {
 
-/// `TARGET.PID.partial` beside the target (`TARGET.PID-1.partial` where a dead run left that): a file of ours, never one that is there nor
-/// where a link leads.
+/// `TARGET.PID.partial` beside the target (`TARGET.PID-1.partial` if a dead run left that file). Always a new
+/// file: it neither overwrites one nor follows a link.
 class PartialFile {
  public:
-  /// \throws RequestError when nothing can be written there, or the target is there and no regular file
+  /// \throws RequestError when no file can be created there, or the target exists and is not a regular file
   explicit PartialFile(const std::filesystem::path& target);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
-  /// Leaves the file where it is: only `remove` knows that the points are elsewhere.
+  /// Does not delete the file: only `remove` is called after the points are stored elsewhere.
   ~PartialFile();
 
-  /// Writes and hands over to the operating system, which keeps it should we crash. A full disk shows when the finished file is written.
+  /// Writes a line and passes it to the operating system, so that it survives a crash. A full disk is
+  /// reported when the finished file is written.
   void line(std::string_view text);
   void remove();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

@@ -1,5 +1,5 @@
 /// \file rows.cpp
-/// From a case to a row, from a row to a line.
+/// Converts a case to a row, and a row to a line.
 
 #include "measure/files/rows.hpp"
 
@@ -24,7 +24,7 @@ std::string lower(std::string_view text) {
 
 std::string flag(std::optional<bool> value) { return value ? *value ? "1" : "0" : ""; }
 
-/// Two of MPI's processes: through the network where they run on two hosts, else as any send_recv.
+/// A ping-pong of two MPI processes: over the network if they run on two hosts, else like any send_recv.
 void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
   const auto host = [&](int rank) { return machine.units.at(static_cast<std::size_t>(rank)).host; };
   const auto& [from, to] = what.pairs.front();
@@ -36,7 +36,7 @@ void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
   row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
 }
 
-/// A row whose protocol alone was forced has no algorithm; in-switch reduction that was forced is one.
+/// A row with only a forced protocol has no algorithm; forced in-switch reduction counts as an algorithm.
 void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
   const bool processes_only = machine.runtime == "MPI";
   row.operation = std::string{name(what.operation)};
@@ -47,7 +47,7 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   row.library = machine.library;
   row.library_version = machine.library_version;
   row.algorithm = what.algorithm;
-  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages: what `simple` prices
+  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages, like `simple`
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
   if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);

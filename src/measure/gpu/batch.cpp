@@ -1,5 +1,5 @@
 /// \file batch.cpp
-/// The gate, the graphs and the events around repetitions.
+/// The gate, graphs and events around timed repetitions.
 
 #include "measure/gpu/batch.hpp"
 
@@ -19,8 +19,9 @@ double seconds_between(cudaEvent_t start, cudaEvent_t stop) {
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
-// Launches enqueued while the gate is closed: a full queue would make the host wait for a device that waits for the host. Queues hold about
-// a thousand entries, streams share them, and a launch can be several.
+// Launches that may be enqueued while the gate is closed: with a full queue the host would wait for the
+// device and the device for the host. Queues have about a thousand entries, streams share them, and a launch
+// may use several.
 constexpr int held_launches = 128;
 int launches_in_a_graph(std::size_t lanes) { return std::clamp(1024 / static_cast<int>(lanes), 16, 256); }
 
@@ -53,13 +54,13 @@ Timing Batch::run(int repetitions) {
   bool graphs = false;
   const auto ready = [&] {
     graphs = !work_.cold && work_.graph && make_graphs(launches);
-    on(0);  // another job may have left another device current
+    on(0);  // another job may have selected another device
     if (work_.before) work_.before();
     finish();
   };
   const auto measured = [&] { timing = work_.cold ? run_cold(launches) : run_warm(launches, graphs); };
   if (work_.all_processes) {
-    gpus_.together(ready);  // and none begins before all are
+    gpus_.together(ready);  // and none starts before all are
     gpus_.together(measured);
     timing = {gpus_.highest(timing.device), gpus_.highest(timing.host)};
   } else {
@@ -70,7 +71,7 @@ Timing Batch::run(int repetitions) {
   return {timing.device / per, timing.host / per};
 }
 
-// Every other lane waits for the start event, which the first lane reaches when the gate opens.
+// All other lanes wait for the start event, which the first lane reaches when the gate opens.
 void Batch::begin_together() {
   on(0);
   check(cudaEventRecord(start_.handle(), stream(0)), "recording the start");
@@ -80,7 +81,7 @@ void Batch::begin_together() {
   }
 }
 
-// The first lane goes on when all are done.
+// The first lane continues when all are done.
 void Batch::join() {
   for (std::size_t lane = 1; lane < work_.lanes.size(); ++lane) {
     on(lane);
@@ -102,7 +103,7 @@ Timing Batch::run_warm(int launches, bool graphs) {
     if (!graphs) work_.enqueue();
   };
   if (work_.gated) {
-    // a graph fills queues at once: one is held, and the others follow while it runs
+    // a graph fills queues at once: one is enqueued behind the gate, the others follow while it runs
     for (int held = graphs ? 1 : std::max(1, held_launches / static_cast<int>(work_.lanes.size())); held > 0 && left > 0; --held) enqueue();
     begin = Clock::now();
     gpus_.gate().open();
@@ -156,7 +157,8 @@ Timing Batch::run_cold(int launches) {
   return {timed, seconds_since(begin) - flushed};
 }
 
-// One graph per lane, as the streams of one NCCL group are captured. Graphs are kept: an engine asks for the same number again and again.
+// One graph per lane, as the streams of one NCCL group are captured. Graphs are kept, since the engine
+// requests the same number repeatedly.
 bool Batch::make_graphs(int launches) {
   if (!capturable_) return false;
   const int max = launches_in_a_graph(work_.lanes.size());
@@ -174,7 +176,7 @@ bool Batch::make_graphs(int launches) {
     try {
       for (int i = 0; i < wanted && fine; ++i) work_.enqueue();
     } catch (const DeviceFault&) {
-      fine = false;  // this runtime or library cannot capture it: launched one by one instead
+      fine = false;  // this runtime or library does not support capture: launched one by one instead
     } catch (const Unsupported&) {
       fine = false;
     }
@@ -193,7 +195,7 @@ bool Batch::make_graphs(int launches) {
       graphs_.clear();
       return false;
     }
-    // an engine seeking its number asks for many; the whole ones are always needed
+    // while searching its number of repetitions the engine requests many; the largest graph is always needed
     if (graphs_.size() >= 4)
       graphs_.erase(std::find_if(graphs_.begin(), graphs_.end(), [max](const Graphs& g) { return g.launches != max; }));
     graphs_.push_back(std::move(made));
@@ -223,9 +225,9 @@ void Batch::finish() {
   }
 }
 
-// Asked again and again: waking up from a blocking wait would add its own time to the host's.
+// Polls: waking from a blocking wait would add to the host's time.
 void Batch::wait(cudaEvent_t event) {
-  const double patience = work_.all_processes ? 120 : 600;  // seconds; a rank that failed leaves the others waiting
+  const double patience = work_.all_processes ? 120 : 600;  // s; after a failed rank the others wait for this long
   const Clock::time_point begin = Clock::now();
   Clock::time_point looked = begin;
   for (;;) {

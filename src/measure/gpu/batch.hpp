@@ -5,10 +5,11 @@
 ///     first stream   held | start |  work  work  work ... | waits for all others | stop
 ///     other streams          wait for start | work ...    | done
 ///
-/// All streams are held behind one gate until the host has enqueued (the first of) the repetitions, all begin after the same start event,
-/// and the stop event waits for every stream. Device time is from start to stop; host time from opening the gate until stop is seen.
-/// `cold`: L2 of every GPU is flushed before each repetition, each is timed between events of its own, and the times are added; the time of
-/// the flushes is taken off the host's.
+/// All streams are held behind one gate until the host has enqueued (the first of) the repetitions; all start
+/// after the same event, and the stop event waits for every stream. Device time is from start to stop; host
+/// time is from opening the gate until stop is observed. `cold`: L2 of every GPU is flushed before each
+/// repetition, each repetition is timed with its own events, and the times are added; the time of the flushes
+/// is subtracted from the host's.
 
 #include "measure/gpu/gpus.hpp"
 
@@ -26,18 +27,18 @@ struct Lane {
 struct Work {
   std::vector<Lane> lanes{};
   std::function<void()> enqueue{};           ///< one launch on all lanes' streams
-  std::uint64_t repetitions_per_launch = 1;  ///< passes or loads that one launch does
-  bool graph = true;                         ///< enqueue may be captured and is to be
+  std::uint64_t repetitions_per_launch = 1;  ///< passes or loads per launch
+  bool graph = true;                         ///< enqueue can be captured in a graph
   bool gated = true;                         ///< enqueue never waits for the device
   bool cold = false;
-  std::function<void()> before{};              ///< enqueued before the gate: what brings a set into the cache
-  bool all_processes = false;                  ///< they begin together, and the slowest one's time counts
-  std::function<std::string()> fault{};        ///< called while waiting: why the work will never end; empty: nothing is known
-  std::function<void()> give_up{};             ///< ends what would never end
-  std::vector<std::shared_ptr<void>> keeps{};  ///< what enqueue uses, released after the graphs
+  std::function<void()> before{};              ///< enqueued before the gate, to bring a set into the cache
+  bool all_processes = false;                  ///< they start together, and the slowest one's time counts
+  std::function<std::string()> fault{};        ///< called while waiting: the reason why the work will never finish; empty: none known
+  std::function<void()> give_up{};             ///< aborts work that would never finish
+  std::vector<std::shared_ptr<void>> keeps{};  ///< resources of enqueue, released after the graphs
 };
 
-/// Lane on this GPU, with a stream of its own.
+/// A lane on this GPU with its own stream.
 [[nodiscard]] Lane make_lane(const Gpus& gpus, int gpu, bool urgent = false);
 
 class Batch : public Job {
@@ -45,7 +46,7 @@ class Batch : public Job {
   Batch(Gpus& gpus, Work work);
   ~Batch() override;
   [[nodiscard]] Timing run(int repetitions) override;
-  /// Waits for all that was enqueued on the lanes. \throws DeviceLost, DeviceFault
+  /// Waits for everything enqueued on the lanes. \throws DeviceLost, DeviceFault
   void finish();
 
  private:
@@ -58,7 +59,7 @@ class Batch : public Job {
   void begin_together();
   void join();
   [[nodiscard]] bool make_graphs(int launches);
-  /// The largest graph of at most `left` launches, on all lanes; how many those are.
+  /// Launches the largest graph of at most `left` launches on all lanes; returns its number of launches.
   [[nodiscard]] int launch_graph(int left);
   void wait(cudaEvent_t event);
   void on(std::size_t lane) { use(gpus_.ordinal(work_.lanes[lane].gpu)); }

@@ -1,5 +1,5 @@
 /// \file device.cpp
-/// The plugin: opens the GPUs of this process, meets the other processes, and hands cases to the probes.
+/// The plugin: opens the GPUs of this process, connects to other processes, and passes cases to the probes.
 
 #include "measure/gpu/machine.hpp"
 #include "measure/gpu/probes/probes.hpp"
@@ -43,10 +43,10 @@ class GpuDevice : public Device {
   std::unique_ptr<Gpus> gpus_;
 };
 
-// The share of the node's GPUs that this process takes: all, or as many as each of the processes that the launcher put here.
+// The GPUs of the node for this process: all, or an equal share per process that the launcher started here.
 std::pair<int, int> share_of(int found, const ProcessPlace& place) {
   if (place.local_processes == 1) return {0, found};
-  if (found == 1) return {0, 1};  // the launcher shows each process its own
+  if (found == 1) return {0, 1};  // the launcher shows each process only its own
   if (found % place.local_processes != 0)
     throw std::invalid_argument(std::to_string(found) + " GPUs cannot be dealt out to " + std::to_string(place.local_processes) +
                                 " processes of this host; start one for each GPU, or one for all");
@@ -55,7 +55,8 @@ std::pair<int, int> share_of(int found, const ProcessPlace& place) {
 }
 
 std::unique_ptr<Device> open(std::string& why) {
-  // one hardware queue per stream up to 32, or streams that should run at once would wait for each other; the user's own setting stands
+  // one hardware queue per stream up to 32, so that concurrent streams do not wait for each other; a user's
+  // setting takes precedence
   setenv(FABRICOST_HIP ? "GPU_MAX_HW_QUEUES" : "CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   int found = 0;
   const cudaError_t status = cudaGetDeviceCount(&found);

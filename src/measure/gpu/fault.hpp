@@ -1,6 +1,6 @@
 #pragma once
 /// \file fault.hpp
-/// A status of the GPU runtime as the exception that the engine knows what to do with.
+/// Converts a status of the GPU runtime to the exceptions of the engine.
 
 #include "measure/device.hpp"
 #include "measure/gpu/runtime.hpp"
@@ -9,16 +9,16 @@
 
 namespace fabricost::measure::gpu {
 
-/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, saying what was attempted, unless `status` is success
+/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, naming what was attempted, unless it succeeded
 inline void check(cudaError_t status, const std::string& attempted) {
   if (status == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // or the next launch would report it again
+  static_cast<void>(cudaGetLastError());  // clears it, or the next launch would report it again
   const std::string said = attempted + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
   switch (status) {
     case cudaErrorMemoryAllocation: throw OutOfMemory(said);
     case cudaErrorNotSupported:
     case cudaErrorPeerAccessUnsupported: throw Unsupported(said);
-    // after these every later call on the device fails
+    // after these, every later call on the device fails
     case cudaErrorNoDevice:
     case cudaErrorIllegalAddress:
     case cudaErrorECCUncorrectable:

@@ -1,6 +1,7 @@
 #pragma once
 /// \file gate.hpp
-/// A common barrier: a kernel holds the first stream, and with it all that wait for it, until the host has enqueued what is to be timed.
+/// A common start: a kernel holds the first stream, and with it all streams that wait for it, until the host
+/// has enqueued the timed work.
 
 #include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/resources.hpp"
@@ -16,8 +17,8 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// From here on `stream`, of the current device, waits for open(). Nothing that waits for the device itself (allocations, copies of
-  /// pageable memory, the first launch of a kernel) may come before open().
+  /// Holds `stream`, of the current device, until open(). Calls that wait for the device (allocations, copies
+  /// of pageable memory, the first launch of a kernel) must not come before open().
   void close(cudaStream_t stream) {
     set(0);
     void* seen = nullptr;
@@ -36,7 +37,7 @@ class Gate {
   HostBuffer flag_;
 };
 
-/// Opens the gate when it goes out of scope: a held stream would block the release of what failed.
+/// Opens the gate at the end of a scope, since a held stream would block the clean-up after a failure.
 struct OpensGate {
   Gate& gate;
   ~OpensGate() { gate.open(); }

@@ -1,5 +1,5 @@
 /// \file gpus.cpp
-/// Attributes, peers and what processes agree on.
+/// Attributes, peers and agreement between processes.
 
 #include "measure/gpu/gpus.hpp"
 
@@ -72,7 +72,7 @@ std::shared_ptr<Communicators> Gpus::communicators(const Case& what) {
     std::rotate(entry, entry + 1, communicators_.end());
     return communicators_.back().second;
   }
-  if (communicators_.size() >= kept) communicators_.erase(communicators_.begin());  // before the new one takes its memory
+  if (communicators_.size() >= kept) communicators_.erase(communicators_.begin());  // before the new one allocates its memory
   std::vector<int> ordinals;
   for (const int gpu : what.gpus) ordinals.push_back(ordinal(gpu));
   auto made = std::make_shared<Communicators>(nccl_.library(what.nvls), ordinals, process(), processes(), nccl_environment(what),

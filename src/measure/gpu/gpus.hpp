@@ -1,7 +1,7 @@
 #pragma once
 /// \file gpus.hpp
-/// The GPUs of this process and what the probes share: which can reach which, buffers that flush L2, the gate, communicators, the other
-/// processes.
+/// The GPUs of this process and the resources shared by probes: peer access, buffers that flush L2, the gate,
+/// communicators, the other processes.
 
 #include "measure/device.hpp"
 #include "measure/gpu/gate.hpp"
@@ -20,12 +20,12 @@ namespace fabricost::measure::gpu {
 
 class Gpus {
  public:
-  /// GPUs `first` to `first + count - 1` of those the runtime shows; alone without a rendezvous.
+  /// GPUs `first` to `first + count - 1` of those visible to the runtime; one process without a rendezvous.
   Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others);
 
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] int nodes() const { return nodes_; }
-  /// The runtime's number of our GPU `gpu`. \throws Unsupported when there is none
+  /// The runtime's number of our GPU `gpu`. \throws Unsupported for an invalid index
   [[nodiscard]] int ordinal(int gpu) const;
   [[nodiscard]] int attribute(int gpu, int which) const;
   [[nodiscard]] int multiprocessors(int gpu) const;
@@ -33,32 +33,32 @@ class Gpus {
   [[nodiscard]] int compute(int gpu) const;
 
   [[nodiscard]] bool can_reach(int from, int to) const;
-  /// Loads, stores and copies of `from` reach memory of `to` directly from here on; the runtime enables each pair once. \throws
+  /// Enables direct access of `from` to memory of `to` (loads, stores, copies), once per pair. \throws
   /// Unsupported
   void reach(int from, int to);
 
-  /// Twice L2 of this GPU, written to push everything else out.
+  /// A buffer of twice this GPU's L2, written to evict everything else.
   [[nodiscard]] const Buffer& flusher(int gpu);
   [[nodiscard]] Gate& gate() { return gate_; }
   [[nodiscard]] const Management& management() const { return management_; }
   [[nodiscard]] NcclLibraries& nccl() { return nccl_; }
-  /// Communicators by communicator_key; only the last used are kept, since each takes memory of every GPU.
+  /// Communicators by communicator_key. Only the most recent are kept, since each needs memory on every GPU.
   [[nodiscard]] std::shared_ptr<Communicators> communicators(const Case& what);
-  /// Rounds of arithmetic that take as long as a collective; by what it is compared with.
+  /// Rounds of arithmetic that take as long as a collective, by a key of that collective.
   [[nodiscard]] std::map<std::string, std::uint64_t>& arithmetic_rounds() { return arithmetic_rounds_; }
 
   [[nodiscard]] const Rendezvous* others() const { return others_.get(); }
   [[nodiscard]] int process() const { return others_ ? others_->rank() : 0; }
   [[nodiscard]] int processes() const { return others_ ? others_->processes() : 1; }
   void broadcast(void* bytes, std::size_t size);
-  /// The highest of all processes. \throws DeviceLost when one is gone
+  /// The maximum over all processes. \throws DeviceLost when one is gone
   [[nodiscard]] double highest(double value);
   /// The first process's value, in every process.
   [[nodiscard]] double agreed(double value) {
     broadcast(&value, sizeof value);
     return value;
   }
-  /// Runs a step that all processes take; when it failed in one, all throw, the others the same kind.
+  /// Runs a step in all processes. If it fails in one, all throw, with the same kind of exception.
   template <class Step>
   void together(Step step);
 

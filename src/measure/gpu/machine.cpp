@@ -42,7 +42,7 @@ int numa_node_of(std::string bus) {
   return file >> node ? node : -1;
 }
 
-// Copies under way while it lives.
+// Keeps copies running during its lifetime.
 class PcieLoad {
  public:
   explicit PcieLoad(int ordinal) : device_(ordinal, bytes), host_(bytes, true), stream_(make_stream()) {
@@ -78,7 +78,7 @@ Unit unit_of(Gpus& gpus, int gpu, std::vector<std::string>& remarks) {
   unit.l2 = gpus.l2_bytes(gpu);
   unit.mig_instance = unit.name.find(" MIG ") != std::string::npos;
   unit.numa_node = numa_node_of(unit.bus);
-  // kHz; not every slice of a GPU says
+  // kHz; some MIG slices do not report it
   int kilohertz = 0;
   if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal) == cudaSuccess) unit.clock_max = 1e3 * kilohertz;
   if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, ordinal) == cudaSuccess) unit.memory_clock = 1e3 * kilohertz;

@@ -1,12 +1,12 @@
 #pragma once
 /// \file machine.hpp
-/// What the machine is: the runtime's word on its GPUs, the driver's on their links and clocks, the kernel's on the host.
+/// Describes the machine: GPUs from the runtime, links and clocks from the driver, the host from the kernel.
 
 #include "measure/gpu/gpus.hpp"
 
 namespace fabricost::measure::gpu {
 
-/// Puts a little load on each GPU's PCIe link while the driver is queried: an idle link runs at a lower generation.
+/// Loads each GPU's PCIe link while the driver is queried, since an idle link runs at a lower generation.
 [[nodiscard]] Machine describe_machine(Gpus& gpus);
 /// Bus address as the runtime and the driver write it. \throws DeviceFault
 [[nodiscard]] std::string bus_of(const Gpus& gpus, int gpu);

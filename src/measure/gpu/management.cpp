@@ -1,5 +1,5 @@
 /// \file management.cpp
-/// NVML through dlopen.
+/// Loads NVML with dlopen.
 
 #include "measure/gpu/management.hpp"
 
@@ -17,7 +17,7 @@ using Handle = void*;
 constexpr int success = 0;                          // NVML_SUCCESS
 constexpr unsigned clock_sm = 1, clock_memory = 2;  // nvmlClockType_t
 constexpr unsigned temperature_gpu = 0, on = 1;     // nvmlTemperatureSensors_t, nvmlEnableState_t
-constexpr unsigned max_links = 36;                  // NVML_NVLINK_MAX_LINKS is 18 today; asking for one more is answered, not harmful
+constexpr unsigned max_links = 36;                  // NVML_NVLINK_MAX_LINKS is 18 at present; queries beyond it fail harmlessly
 
 }  // namespace
 
@@ -51,7 +51,7 @@ struct Management::Functions {
 
 namespace {
 
-// The value of a query, or 0 when it is not there or not supported.
+// The value of a query; 0 if it is missing or not supported.
 unsigned query(int (*function)(Handle, unsigned*), Handle gpu) {
   unsigned value = 0;
   return function != nullptr && function(gpu, &value) == success ? value : 0;
@@ -105,7 +105,7 @@ Management::Management() {
   find(functions_->ecc, "nvmlDeviceGetEccMode");
   find(functions_->mig, "nvmlDeviceGetMigMode");
   find(functions_->link, "nvmlDeviceGetNvLinkState");
-  find(functions_->reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its later name is missing before driver 535
+  find(functions_->reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // the newer name is missing before driver 535
   if (functions_->reasons == nullptr) find(functions_->reasons, "nvmlDeviceGetCurrentClocksEventReasons");
   if (functions_->init == nullptr || functions_->init() != success)
     why_not_ = "clocks, PCIe links and throttling are unknown: NVML did not start";
@@ -131,7 +131,7 @@ void Management::describe(Unit& unit) const {
   const Functions& f = *functions_;
   const auto gpu = f.find(unit.bus);
   if (!gpu) return;
-  // first what needs the link to be busy
+  // first the properties that need a busy link
   unit.pcie_generation = static_cast<int>(query(f.generation, *gpu));
   unit.pcie_lanes = static_cast<int>(query(f.width, *gpu));
   if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
@@ -164,7 +164,7 @@ State Management::state(const std::string& bus) const {
 }
 
 std::string throttle_words(unsigned long long reasons) {
-  // nvmlClocksEventReason*: 1 idle, 2 applications' clocks and 0x100 display clocks are no slow-down
+  // nvmlClocksEventReason*: 1 idle, 2 application clocks and 0x100 display clocks are not slow-downs
   constexpr std::array<std::pair<unsigned long long, const char*>, 6> words{{{0x4, "power cap"},
                                                                              {0x8, "hardware slowdown"},
                                                                              {0x10, "sync boost"},

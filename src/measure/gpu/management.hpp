@@ -1,7 +1,8 @@
 #pragma once
 /// \file management.hpp
-/// What the driver's management library (NVML) knows of a GPU, loaded at run time; its functions and their arguments keep their form under
-/// their versioned names (NVML API reference), so no header of the toolkit is needed. Without it the fields stay unknown.
+/// Queries the driver's management library (NVML), loaded at run time. Functions keep their arguments under
+/// their versioned names (NVML API reference), so no header of the toolkit is needed. Without the library,
+/// the fields stay unknown.
 
 #include "measure/device.hpp"
 
@@ -16,11 +17,11 @@ class Management {
   Management(const Management&) = delete;
   Management& operator=(const Management&) = delete;
 
-  /// Why it is not there; empty when it is.
+  /// The reason why the library is not available; empty if it is.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   /// Version of the driver; empty: unknown.
   [[nodiscard]] std::string driver() const;
-  /// Fills what it knows of the GPU at this bus address.
+  /// Fills in the properties of the GPU at this bus address.
   void describe(Unit& unit) const;
   [[nodiscard]] State state(const std::string& bus) const;
 
@@ -31,7 +32,7 @@ class Management {
   std::string why_not_{};
 };
 
-/// Clock reasons that slow a GPU down, in words; idle and the user's own clock settings are none.
+/// Clock reasons that slow a GPU down, as text; idle and the user's own clock settings are not included.
 [[nodiscard]] std::string throttle_words(unsigned long long reasons);
 
 }  // namespace fabricost::measure::gpu

@@ -1,9 +1,11 @@
 #pragma once
 /// \file nccl_choice.hpp
-/// A forced algorithm, protocol or in-switch reduction as NCCL's environment variables, and the combinations NCCL does not have.
+/// Maps a forced algorithm, protocol or in-switch reduction to NCCL's environment variables, and rejects
+/// combinations that NCCL lacks.
 ///
-/// NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is initialised (src/graph/tuning.cc), so every choice is a communicator of its
-/// own. It would run another algorithm than the forced one without a word where the forced one cannot, so those are refused here.
+/// NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is initialised (src/graph/tuning.cc), so every
+/// choice needs its own communicator. Where NCCL cannot run the forced algorithm it silently runs another
+/// one; such cases are refused here.
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/price/protocol.hpp>
@@ -17,7 +19,7 @@
 
 namespace fabricost::measure::gpu {
 
-/// NCCL's word for it.
+/// NCCL's name of an algorithm or protocol.
 using fabricost::nccl_name;
 [[nodiscard]] constexpr std::string_view nccl_name(Protocol protocol) {
   switch (protocol) {
@@ -28,7 +30,7 @@ using fabricost::nccl_name;
   return "";
 }
 
-/// Why NCCL cannot run this case as it is forced; nothing when it can (or when only the machine can tell).
+/// The reason why NCCL cannot run this forced case; empty if it can, or if only the machine can tell.
 [[nodiscard]] inline std::optional<std::string> why_not_forced(const Case& what) {
   const std::string operation{name(what.operation)};
   if (is_exchange(what.operation) && (what.algorithm || what.protocol))
@@ -50,7 +52,7 @@ using fabricost::nccl_name;
   return std::nullopt;
 }
 
-/// Names and values for the time of one communicator's initialisation. What is not forced is left as the user has it.
+/// Variables set during one communicator's initialisation. Other variables keep the user's values.
 [[nodiscard]] inline std::vector<std::pair<std::string, std::string>> nccl_environment(const Case& what) {
   std::vector<std::pair<std::string, std::string>> set;
   if (what.algorithm) set.emplace_back("NCCL_ALGO", nccl_name(*what.algorithm));

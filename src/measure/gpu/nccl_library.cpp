@@ -1,5 +1,5 @@
 /// \file nccl_library.cpp
-/// Finding NCCL, loading further copies, communicators.
+/// Finds NCCL, loads further copies, creates communicators.
 
 #include "measure/gpu/nccl_library.hpp"
 
@@ -36,8 +36,8 @@ std::string file_of(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-// The loader knows a library by its inode and the name it was asked for under: a copy in memory is another library. The descriptor stays
-// open, since its number is that name.
+// The loader identifies a library by its inode and the requested name, so a copy in memory is another
+// library. The descriptor stays open, since its number is that name.
 void* loaded_again(const std::string& file, std::string& why_not) {
   std::ifstream from(file, std::ios::binary);
   const int copy = memfd_create("nccl", MFD_CLOEXEC);
@@ -74,7 +74,7 @@ void NcclLibrary::check(ncclResult_t status, const std::string& attempted) const
   std::string said = attempted + ": " + ncclGetErrorString(status);
   if (ncclGetLastError != nullptr)
     if (const char* more = ncclGetLastError(nullptr); more != nullptr && *more != '\0') said += " (" + std::string(more) + ")";
-  // a failed allocation is a "CUDA error" to NCCL; its text says more
+  // NCCL reports a failed allocation as a "CUDA error"; the text is more specific
   if (said.find("out of memory") != std::string::npos) throw OutOfMemory(said);
   if (said.find("no algorithm/protocol available") != std::string::npos) throw Unsupported(said);
   switch (status) {
@@ -87,7 +87,7 @@ void NcclLibrary::check(ncclResult_t status, const std::string& attempted) const
 
 const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
   const char* users = std::getenv("NCCL_NVLS_ENABLE");
-  const std::string as_it_is = users != nullptr ? users : "2";  // 2, NCCL's default: where the machine has it
+  const std::string as_it_is = users != nullptr ? users : "2";  // 2, NCCL's default: where the machine supports it
   std::string wanted = as_it_is;
   if (nvls == false) wanted = "0";
   if (nvls == true && as_it_is == "0") wanted = "2";
@@ -124,7 +124,7 @@ const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
   return loaded_.emplace(wanted, std::move(made)).first->second;
 }
 
-// A library that started threads and took device memory is not unloaded safely before the process ends.
+// A library with running threads and device memory cannot be unloaded safely before the process ends.
 NcclLibraries::~NcclLibraries() = default;
 
 Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordinals, int process, int processes,
@@ -142,7 +142,7 @@ Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordina
   } invitation;
   use(ordinals_.at(0));
   if (process == 0) invitation.status = library_.ncclGetUniqueId(&invitation.id);
-  broadcast(&invitation, sizeof invitation);  // the failure too: the others would wait for ever
+  broadcast(&invitation, sizeof invitation);  // also a failure: the others would wait forever
   library_.check(invitation.status, "asking for a unique id");
   library_.check(library_.ncclGroupStart(), "opening a group");
   ncclResult_t status = ncclSuccess;
@@ -158,7 +158,7 @@ Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordina
 }
 
 Communicators::~Communicators() {
-  if (broken_) return;  // aborted: they are gone
+  if (broken_) return;  // already released by the abort
   for (std::size_t i = 0; i < communicators_.size(); ++i) {
     static_cast<void>(cudaSetDevice(ordinals_[i]));
     if (communicators_[i] != nullptr) static_cast<void>(library_.ncclCommDestroy(communicators_[i]));

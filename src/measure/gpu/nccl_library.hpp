@@ -1,9 +1,10 @@
 #pragma once
 /// \file nccl_library.hpp
-/// NCCL (RCCL with HIP), loaded for the first collective: the probes link with nothing that a machine may lack.
+/// Loads NCCL (RCCL with HIP) for the first collective, so that the probes do not link to libraries that a
+/// machine may lack.
 ///
-/// NCCL reads NCCL_NVLS_ENABLE once per process and keeps it (src/misc/param.cc). Case::nvls therefore gets a second copy of the library,
-/// loaded from memory under another name, with state of its own.
+/// NCCL reads NCCL_NVLS_ENABLE once per process (src/misc/param.cc). Case::nvls therefore uses a second copy
+/// of the library, loaded from memory under another name, with its own state.
 
 #include "measure/gpu/resources.hpp"
 
@@ -41,13 +42,13 @@ struct NcclLibrary {
   void* handle = nullptr;
   std::string file{};                                              ///< where it was found
   int version = 0;                                                 ///< 22809 for 2.28.9
-  std::vector<std::pair<std::string, std::string>> environment{};  ///< set whenever a communicator is initialised
+  std::vector<std::pair<std::string, std::string>> environment{};  ///< set during the initialisation of a communicator
 #if FABRICOST_HAS_NCCL
 #define FABRICOST_POINTER(function) decltype(&::function) function = nullptr;
   FABRICOST_NCCL_FUNCTIONS(FABRICOST_POINTER)
 #undef FABRICOST_POINTER
   const char* (*ncclGetLastError)(ncclComm_t) = nullptr;  ///< since 2.13; may be missing
-  /// \throws Unsupported for what the library cannot do, DeviceLost when another rank failed, DeviceFault for the rest
+  /// \throws Unsupported for unsupported operations, DeviceLost if another rank failed, DeviceFault otherwise
   void check(ncclResult_t status, const std::string& attempted) const;
 #endif
 };
@@ -59,12 +60,13 @@ class NcclLibraries {
   NcclLibraries(const NcclLibraries&) = delete;
   NcclLibraries& operator=(const NcclLibraries&) = delete;
 
-  /// The copy for in-switch reduction as the library has it, allowed or forbidden. \throws Unsupported saying what was looked for
+  /// The copy for in-switch reduction by default, allowed or forbidden. \throws Unsupported with the files
+  /// tried
   [[nodiscard]] const NcclLibrary& library(std::optional<bool> nvls);
 
  private:
   std::map<std::string, NcclLibrary> loaded_{};  ///< by value of NCCL_NVLS_ENABLE
-  std::string why_not_{};                        ///< once it was not found
+  std::string why_not_{};                        ///< set after a failed search
 };
 
 /// One rank per GPU, of all processes.
@@ -82,11 +84,11 @@ class Communicators {
   [[nodiscard]] int ranks() const { return processes_ * static_cast<int>(ordinals_.size()); }
   [[nodiscard]] int rank(std::size_t local) const { return process_ * static_cast<int>(ordinals_.size()) + static_cast<int>(local); }
   [[nodiscard]] const std::vector<int>& ordinals() const { return ordinals_; }
-  /// After a failure they can only be aborted.
+  /// True after a failure: the communicators can then only be aborted.
   [[nodiscard]] bool broken() const { return broken_; }
-  /// What went wrong while a collective was on its way; empty when nothing did.
+  /// The error of a collective in flight; empty if there is none.
   [[nodiscard]] std::string asynchronous_fault() const;
-  /// Ends collectives that would wait for ever.
+  /// Ends collectives that would wait forever.
   void abort();
 #if FABRICOST_HAS_NCCL
   [[nodiscard]] ncclComm_t communicator(std::size_t local) const { return communicators_[local]; }

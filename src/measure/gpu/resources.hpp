@@ -1,7 +1,7 @@
 #pragma once
 /// \file resources.hpp
-/// What belongs to one device and goes away with its owner: streams, events, buffers, graphs. Destructors report nothing: after a lost
-/// device every release fails, and the loss has been reported by then.
+/// Owners of a device's resources: streams, events, buffers, graphs. Destructors ignore errors: after the
+/// loss of a device every release fails, and the loss is already reported.
 
 #include "measure/gpu/fault.hpp"
 
@@ -15,7 +15,7 @@ namespace fabricost::measure::gpu {
 /// Makes a device the current one of this thread.
 inline void use(int ordinal) { check(cudaSetDevice(ordinal), "choosing GPU " + std::to_string(ordinal)); }
 
-/// Owns a handle that `release` gives back.
+/// Owns a handle, which `release` frees.
 template <class Handle, cudaError_t (*release)(Handle)>
 class Owned {
  public:
@@ -40,7 +40,7 @@ using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// On the current device. `urgent`: its blocks go first, as frameworks set the streams of their collectives.
+/// A stream on the current device. `urgent`: high priority, as frameworks use for their collectives.
 [[nodiscard]] inline Stream make_stream(bool urgent = false) {
   int min = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&min, &greatest), "reading stream priorities");
@@ -78,13 +78,13 @@ class Buffer {
     return static_cast<T*>(at_);
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  /// All bytes the same, before anything that is enqueued later on any stream.
+  /// Sets all bytes, before anything enqueued later on any stream.
   void fill(int byte) const {
     use(ordinal_);
     check(cudaMemset(at_, byte, bytes_), "filling a buffer");
     check(cudaDeviceSynchronize(), "filling a buffer");  // our streams do not wait for the default one
   }
-  /// Bytes no result has, so that one that was never written shows.
+  /// Fills it with bytes that are in no result, so that missing writes are detected.
   void poison() const { fill(0xA5); }
 
  private:
@@ -93,7 +93,7 @@ class Buffer {
   int ordinal_ = 0;
 };
 
-/// Memory of the host, page-locked or the allocator's.
+/// Host memory, page-locked or from the allocator.
 class HostBuffer {
  public:
   HostBuffer() = default;

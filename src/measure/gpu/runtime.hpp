@@ -1,7 +1,6 @@
 #pragma once
 /// \file runtime.hpp
-/// The GPU runtime under CUDA's names. With hipcc the same names stand for HIP's; with CUDA this is the toolkit's own header and nothing
-/// more.
+/// The GPU runtime under the names of CUDA: HIP's functions with hipcc, the toolkit's own header with CUDA.
 
 #if defined(__HIP_PLATFORM_AMD__) || defined(__HIP__)
 #include <hip/hip_runtime.h>
@@ -91,7 +90,7 @@ inline constexpr const char* runtime_name = "HIP";
 inline constexpr const char* runtime_name = "CUDA";
 #endif
 
-/// The third argument of cudaGraphInstantiate became flags with CUDA 12; HIP and CUDA 11 take a node and a log.
+/// cudaGraphInstantiate's third argument is flags from CUDA 12 on; HIP and CUDA 11 take a node and a log.
 inline cudaError_t instantiate(cudaGraphExec_t* made, cudaGraph_t graph) {
 #if FABRICOST_HIP
   return hipGraphInstantiate(made, graph, nullptr, nullptr, 0);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file scoped_environment.hpp
-/// Environment variables set for a scope, then put back as they were. Not for use beside other threads that read them.
+/// Sets environment variables for a scope and restores them at its end. Not thread-safe.
 
 #include <cstdlib>
 #include <optional>

@@ -1,5 +1,5 @@
 /// \file agreement.cpp
-/// Comparing failures and cases over all processes.
+/// Compares failures and cases over all processes.
 
 #include "measure/mpi/agreement.hpp"
 
@@ -11,7 +11,7 @@ namespace fabricost::measure::mpi {
 
 namespace {
 
-/// FNV-1a over what makes a case, in 52 bits: exact in a double.
+/// FNV-1a hash of a case, in 52 bits, which a double represents exactly.
 double fingerprint(const Case& what) {
   std::uint64_t hash = 14695981039346656037ULL;
   const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
@@ -32,7 +32,7 @@ double fingerprint(const Case& what) {
 }  // namespace
 
 void fail_alike(World& world, const Failure& mine) {
-  // the gravest, and of those who have it the first
+  // the most severe failure, of the first process that has it
   std::array<double, 1> gravest{static_cast<double>(mine.kind)};
   world.max(gravest);
   if (gravest[0] <= 0) return;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file agreement.hpp
-/// When one process fails, all throw: otherwise the others would wait for it inside MPI.
+/// If one process fails, all throw; otherwise the others would wait for it inside MPI.
 
 #include "measure/mpi/world.hpp"
 
@@ -10,14 +10,14 @@
 
 namespace fabricost::measure::mpi {
 
-/// What went wrong in this process, mildest first; the gravest of all processes is what everybody throws.
+/// The failure of this process, in order of severity; all throw the most severe one.
 struct Failure {
   enum class Kind : unsigned char { none, unsupported, out_of_memory, wrong_result, fault };
   Kind kind = Kind::none;
   std::string text{};
 };
 
-/// What `work` throws, as Failure. DeviceLost passes: who has lost the others cannot ask them.
+/// The exception of `work` as a Failure. DeviceLost is passed on, since lost processes cannot be asked.
 template <class Work>
 [[nodiscard]] Failure failure_of(Work&& work) {
   try {
@@ -34,11 +34,11 @@ template <class Work>
   return {};
 }
 
-/// Asks everybody; every process throws the same, or none does.
+/// Collects failures; either all processes throw the same exception or none throws.
 /// \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
 void fail_alike(World& world, const Failure& mine);
 
-/// Every process must be about to do the same. \throws DeviceFault in all of them where one is not
+/// Checks that all processes are about to run the same case. \throws DeviceFault in all when one is not
 void agree_on(World& world, const Case& what);
 
 }  // namespace fabricost::measure::mpi

@@ -1,5 +1,5 @@
 /// \file calls.cpp
-/// From an error code of MPI to an exception.
+/// Converts error codes of MPI to exceptions.
 
 #include "measure/mpi/calls.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 /// \file calls.hpp
-/// MPI's C interface, with errors as exceptions and counts as wide as the library has them.
+/// MPI's C interface, with errors as exceptions and the widest counts that the library supports.
 
-#define OMPI_SKIP_MPICXX 1  // the C++ bindings are gone from the standard, and warn
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings were removed from the standard and give warnings
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
@@ -10,10 +10,11 @@
 
 namespace fabricost::measure::mpi {
 
-/// \throws DeviceLost when a process is gone (MPI with fault tolerance says so), DeviceFault with the library's own words otherwise
+/// \throws DeviceLost for a lost process (reported by fault-tolerant MPI), DeviceFault with the library's
+/// message otherwise
 void check(int code, const char* call);
 
-// Since MPI 4 every call has a twin whose name ends in _c and whose counts are 64 bits wide.
+// From MPI 4 on, every call has a variant with suffix _c and 64-bit counts.
 #if MPI_VERSION >= 4
 using Count = MPI_Count;
 #define FABRICOST_MPI(call) call##_c

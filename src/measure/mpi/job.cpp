@@ -1,5 +1,5 @@
 /// \file job.cpp
-/// The two ways to start together.
+/// The two ways to start all processes together.
 
 #include "measure/mpi/job.hpp"
 
@@ -15,9 +15,9 @@ namespace fabricost::measure::mpi {
 
 namespace {
 
-// A moment is set this far ahead: twice what agreeing takes, within limits.
+// Lead of the start time: twice the time of an agreement, within these limits.
 constexpr double min_lead = 10e-6, max_lead = 20e-3;
-constexpr int tries = 4;  // of a repetition that somebody was late for
+constexpr int tries = 4;  // of a repetition for which a process was late
 
 }  // namespace
 
@@ -29,7 +29,7 @@ MpiJob::MpiJob(World& world, std::unique_ptr<Transfer> transfer, std::string cal
     world_.max(longest);
     longest[0] = now() - before;
   }
-  world_.max(longest);  // the same in every process
+  world_.max(longest);  // the maximum, the same in every process
   lead_ = std::clamp(2 * longest[0], min_lead, max_lead);
 }
 
@@ -56,7 +56,7 @@ Timing MpiJob::from_a_moment(int repetitions) {
       transfer_->run();
     }
     const double end = now();
-    // until the last is done, by either clock; whether somebody was late; and from when the next moment may be set
+    // the end of the last process by either clock; whether any was late; the earliest next start
     std::array<double, 4> max{end, MPI_Wtime() - wall + (begin - moment), late, now()};
     world_.max(max);
     latest[0] = max[3];

@@ -2,12 +2,14 @@
 /// \file job.hpp
 /// Timing one case.
 ///
-///   one clock    everybody starts at a moment set ahead; a repetition lasts from that moment until the last process is done
-///                (bias: the time a process takes to notice the moment, below a microsecond where it spins)
-///   several      everybody leaves a barrier and reads its own clock before and after; a repetition lasts as long as it does for the
-///                slowest (bias: who leaves the barrier first waits for the others inside the call: up to the barrier's own skew too long)
+///   one clock    all processes start at an agreed time; a repetition lasts from then until the last process is done
+///                (bias: the delay in noticing the start time, below a microsecond when spinning)
+///   several      all processes leave a barrier and read their own clock before and after; a repetition lasts as long as on the
+///                slowest one (bias: the first to leave the barrier waits for the others inside the call: too long by up to the
+///                barrier's skew)
 ///
-/// Every repetition starts anew: no rank runs ahead into the next one, as it may where calls follow each other without a word between.
+/// Every repetition starts anew, so no rank runs ahead into the next one, as in back-to-back calls without
+/// synchronisation.
 
 #include "measure/mpi/transfer.hpp"
 #include "measure/mpi/world.hpp"
@@ -21,9 +23,9 @@ namespace fabricost::measure::mpi {
 
 class MpiJob final : public Job {
  public:
-  /// \param world outlives the job
+  /// aram world must outlive the job
   MpiJob(World& world, std::unique_ptr<Transfer> transfer, std::string called);
-  /// `device` by CLOCK_MONOTONIC, `host` by MPI_Wtime over the same stretch.
+  /// `device` by CLOCK_MONOTONIC, `host` by MPI_Wtime over the same interval.
   [[nodiscard]] Timing run(int repetitions) override;
 
  private:
@@ -33,7 +35,7 @@ class MpiJob final : public Job {
   World& world_;
   std::unique_ptr<Transfer> transfer_;
   std::string called_;
-  double lead_ = 0;  ///< how far ahead a moment is set: what it takes for everybody to hear of it
+  double lead_ = 0;  ///< lead of the start time: the time until all processes know it
 };
 
 }  // namespace fabricost::measure::mpi

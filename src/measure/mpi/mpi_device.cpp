@@ -1,5 +1,5 @@
 /// \file mpi_device.cpp
-/// Preparing a case in step: every process throws the same, or none does.
+/// Prepares a case in step: either all processes throw the same exception or none throws.
 
 #include "measure/mpi/mpi_device.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file mpi_device.hpp
-/// Collectives of any MPI behind measure/device.hpp. All processes call the same functions in the same order.
+/// Collectives of any MPI library as a Device (measure/device.hpp). All processes call the same functions in
+/// the same order.
 
 #include "measure/mpi/host/environment.hpp"
 #include "measure/mpi/world.hpp"
@@ -14,8 +15,8 @@
 namespace fabricost::measure::mpi {
 
 struct MpiOptions {
-  double limit = 300;  ///< seconds after which nobody is waited for any more
-  bool apart = false;  ///< processes are timed as if they had no clock in common; true in tests
+  double limit = 300;  ///< seconds after which processes give up waiting
+  bool apart = false;  ///< times processes as if they had no common clock; true in tests
 };
 
 class MpiDevice final : public Device {
@@ -32,7 +33,7 @@ class MpiDevice final : public Device {
   [[nodiscard]] const World& world() const { return world_; }
 
  private:
-  /// \throws Unsupported where another algorithm is asked for than the environment forces
+  /// \throws Unsupported when the case forces another algorithm than the environment
   void check_algorithm(const Case& what) const;
 
   MpiOptions options_;

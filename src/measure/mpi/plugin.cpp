@@ -1,5 +1,5 @@
 /// \file plugin.cpp
-/// What the command loads for `measure --mpi`.
+/// The plugin that the command loads for `measure --mpi`.
 
 #include "measure/mpi/host/library.hpp"
 #include "measure/mpi/mpi_device.hpp"
@@ -14,7 +14,8 @@ namespace {
 
 using namespace fabricost::measure;
 
-/// Seconds to wait for a process, from $FABRICOST_MPI_TIMEOUT. False: it is no number, and `why` says so.
+/// Reads the limit of waiting, in seconds, from $FABRICOST_MPI_TIMEOUT. False for an invalid number, with the
+/// reason in `why`.
 bool read_limit(double& limit, std::string& why) {
   const auto text = mpi::environment_variable("FABRICOST_MPI_TIMEOUT");
   if (!text) return true;

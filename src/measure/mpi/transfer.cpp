@@ -1,5 +1,5 @@
 /// \file transfer.cpp
-/// Buffers and calls, collective by collective. transfer_check.cpp says what must have arrived.
+/// Buffers and calls of each collective. transfer_check.cpp checks the results.
 
 #include "measure/mpi/transfer.hpp"
 
@@ -33,10 +33,10 @@ Transfer::Transfer(const Case& what, const World& world)
   if (what.operation == Collective::send_recv) find_partners();
 
   const bool gathers = what.operation == Collective::all_gather, scatters = what.operation == Collective::reduce_scatter;
-  const bool one = what.in_place || what.operation == Collective::broadcast;  // one buffer is both
+  const bool one = what.in_place || what.operation == Collective::broadcast;  // one buffer for both
   const std::uint64_t out = one ? 0 : gathers ? part_ : whole_;
   const std::uint64_t in = scatters && !one ? part_ : whole_;
-  // in floating point: a size may be what no integer of twice as many processes holds
+  // in floating point: a size may exceed any integer when multiplied by twice the processes
   const double free = static_cast<double>(available_memory());
   const double all = (static_cast<double>(out) + static_cast<double>(in)) * world.ranks_here();
   if (free > 0 && all > 0.8 * free)
@@ -49,7 +49,7 @@ Transfer::Transfer(const Case& what, const World& world)
   in_ = what.in_place ? MPI_IN_PLACE : sent_.data();
 }
 
-/// \throws Unsupported for pairs that are none
+/// \throws Unsupported for invalid pairs
 void Transfer::find_partners() {
   if (what_.pairs.empty()) {
     to_ = (rank_ + 1) % ranks_;
@@ -80,7 +80,7 @@ void Transfer::run() {
       return check(FABRICOST_MPI(MPI_Reduce_scatter_block)(in_, out, count_, type_, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
     case Collective::broadcast: return check(FABRICOST_MPI(MPI_Bcast)(out, count_, type_, 0, comm_), "MPI_Bcast");
     case Collective::reduce: {
-      const bool inside = what_.in_place && rank_ != 0;  // only the root may say MPI_IN_PLACE
+      const bool inside = what_.in_place && rank_ != 0;  // only the root may pass MPI_IN_PLACE
       const void* in = inside ? out : in_;
       return check(FABRICOST_MPI(MPI_Reduce)(in, inside ? nullptr : out, count_, type_, MPI_SUM, 0, comm_), "MPI_Reduce");
     }

@@ -1,10 +1,11 @@
 #pragma once
 /// \file transfer.hpp
-/// One case over MPI: its buffers, the call that is timed, and what must have arrived.
+/// One case over MPI: its buffers, the timed call, and the expected result.
 ///
-/// Sizes are those of nccl-tests: of all_gather what every rank ends up with, of reduce_scatter and all_to_all what every rank starts with,
-/// of send_recv one message. A send_recv without `pairs` goes around: every rank to the next while it receives from the one before, as
-/// sendrecv_perf does; with `pairs` it is a ping-pong (half of its time counts), or `both_ways` at once.
+/// Sizes are those of nccl-tests: the result of a rank for all_gather, the input of a rank for reduce_scatter
+/// and all_to_all, one message for send_recv. A send_recv without `pairs` is a ring: every rank sends to the
+/// next while it receives from the previous one, as in sendrecv_perf. With `pairs` it is a ping-pong (half of
+/// its time counts), or simultaneous in both directions (`both_ways`).
 
 #include "measure/device.hpp"
 #include "measure/mpi/elements.hpp"
@@ -16,24 +17,24 @@
 
 namespace fabricost::measure::mpi {
 
-/// "all_reduce of 1048576 B": for messages
+/// "all_reduce of 1048576 B", for messages
 [[nodiscard]] std::string described(const Case& what);
 
 class Transfer {
  public:
-  /// Memory is reserved, not yet touched. \throws Unsupported, OutOfMemory
+  /// Reserves memory without touching it. \throws Unsupported, OutOfMemory
   Transfer(const Case& what, const World& world);
 
-  /// Fills what is sent; poisons what is received.
+  /// Fills the send buffer and poisons the receive buffer.
   void fill();
-  /// The call itself. \throws DeviceFault, DeviceLost
+  /// The timed call. \throws DeviceFault, DeviceLost
   void run();
-  /// Every byte of the result. \throws WrongResult
+  /// Checks every byte of the result. \throws WrongResult
   void verify() const;
-  /// What is reduced in place would grow with every repetition, until it overflows: zeros stay zeros.
+  /// Sets in-place operands of reductions to zero, which would otherwise grow until they overflow.
   void zero_sums();
 
-  /// What of the time of `run` counts: half of a ping-pong.
+  /// Fraction of the time of `run` that counts: half for a ping-pong.
   [[nodiscard]] double share() const { return share_; }
 
  private:
@@ -44,13 +45,13 @@ class Transfer {
   Case what_;
   MPI_Comm comm_;
   int rank_, ranks_;
-  std::uint64_t element_ = 1, part_ = 0, whole_ = 0;  ///< bytes: of an element, of one count argument, of all parts
+  std::uint64_t element_ = 1, part_ = 0, whole_ = 0;  ///< bytes of an element, of one count argument, of all parts
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
-  Count count_ = 0;  ///< elements of one count argument
+  Count count_ = 0;  ///< elements in one count argument
   Buffer sent_, received_;
-  const void* in_ = nullptr;  ///< MPI_IN_PLACE where it is
+  const void* in_ = nullptr;  ///< or MPI_IN_PLACE
   double share_ = 1;
-  int to_ = -1, from_ = -1;  ///< of send_recv; -1: this rank only watches
+  int to_ = -1, from_ = -1;  ///< of send_recv; -1: this rank does not take part
   bool first_ = true;        ///< of a ping-pong
 };
 

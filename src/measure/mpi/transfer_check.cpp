@@ -1,5 +1,6 @@
 /// \file transfer_check.cpp
-/// Contents of a transfer's buffers before the call, and after it, element by element (measure/checks/elements.hpp).
+/// Fills the buffers of a transfer before the call and checks them after it, element by element
+/// (measure/checks/elements.hpp).
 
 #include "measure/checks/elements.hpp"
 #include "measure/mpi/transfer.hpp"
@@ -13,13 +14,13 @@ namespace fabricost::measure::mpi {
 
 namespace {
 
-constexpr int poison = 0xa5;  ///< a call that wrote nothing shows
+constexpr int poison = 0xa5;  ///< detects a call that wrote nothing
 
 }  // namespace
 
 void Transfer::fill() {
   const bool inside = sent_.size() == 0;
-  // in place, an all_gather's own part lies where it belongs; a broadcast's other ranks have nothing
+  // in place, an all_gather's own part is at its final position; only a broadcast's root has an input
   const bool gathers = what_.operation == Collective::all_gather, casts = what_.operation == Collective::broadcast;
   std::memset(received_.data(), poison, received_.size());
   if (casts && rank_ != 0) return;
@@ -28,7 +29,7 @@ void Transfer::fill() {
   const ElementFormat format = format_of(what_.dtype);
   const auto rank = static_cast<unsigned>(rank_), ranks = static_cast<unsigned>(ranks_);
   const bool sums = reduces(what_.operation);
-  const std::uint64_t elements = bytes / element_, period = 16ULL * ranks * ranks;  // of what a rank adds: the rest is copied
+  const std::uint64_t elements = bytes / element_, period = 16ULL * ranks * ranks;  // of a rank's contribution: the rest is copied
   for (std::uint64_t i = 0; i < (sums ? std::min(elements, period) : elements); ++i) {
     const std::uint64_t bits = sent_bits(sums, i, rank, ranks, format);
     std::memcpy(into + i * element_, &bits, element_);
@@ -41,7 +42,7 @@ void Transfer::verify() const {
   const auto rank = static_cast<unsigned>(rank_), ranks = static_cast<unsigned>(ranks_);
   const bool pair = what_.operation == Collective::send_recv;
   if ((what_.operation == Collective::reduce && rank != 0) || (pair && !takes_part())) return;
-  // a ping-pong in one buffer brings back what was sent
+  // a ping-pong in one buffer returns what was sent
   const auto from = static_cast<unsigned>(what_.in_place && share_ < 1 && first_ ? rank_ : from_);
   const ElementFormat format = format_of(what_.dtype);
   const std::uint64_t piece = part_ / element_;

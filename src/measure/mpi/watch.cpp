@@ -1,5 +1,5 @@
 /// \file watch.cpp
-/// The thread behind Watch.
+/// The thread of Watch.
 
 #include "measure/mpi/watch.hpp"
 
@@ -40,7 +40,7 @@ void Watch::look() {
     fmt::print(stderr, "fabricost: {} is not done after {:g} s: a process died, stands still or does something else\n",
                what_.empty() ? "a call of MPI" : what_, limit_);
     std::fflush(stderr);
-    std::_Exit(2);  // no clean-up: the thread that would do it is inside MPI
+    std::_Exit(2);  // without clean-up, since the thread that would do it is inside MPI
   }
 }
 

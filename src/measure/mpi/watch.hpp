@@ -1,9 +1,10 @@
 #pragma once
 /// \file watch.hpp
-/// What ends a process that waits for one that will never answer.
+/// Ends a process that waits for another one that will never answer.
 ///
-/// A blocking call of MPI cannot be left from outside. So a thread looks at the clock, and when a repetition has taken longer than the
-/// limit it says so and ends the process with status 2; mpirun then ends the others, and each of them has a watch of its own.
+/// A blocking call of MPI cannot be interrupted from outside. A thread therefore watches the clock; when a
+/// repetition exceeds the limit, it prints a message and ends the process with status 2. mpirun then ends the
+/// others, each of which has its own watch.
 
 #include <atomic>
 #include <condition_variable>
@@ -20,9 +21,9 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Seconds after which nobody is waited for any more.
+  /// Seconds after which the process gives up waiting.
   [[nodiscard]] double limit() const { return limit_; }
-  /// What the process is about to do, for the message.
+  /// Sets the current task, for the message.
   void name(std::string what);
   void start();
   void stop() { deadline_.store(0, std::memory_order_relaxed); }
@@ -31,7 +32,7 @@ class Watch {
   void look();
 
   double limit_;
-  std::atomic<double> deadline_{0};  ///< 0: nothing is waited for
+  std::atomic<double> deadline_{0};  ///< 0: not waiting
   std::mutex mutex_;
   std::condition_variable ended_;
   bool end_ = false;
@@ -39,7 +40,7 @@ class Watch {
   std::thread thread_;
 };
 
-/// Watched from here to the end of the block.
+/// Watches from here to the end of the scope.
 class Watched {
  public:
   explicit Watched(Watch& watch) : watch_(watch) { watch_.start(); }

@@ -1,5 +1,5 @@
 /// \file world.cpp
-/// Starting and ending MPI, and what processes say to each other between measurements.
+/// Starts and ends MPI, and communicates between processes outside of measurements.
 
 #include "measure/mpi/world.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t text_size = 256;
 
-/// Parts of MPI that it loads itself look for its symbols among the global ones; a plugin's libraries are not.
+/// Makes a plugin's symbols global, where the components that MPI loads look for them.
 void make_global() {
   Dl_info where{};
   if (dladdr(reinterpret_cast<const void*>(&MPI_Init_thread), &where) != 0 && where.dli_fname != nullptr)
@@ -35,7 +35,7 @@ void make_global() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const int counted = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-  // bound to cores by mpirun: the affinity is this process's share of the host, so all of the host counts
+  // mpirun's core binding shows only this process's share of the host, so all processors of the host count
   return std::max({1, counted, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))});
 }
 

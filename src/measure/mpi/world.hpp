@@ -1,9 +1,9 @@
 #pragma once
 /// \file world.hpp
-/// The processes of this run: who they are, where they run, and how they agree.
+/// The processes of this run: their ranks, their hosts, and agreement between them.
 ///
-/// What is said between measurements goes over a communicator of its own and never blocks for good: a process that does not answer within
-/// the limit is taken for gone (DeviceLost), so that the first process can still write what was measured.
+/// Communication between measurements uses its own communicator and never blocks forever: a process that does
+/// not answer within the limit counts as lost (DeviceLost), so that the first can still write the results.
 
 #include "measure/mpi/calls.hpp"
 #include "measure/mpi/watch.hpp"
@@ -16,37 +16,38 @@ namespace fabricost::measure::mpi {
 
 class World {
  public:
-  /// Starts MPI unless it runs. \param limit seconds after which nobody is waited for any more
-  /// \param apart take the processes' clocks for different ones even where they are not
+  /// Starts MPI unless it is running. \param limit seconds after which processes give up waiting
+  /// aram apart assume different clocks, even if the processes share one
   World(double limit, bool apart);
-  /// Ends MPI; after DeviceLost it does not, since that would wait for whoever is gone.
+  /// Ends MPI, except after DeviceLost, when that would wait for the lost process.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
-  /// What is measured runs on this one; ranks as the user placed them.
+  /// The communicator of the measured calls, with ranks as the user placed them.
   [[nodiscard]] MPI_Comm measured() const { return measured_; }
   [[nodiscard]] Watch& watch() { return watch_; }
 
-  /// By rank: the processor names.
+  /// Processor names by rank.
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
-  /// More processes than processors on some host, ours or others': who waits must sleep, or it holds up those who carry the data.
+  /// More processes than processors on some host: waiting processes must then sleep, so that they do not
+  /// delay those that carry the data.
   [[nodiscard]] bool crowded() const { return crowded_; }
   /// All processes read one clock.
   [[nodiscard]] bool one_clock() const { return one_clock_; }
 
   // \throws DeviceLost, DeviceFault
-  /// The largest over all processes, element by element, in all of them.
+  /// The maximum over all processes, element by element, in every process.
   void max(std::span<double> values);
   [[nodiscard]] bool any(bool value);
-  /// Those of process `from`, in all of them.
+  /// Copies the values of process `from` to every process.
   void share(std::span<double> values, int from = 0);
   [[nodiscard]] std::string share(const std::string& text, int from = 0);
   [[nodiscard]] std::vector<std::string> gather(const std::string& text);
-  /// Blocks until everybody is there; watched.
+  /// Blocks until all processes arrive; watched.
   void meet();
 
  private:

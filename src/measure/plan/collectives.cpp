@@ -1,5 +1,5 @@
 /// \file collectives.cpp
-/// The plan of collectives, alone and beside arithmetic, on the GPUs of a node or on the processes of an MPI run.
+/// Plans collectives, alone and beside arithmetic, on the GPUs of a node or on the processes of an MPI run.
 
 #include "measure/plan/planner.hpp"
 
@@ -17,7 +17,8 @@ namespace {
 constexpr std::array all_operations{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all,
                                     Collective::send_recv,  Collective::broadcast,  Collective::reduce};
 
-/// NCCL has in-switch reduction from Hopper on, over NVLink, among more than two (nccl, src/transport/nvls.cc).
+/// NCCL supports in-switch reduction from Hopper on, over NVLink, with more than two GPUs (nccl,
+/// src/transport/nvls.cc).
 bool may_reduce_in_switch(const Machine& machine, const std::vector<int>& gpus) {
   return machine.runtime == "CUDA" && gpus.size() > 2 && std::all_of(gpus.begin(), gpus.end(), [&](int gpu) {
            const Unit& unit = machine.units[static_cast<std::size_t>(gpu)];
@@ -125,7 +126,7 @@ void Planner::overlap() {
   }
 }
 
-/// MPI's processes have no half; float is what its benchmarks reduce.
+/// MPI has no half type; float is the usual type of its benchmarks.
 void Planner::mpi() {
   const Case all{.kind = ProbeKind::collective, .dtype = DataType::single, .graph = false};
   if (processes_ < 2)
@@ -139,7 +140,7 @@ void Planner::mpi() {
     return what;
   };
   if (wanted(Collective::send_recv)) {
-    int partner = 1;  // the first on another host, where there is one: the network is what matters
+    int partner = 1;  // the first on another host, if there is one, to measure the network
     for (std::size_t rank = machine_.units.size(); rank-- > 1;)
       if (machine_.units[rank].host != machine_.units[0].host) partner = static_cast<int>(rank);
     Case pair = of(Collective::send_recv);

@@ -1,5 +1,6 @@
 /// \file plan.cpp
-/// The plan of one GPU and of its host: memory, launches, host copies, peers. Collectives are in plan_collectives.cpp.
+/// Plans the probes of GPUs and their host: memory, launches, host copies, peers. Collectives are in
+/// collectives.cpp.
 
 #include "measure/plan/planner.hpp"
 
@@ -15,7 +16,7 @@ namespace fabricost::measure {
 
 namespace {
 
-/// What a GPU has when it does not say: enough for every curve, on any GPU of the last ten years.
+/// Assumed for a GPU that does not report them: enough for every curve on any GPU of the last ten years.
 constexpr std::uint64_t memory_unsaid = 8 * GiB, l2_unsaid = 64 * MiB;
 
 [[noreturn]] void unknown_word(const std::string& text) {
@@ -75,7 +76,7 @@ int Planner::ranks(const Case& what) const {
 
 std::uint64_t Planner::unit_of(const Case& what) const {
   if (type_of(what.kind).sizes == ProbeSizes::calls)
-    return 16 * static_cast<std::uint64_t>(std::max(1, ranks(what)));  // 16-byte vectors on every rank, as nccl-tests cuts
+    return 16 * static_cast<std::uint64_t>(std::max(1, ranks(what)));  // 16-byte vectors on every rank, as nccl-tests rounds
   return 256;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file planner.hpp
-/// What the parts of a plan share: the machine, the options, and how a step is added. Private to plan*.cpp.
+/// Shared by the parts of a plan: the machine, the options, and adding steps. Private to this folder.
 
 #include "measure/plan/plan.hpp"
 
@@ -28,17 +28,17 @@ class Planner {
   void overlap();
   void mpi();
 
-  /// The rows of one group that `--only` names; all without it.
+  /// The rows of one group that `--only` selects; all rows without it.
   [[nodiscard]] std::vector<ProbeType> probes(ProbeGroup group) const;
   [[nodiscard]] bool wanted(ProbeKind kind) const;
   [[nodiscard]] bool wanted(Collective operation) const;
   void points(const Case& what, std::vector<std::uint64_t> sizes, Stage stage);
-  /// Over the sizes its row of the table names.
+  /// Adds a step over the sizes in the probe's row of the table.
   void curve(const Case& what, Stage stage = curves, double coarser = 1);
   void curve(const Case& what, std::uint64_t min, std::uint64_t max, Stage stage, double coarser = 1);
   /// Lists what cannot be measured on this machine, where the request includes that group.
   void skip(ProbeGroup group, std::string what, std::string reason);
-  /// A power of two that leaves room for its buffers on every GPU.
+  /// The largest power of two up to `max` whose buffers fit on every GPU.
   [[nodiscard]] std::uint64_t room(std::uint64_t max) const;
   [[nodiscard]] std::uint64_t unit_of(const Case& what) const;
   [[nodiscard]] bool access(int from, int to) const;

@@ -1,5 +1,5 @@
 /// \file sizes.cpp
-/// The grid, and the search for bends.
+/// The size grid, and the search for bends.
 
 #include "measure/plan/sizes.hpp"
 
@@ -10,7 +10,7 @@ namespace fabricost::measure {
 
 namespace {
 
-/// A round size between two others: a power of two where there is one, else 1.5 times one.
+/// A round size between two others: a power of two if there is one, else 1.5 times one.
 std::optional<std::uint64_t> between(std::uint64_t below, std::uint64_t above, std::uint64_t unit) {
   const double centre = 0.5 * (std::log2(static_cast<double>(below)) + std::log2(static_cast<double>(above)));
   for (const double size : {std::exp2(std::round(centre)), 1.5 * std::exp2(std::floor(centre)), std::exp2(centre)}) {

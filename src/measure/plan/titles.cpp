@@ -1,5 +1,5 @@
 /// \file titles.cpp
-/// Cases in words.
+/// Titles of cases.
 
 #include "measure/plan/plan.hpp"
 

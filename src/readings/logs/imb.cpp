@@ -1,8 +1,9 @@
 /// \file imb.cpp
-/// The Intel MPI benchmarks: `# Benchmarking NAME`, `# #processes = N`, column names, rows. PingPong prints half a round trip; of
-/// collectives the average over ranks is taken. Sizes are as in OSU's: one rank's contribution (Allgather), what goes to each (Alltoall),
-/// the whole vector otherwise (Intel MPI Benchmarks User Guide, "Benchmark Definitions"). PingPing, Sendrecv and Exchange are several
-/// messages at once.
+/// The Intel MPI benchmarks: `# Benchmarking NAME`, `# #processes = N`, column names, rows. PingPong prints
+/// half a round trip; for collectives the average over ranks is used. Sizes are as in OSU: one rank's
+/// contribution (Allgather), the part for each rank (Alltoall), otherwise the whole vector (Intel MPI
+/// Benchmarks User Guide, "Benchmark Definitions"). PingPing, Sendrecv and Exchange send several messages at
+/// once.
 
 #include "readings/logs/pair_points.hpp"
 #include "text/csv.hpp"
@@ -61,7 +62,7 @@ class ImbReader : LogReader {
       return points_.transfer(line, *size, *time * 1e-6, here ? Path::gpu_gpu : Path::nic, false,
                               note(here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: --nodes 1 says otherwise"));
     }
-    const bool uneven = name_.back() == 'v';  // Allgatherv: a count of its own for every rank
+    const bool uneven = name_.back() == 'v';  // Allgatherv: each rank has its own count
     const auto operation = collective();
     if (uneven || !operation) return points_.skip(fmt::format("not modelled: IMB {}", name_));
     if (*size == 0) return points_.skip("bytes is 0");

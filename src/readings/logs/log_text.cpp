@@ -1,5 +1,5 @@
 /// \file log_text.cpp
-/// Cleaning and cutting lines of logs.
+/// Cleans and splits lines of logs.
 
 #include "readings/logs/log_text.hpp"
 

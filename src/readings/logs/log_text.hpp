@@ -1,7 +1,7 @@
 #pragma once
 /// \file log_text.hpp
-/// Lines of logs as they survive: what terminals and launchers put in is taken out, the rest cut at blanks, without allocating per line.
-/// Private to the sources.
+/// Lines of logs: removes what terminals and launchers add, and splits the rest at blanks without an
+/// allocation per line. Private to the sources.
 
 #include "text/ascii.hpp"
 
@@ -14,19 +14,19 @@ namespace fabricost::io {
 
 using Tokens = std::vector<std::string_view>;
 
-/// Takes out escape sequences and `[1,0]<stdout>:`, also in the middle of a line; a blank stays in their place.
+/// Replaces escape sequences and `[1,0]<stdout>:`, also in the middle of a line, by a blank.
 void undecorate(std::string& line);
 
-/// Leaves one blank where there are several or tabs, so that what is looked for can be written down.
+/// Replaces runs of blanks and tabs by one blank, so that patterns can be written with single blanks.
 void squeeze(std::string& line);
 
-/// The words of a line. Views into it.
+/// Splits a line into words, which are views into it.
 void split(std::string_view line, Tokens& tokens);
 
-/// The same, made anew.
+/// The same, returned as a new list.
 [[nodiscard]] Tokens words(std::string_view line);
 
-/// ASCII letters in lower case, all else as it is.
+/// Converts ASCII letters to lower case.
 [[nodiscard]] std::string lower(std::string_view text);
 
 [[nodiscard]] constexpr bool all_digits(std::string_view text) {
@@ -34,9 +34,9 @@ void split(std::string_view line, Tokens& tokens);
     if (!is_digit(c)) return false;
   return !text.empty();
 }
-/// The number a word of at most `digits` digits is, and nothing else.
+/// The number that a word of at most `digits` digits represents; empty for any other word.
 [[nodiscard]] std::optional<int> whole_number(std::string_view text, std::size_t digits = 6);
-/// True for a word or number that stands for "no value": N/A, nan, a dash of any length.
+/// True for a placeholder without a value: N/A, nan, a dash of any length.
 [[nodiscard]] bool is_absent(std::string_view cell);
 
 }  // namespace fabricost::io

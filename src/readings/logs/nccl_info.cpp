@@ -1,6 +1,6 @@
 /// \file nccl_info.cpp
-/// One pass over the log. Messages that only need recognising are signs that the caller brings (nccl_signs.cpp); those that carry values
-/// have a function each.
+/// Reads a log in one pass. Messages that only have to be recognised are signs given by the caller
+/// (nccl_signs.cpp); each message with values has its own function.
 
 #include "readings/logs/nccl_info.hpp"
 
@@ -19,11 +19,11 @@ namespace fabricost::io {
 namespace {
 
 constexpr std::size_t longest_quote = 200;
-constexpr std::size_t max_kept = 512;  // of any list: a log of a million lines repeats itself
+constexpr std::size_t max_kept = 512;  // entries per list, since long logs repeat themselves
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// A number at the start of a text; `none` where there is none.
+/// The number at the start of a text; `none` if there is none.
 template <class Number>
 Number number_at(std::string_view text, Number none) {
   Number value = none;
@@ -32,7 +32,7 @@ Number number_at(std::string_view text, Number none) {
 int number_at(std::string_view text) { return number_at(text, -1); }
 double real_at(std::string_view text) { return number_at(text, 0.0); }
 
-/// What follows a mark, without blanks; empty when the mark is not there.
+/// The text after a mark, trimmed; empty if the mark is missing.
 std::string_view after(std::string_view line, std::string_view mark) {
   const auto at = line.find(mark);
   if (at == std::string_view::npos) return {};
@@ -41,7 +41,7 @@ std::string_view after(std::string_view line, std::string_view mark) {
   return rest;
 }
 std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
-/// The line from the number on that ends where `end` begins; empty: there is no `end`.
+/// The line from the number that precedes `end` on; empty if `end` is missing.
 std::string_view number_before(std::string_view line, std::string_view end) {
   std::size_t first = line.find(end);
   if (first == std::string_view::npos) return {};
@@ -49,7 +49,7 @@ std::string_view number_before(std::string_view line, std::string_view end) {
   return line.substr(first);
 }
 
-/// Host of "HOST:PID:TID [0] NCCL INFO ...", behind any tag of a launcher.
+/// Host of "HOST:PID:TID [0] NCCL INFO ...", after any tag of a launcher.
 std::string host_of(std::string_view line) {
   const auto mark = line.find(" NCCL ");
   if (mark == std::string_view::npos) return {};
@@ -85,16 +85,16 @@ class NcclInfoReader {
 
   void take(const std::string& line) {
     const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.starts_with("#source")) return;                // where a log was found says nothing about it
+    if (first == std::string::npos || line.starts_with("#source")) return;                // a log's source URL is not part of it
     if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
-    // behind a '#' people quote what they hoped for
+    // lines that start with '#' may quote expected messages
     const bool message = line[first] != '#' && (has(line, "NCCL INFO") || has(line, "NCCL WARN"));
     if (message) {
       ++info_.messages;
       info_.says_anything = true;
     }
     if (message && (has(line, "Channel ") || has(line, "Trees ["))) {
-      path(line);  // nine in ten lines of a large log
+      path(line);  // nine of ten lines of a large log
       return;
     }
     signs(line);
@@ -160,7 +160,7 @@ class NcclInfoReader {
     }
   }
 
-  /// Of the first communicator.
+  /// Channels of the first communicator.
   void channels(int count, const std::string& line) {
     if (count <= 0 || info_.channels > 0) return;
     info_.channels = count;
@@ -202,7 +202,7 @@ class NcclInfoReader {
     }
   }
 
-  /// Hosts of both ends of a connection, from the lines with [send] and [receive]: two ranks of one host should not use the network.
+  /// Hosts of both ends of a connection, [send] and [receive]: ranks of one host should not use the network.
   void local_pair(const std::string& line) {
     const auto arrow = line.find(" -> ");
     const bool sends = has(line, "[send]"), receives = has(line, "[receive]");
@@ -247,7 +247,7 @@ class NcclInfoReader {
     }
   }
 
-  /// LnkSta below the LnkCap before it, where lspci does not say so itself.
+  /// LnkSta relative to the LnkCap before it, for versions of lspci that do not mark a downgrade themselves.
   void pcie(const std::string& line) {
     // nvidia-smi: "PCIe Generation Max 4 Current 1"
     if (has(line, "PCIe") && has(line, "Current")) {
@@ -266,7 +266,7 @@ class NcclInfoReader {
     if (state) capable_ = {};
   }
 
-  /// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:..." after its mark.
+  /// Parses "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:..." after its mark.
   static std::vector<std::string> listed(std::string_view rest) {
     std::vector<std::string> out;
     for (const std::string_view one : words(rest.substr(0, rest.find(';')))) {

@@ -1,7 +1,8 @@
 #pragma once
 /// \file nccl_info.hpp
-/// What NCCL says of itself in a log (NCCL_DEBUG=INFO and WARN), and what people paste around it: nvidia-smi topo -m, lspci, ibstat,
-/// perftest. Only what was read, with the line it stood in; conclusions are drawn in src/diagnose. Private to the sources.
+/// NCCL's own messages in a log (NCCL_DEBUG=INFO and WARN), and the output of other tools around them:
+/// nvidia-smi topo -m, lspci, ibstat, perftest. Contains only what was read, with its line; src/diagnose
+/// draws the conclusions. Private to the sources.
 ///
 /// Formats as NCCL prints them from 2.3 to 2.28 (src/transport/net.cc "Channel %02d/%d : %d[%d] -> %d[%d] [send] via NET/...", src/init.cc
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
@@ -18,23 +19,24 @@
 
 namespace fabricost::io {
 
-/// A line of the log to quote: number from 1, text without outer blanks, at most 200 bytes.
+/// A line of the log for quotation: number from 1, trimmed text of at most 200 bytes.
 struct LogLine {
   int number = 0;  ///< 0: none
   std::string text;
 };
 
-/// Messages that need no more than being recognised: one of the patterns is in the line, with all of its texts and none of the others.
+/// A message that only has to be recognised: a line matches one of the patterns if it contains all of its
+/// texts and none of the excluded ones.
 struct Sign {
   struct Pattern {
     std::vector<std::string> all, none;
-    bool any_case = false;  ///< the texts are in lower case then
+    bool any_case = false;  ///< the texts are then in lower case
   };
   std::string name;
   std::vector<Pattern> patterns;
 };
 
-/// Whether a line carries it. \param folded the line in lower case
+/// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
 struct Seen {
@@ -42,16 +44,16 @@ struct Seen {
   LogLine first;
 };
 
-/// A variable as it was set, by NCCL's own message or on a command line.
+/// A variable and its value, from NCCL's own message or from a command line.
 struct Setting {
   std::string name, value;
-  bool by_nccl = false;  ///< NCCL itself reported it
+  bool by_nccl = false;  ///< reported by NCCL itself
   LogLine line;
 };
 
 /// Connections of one network transport ("IB", "IBext_v8", "Socket", "AWS Libfabric").
 struct NetUse {
-  int times = 0, direct = 0;  ///< connections, those with GDRDMA
+  int times = 0, direct = 0;  ///< all connections, and those with GDRDMA
   std::set<int> devices;
   std::map<std::string, std::set<int>> by_host;
   std::set<int> channels;
@@ -64,7 +66,8 @@ struct RankLine {
   LogLine line;
 };
 
-/// GPUDirect between one GPU and one adapter; distances of NCCL's PATH_ enumeration (src/graph/topo.h), which grew over versions.
+/// GPUDirect between one GPU and one adapter; distances are values of NCCL's PATH_ enumeration
+/// (src/graph/topo.h), which differ between versions.
 struct DirectPair {
   bool on = false;
   int distance = 0, limit = 0;
@@ -78,14 +81,14 @@ struct MatrixRow {
   LogLine line;
 };
 
-/// An arrow of NCCL's topology dump: "+ PCI[24.0] - GPU/81000".
+/// An edge of NCCL's topology dump: "+ PCI[24.0] - GPU/81000".
 struct TopologyLink {
   std::string kind, to;
-  double rate = 0;  ///< GB/s one way as NCCL plans with it
+  double rate = 0;  ///< GB/s one way, NCCL's planning rate
   LogLine line;
 };
 
-/// "1048576 Bytes -> Algo 1 proto 2": what NCCL chose.
+/// NCCL's choice: "1048576 Bytes -> Algo 1 proto 2".
 struct Tuned {
   double bytes = 0;
   std::string algorithm, protocol;
@@ -93,8 +96,8 @@ struct Tuned {
 };
 
 struct NcclInfo {
-  bool says_anything = false;                             ///< at least one line that a program wrote about a run
-  bool says_words = false;                                ///< at least one that people write, or other tools print, about machines
+  bool says_anything = false;                             ///< at least one line that a program prints about a run
+  bool says_words = false;                                ///< at least one line that people write, or other tools print, about machines
   int messages = 0;                                       ///< NCCL INFO and WARN
   std::map<std::string, Seen, std::less<>> signs;         ///< by name
   std::vector<std::pair<std::string, LogLine>> versions;  ///< distinct, as printed
@@ -109,12 +112,12 @@ struct NcclInfo {
   int peer = 0, shared_memory = 0;  ///< connections via P2P, via SHM
   LogLine peer_line, shared_memory_line;
   LogLine local_net;                          ///< a network connection between two ranks of one host
-  double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: not said
+  double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: unknown
   LogLine slowest_port_line;
-  int nvls_channels = -1;  ///< -1: not said
+  int nvls_channels = -1;  ///< -1: unknown
   LogLine nvls_channels_line;
-  int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: not said
-  int channels = 0;                           ///< of collectives; 0: not said
+  int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: unknown
+  int channels = 0;                           ///< of collectives; 0: unknown
   LogLine channels_line;
   std::vector<RankLine> rank_lines;
   std::vector<DirectPair> direct_pairs;
@@ -130,12 +133,14 @@ struct NcclInfo {
   [[nodiscard]] bool has(std::string_view sign) const { return seen(sign).times > 0; }
   /// The last setting of that name, or nullptr.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
-  /// Hosts of a whole rank list; else the most of the communicator's nodes, hosts listed and hosts that connect to others; 0: unknown.
+  /// Hosts of a complete rank list; else the maximum of the communicator's nodes, the hosts listed and the
+  /// hosts with connections; 0: unknown.
   [[nodiscard]] int node_count() const;
 };
 
-/// Reads a log line by line; memory does not grow with it. \param signs those to look for besides what is read by itself
-/// \throws SpecError when it cannot be read as text
+/// Reads a log line by line, in constant memory. \param signs messages to look for in addition to those with
+/// values
+/// \throws SpecError when the file is not readable as text
 [[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs = {});
 
 }  // namespace fabricost::io

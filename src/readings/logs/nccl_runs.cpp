@@ -1,7 +1,8 @@
 /// \file nccl_runs.cpp
-/// From what a log of nccl-tests says to points: which operation it timed, on how many ranks of how many nodes. Where the log does not
-/// say so, its numbers do: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n for all_gather, reduce_scatter and all_to_all;
-/// size / (count x element size) is n for the latter three and 1 for the others. A log that leaves two answers open is refused.
+/// Converts a log of nccl-tests to points: the operation, and the number of ranks and nodes. Where the log
+/// does not state them, they follow from its numbers: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n
+/// for all_gather, reduce_scatter and all_to_all; size / (count x element size) is n for the latter three and
+/// 1 for the others. An ambiguous log is refused.
 
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/nccl_tests.hpp"
@@ -22,13 +23,13 @@ namespace fabricost::io {
 
 namespace {
 
-/// ratio_bounds of one run; nothing where its rows contradict each other.
+/// ratio_bounds of one run; empty if its rows contradict each other.
 Ratio ratio_of(const LogRun& run) {
   const Ratio out = ratio_bounds({&run, 1});
   return out.low > out.high ? Ratio{} : out;
 }
 
-/// size / (count x element size), 0 when the rows disagree or are no multiples.
+/// size / (count x element size); 0 if rows disagree or are not multiples.
 int parts_of(const LogRun& run) {
   int parts = 0;
   for (const LogRow& row : run.rows) {
@@ -42,7 +43,7 @@ int parts_of(const LogRun& run) {
   return parts;
 }
 
-/// True when out-of-place results were checked and in-place ones not: operations that have no in-place form here.
+/// True if out-of-place results were checked and in-place ones were not: the operation has no in-place form.
 bool only_out_of_place_checked(const LogRun& run) {
   bool pattern = false;
   for (const LogRow& row : run.rows)
@@ -53,7 +54,7 @@ bool only_out_of_place_checked(const LogRun& run) {
   return pattern;
 }
 
-/// Operations a file name hints at: whole names anywhere in it, or `ar`, `ag`, `rs`, `a2a` as words.
+/// Operations that a file name suggests: full names anywhere, or `ar`, `ag`, `rs`, `a2a` as words.
 std::vector<Collective> hinted(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
   const std::string folded = fabricost::detail::folded(stem);
@@ -81,14 +82,14 @@ std::vector<Collective> hinted(const std::filesystem::path& file) {
   return out;
 }
 
-/// What a run's own numbers allow it to be.
+/// The constraints that a run's own numbers put on its operation and ranks.
 struct Evidence {
   Ratio ratio;
   int parts = 0;
-  bool sums = false, copies = false;  ///< an operation such as sum is named; none is
+  bool sums = false, copies = false;  ///< a reduction such as sum is named; none is
   bool rooted = false;
   bool unchecked_in_place = false;
-  int ranks = 0;  ///< listed, 0: unknown
+  int ranks = 0;  ///< listed ones; 0: unknown
 
   [[nodiscard]] bool allows(Collective c) const {
     const bool same = ratio.allows(1);
@@ -119,7 +120,7 @@ Evidence evidence_of(const LogRun& run, int ranks) {
   return e;
 }
 
-/// The operation of a run, or none when its numbers and its file's name leave it open.
+/// The operation of a run; empty if its numbers and file name leave it open.
 std::optional<Collective> operation_of(const Evidence& e, const std::filesystem::path& file) {
   for (const Collective c : hinted(file))
     if (e.allows(c)) return c;
@@ -132,7 +133,7 @@ std::optional<Collective> operation_of(const Evidence& e, const std::filesystem:
   if (e.unchecked_in_place && only(Collective::all_to_all) && !only(Collective::send_recv)) return Collective::all_to_all;
   if (e.unchecked_in_place && only(Collective::send_recv) && !only(Collective::all_to_all)) return Collective::send_recv;
   if (only(Collective::all_reduce) && e.sums) {
-    // a factor of 1 is that of two ranks, or of a transfer
+    // a factor of 1 belongs to two ranks, or to a transfer
     const bool pair = e.ratio.known() && e.ratio.allows(1);
     if (!pair || e.ranks == 2 || e.ranks == 0) return Collective::all_reduce;
     return only(Collective::send_recv) ? std::optional{Collective::send_recv} : std::nullopt;
@@ -140,7 +141,7 @@ std::optional<Collective> operation_of(const Evidence& e, const std::filesystem:
   return std::nullopt;
 }
 
-/// Numbers of ranks whose factor busbw / algbw has, multiples of `step` of them; empty when it says nothing.
+/// Numbers of ranks with this busbw / algbw, multiples of `step`; empty if it does not depend on them.
 std::vector<int> ranks_by_ratio(Collective c, const Ratio& ratio, int step) {
   std::vector<int> out;
   if (!ratio.known() || bus_factor(c, 2) == bus_factor(c, 3)) return out;
@@ -149,10 +150,10 @@ std::vector<int> ranks_by_ratio(Collective c, const Ratio& ratio, int step) {
   return out;
 }
 
-/// What the list of devices says. Logs lose lines: a list may be cut, never too long.
+/// The ranks in the list of devices. Logs lose lines, so a list may be too short, but never too long.
 struct Listed {
-  int ranks = 0;     ///< at least
-  int nodes = 0;     ///< of as many ranks; 0: unknown
+  int ranks = 0;     ///< a lower bound
+  int nodes = 0;     ///< all with the same number of ranks; 0: unknown
   int per_node = 0;  ///< ranks of the first node; 0: unknown
   bool whole = false, split = false;
 };
@@ -169,7 +170,7 @@ Listed listed_in(const LogRun& run) {
   return out;
 }
 
-/// Seconds in one printed unit of time: as the header says, else what size / algbw makes of it (version 1 printed milliseconds).
+/// Seconds per printed unit of time, from the header or from size / algbw (version 1: milliseconds).
 double unit_of(const LogRun& run) {
   if (run.time_unit > 0) return run.time_unit;
   std::vector<double> powers;
@@ -184,7 +185,7 @@ double unit_of(const LogRun& run) {
 /// Whether NCCL's messages in a log show GPUDirect RDMA: on every connection between nodes, on none, or unknown.
 [[nodiscard]] std::optional<bool> gpu_direct_in(const std::filesystem::path& file) {
   std::error_code error;
-  constexpr std::uintmax_t worth_reading = 64U << 20U;  // messages stand at the start of runs, not in gigabytes
+  constexpr std::uintmax_t worth_reading = 64U << 20U;  // messages are at the start of runs, not in gigabytes of output
   if (std::filesystem::file_size(file, error) > worth_reading || error) return std::nullopt;
   int connections = 0, with = 0;
   for (const auto& [network, use] : read_nccl_info(file).net) {
@@ -276,8 +277,7 @@ class RunsToPoints::RunPoints {
     return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
   }
 
-  /// True when n ranks can have printed these numbers, 2 % allowed. Early versions printed an algorithm bandwidth that
-  /// carries the factor already.
+  /// True if n ranks can have printed these numbers, within 2 %. In early versions algbw includes the factor.
   [[nodiscard]] static bool fits(Collective operation, const Evidence& e, int n) {
     if (n < 1 || (e.parts > 1 && e.parts != n)) return false;
     const double factor = bus_factor(operation, n);
@@ -285,7 +285,7 @@ class RunsToPoints::RunPoints {
     return operation != Collective::all_reduce && e.ratio.allows(1);
   }
 
-  /// Ranks as given, as listed, else as the run's own numbers have it, else all of a machine of one node.
+  /// Ranks as given, else as listed, else from the run's numbers, else all of a single-node machine.
   [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
     if (const int ranks = otherwise_.ranks; ranks > 0) {
       if (ranks < listed.ranks)
@@ -305,7 +305,7 @@ class RunsToPoints::RunPoints {
     if (e.parts > 1) return e.parts;
     const System machine = load_system(system_);
     if (possible.size() > 1) {
-      // the one that fills its nodes, if there is only one
+      // the number that fills its nodes, if there is only one
       auto even = ranks_by_ratio(operation, e.ratio, listed.per_node > 0 ? listed.per_node : machine.gpus_per_node);
       if (!even.empty()) possible = std::move(even);
     }
@@ -318,7 +318,7 @@ class RunsToPoints::RunPoints {
                 "add --ranks N (and --nodes N)");
   }
 
-  /// Nodes as given (host names may be those of containers), as listed, else as few as hold the ranks.
+  /// Nodes as given (host names may be those of containers), else as listed, else the minimum for the ranks.
   [[nodiscard]] int nodes_of(int ranks, const Listed& listed) const {
     if (otherwise_.nodes > 0) return otherwise_.nodes;
     if (listed.nodes > 0 && listed.ranks == ranks) return listed.nodes;
@@ -330,7 +330,7 @@ class RunsToPoints::RunPoints {
     return nodes;
   }
 
-  /// True when the printed bandwidth cannot be bytes / time, digits and 2 % allowed. Some versions put the bus factor into it.
+  /// True if the printed algbw is neither bytes / time nor that times the bus factor, within digits and 2 %.
   [[nodiscard]] bool contradicts(const LogRow& row, const LogSide& side, double seconds) const {
     if (!(side.algbw > 20 * side.algbw_slack) || !(side.time > 0)) return false;
     const double ratio = side.algbw * 1e9 * seconds / row.bytes, factor = bus_factor(model_.collective, model_.ranks());
@@ -364,9 +364,9 @@ class RunsToPoints::RunPoints {
   const PointSource& otherwise_;
   RunDescription described_;
   std::string system_;
-  Point model_;         ///< what all points of the run have in common
+  Point model_;         ///< the fields that all points of the run share
   double unit_ = 1e-6;  ///< seconds in one printed unit of time
-  std::string reason_;  ///< why the run gives no points; empty when it does
+  std::string reason_;  ///< the reason why the run gives no points; empty if it does
   const SharedText wrong_{"wrong results"};
 };
 
@@ -383,7 +383,7 @@ void RunsToPoints::take(const LogRun& run, bool last) {
 
 std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                      const PointSink& sink) {
-  std::optional<std::optional<bool>> direct;  // read from the log once, when a point between nodes does not say it
+  std::optional<std::optional<bool>> direct;  // read from the log once, if a point between nodes does not state it
   const PointSink informed = [&](Point&& point) {
     if (point.nodes > 1 && !point.gpu_direct) {
       if (!direct) direct = gpu_direct_in(file);

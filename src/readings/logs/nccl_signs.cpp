@@ -1,5 +1,5 @@
 /// \file nccl_signs.cpp
-/// Whether a line carries a sign, and what a log that was read says of signs, variables and nodes.
+/// Matches lines against signs, and answers questions about the signs, variables and nodes of a log.
 
 #include "readings/logs/nccl_info.hpp"
 
@@ -37,7 +37,7 @@ int NcclInfo::node_count() const {
   for (const auto& [transport, use] : net)
     for (const auto& [host, devices] : use.by_host)
       if (!host.empty()) talkers.insert(host);
-  // lists lose lines in logs: one that lacks ranks tells a least number only
+  // logs lose lines: an incomplete list gives only a lower bound
   const bool whole =
       !numbers.empty() && static_cast<int>(numbers.size()) == *numbers.rbegin() + 1 && static_cast<int>(numbers.size()) >= ranks;
   const int listed = static_cast<int>(hosts.size()), seen = static_cast<int>(talkers.size());

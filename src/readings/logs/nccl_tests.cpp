@@ -1,7 +1,8 @@
 /// \file nccl_tests.cpp
-/// Reading the text that nccl-tests and rccl-tests print, as it survives in logs: behind tags of mpirun, srun or a log collector, between
-/// lines of NCCL itself, cut at either end, several runs in one file, from version 1 (milliseconds, no root) to now. A row is found
-/// by its first three cells (size, count, element type), so what stands before it does not matter; the header above says what follows.
+/// Reads the output of nccl-tests and rccl-tests from logs: after tags of mpirun, srun or a log collector,
+/// between lines of NCCL, truncated at either end, several runs in one file, from version 1 (milliseconds, no
+/// root) to now. A row is recognised by its first three cells (size, count, element type), so its prefix does
+/// not matter; the header above defines the other columns.
 
 #include "readings/logs/nccl_tests.hpp"
 
@@ -42,7 +43,7 @@ Column column_named(std::string_view name) {
   return Column::other;
 }
 
-/// The columns a header line names; empty when the line is none.
+/// The columns named in a header line; empty for any other line.
 std::vector<Column> header_in(const Tokens& tokens) {
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
     if ((tokens[i] != "time" && tokens[i] != "cputime") || tokens[i + 1] != "algbw" || tokens[i + 2] != "busbw") continue;
@@ -51,7 +52,8 @@ std::vector<Column> header_in(const Tokens& tokens) {
     std::vector<Column> out;
     for (std::size_t j = first; j < tokens.size(); ++j)
       if (tokens[j] != "#") out.push_back(column_named(tokens[j]));
-    // every version prints these first, and rows are recognised by them; other words are a header that something else was printed into
+    // every version prints these first, and rows are recognised by them; other words mean that something else
+    // was printed into the header
     constexpr std::array begins{Column::size, Column::count, Column::type};
     if (out.size() < begins.size() || !std::equal(begins.begin(), begins.end(), out.begin())) return {};
     return out;
@@ -59,7 +61,7 @@ std::vector<Column> header_in(const Tokens& tokens) {
   return {};
 }
 
-/// Half of the last digit a number is printed with.
+/// Half of the last printed digit of a number.
 double slack_of(std::string_view text) {
   const auto point = text.find('.');
   const auto exponent = text.find_first_of("eE");
@@ -75,7 +77,7 @@ double slack_of(std::string_view text) {
 constexpr std::string_view cut_short = "nccl-tests row cut short";
 constexpr std::string_view broken_row = "nccl-tests row broken by other output";
 
-/// Reads the file line by line into runs.
+/// Reads a file line by line and splits it into runs.
 class NcclTestsReader {
  public:
   NcclTestsReader(const std::filesystem::path& file, const RunSink& take) : lines_(file), take_(take) { fresh(); }
@@ -108,14 +110,14 @@ class NcclTestsReader {
     }
     fresh();
   }
-  /// Lets go of rows, so that a long run takes no more memory than a short one.
+  /// Passes the rows on and forgets them, so that a long run needs no more memory than a short one.
   void hand_on() {
     take_(run_, false);
     run_.rows.clear();
     run_.skipped.clear();
     handed_on_ = true;
   }
-  /// A new run starts here, if the current one has a table already.
+  /// Starts a new run if the current one already has a table.
   void begin() {
     if (has_table()) {
       const std::string library = run_.library, version = run_.version;
@@ -148,7 +150,7 @@ class NcclTestsReader {
     if (has("(ms)")) run_.time_unit = 1e-3;
   }
 
-  /// Library, version, name of the test, settings forced by the environment.
+  /// Parses library, version, name of the test, and settings forced by the environment.
   void remark(const Tokens& tokens, const std::string& line) {
     if (line.find("nThread ") != std::string::npos || line.find("Using devices") != std::string::npos) {
       begin();
@@ -190,7 +192,7 @@ class NcclTestsReader {
   static std::string version_of_code(std::string_view code) {
     if (!whole_number(code) || code.size() < 4) return "";
     const int n = *whole_number(code);
-    // 2.9.0 and later write 20900, before 2 was worth 1000
+    // 2.9.0 and later print 20900; before, 2 counted 1000
     return n >= 10000 ? fmt::format("{}.{}.{}", n / 10000, n / 100 % 100, n % 100)
                       : fmt::format("{}.{}.{}", n / 1000, n / 100 % 10, n % 100);
   }
@@ -235,7 +237,7 @@ class NcclTestsReader {
     return false;
   }
 
-  /// Index of the size cell, or none. A tag may be glued to it (`[STAT]:96`); then `size` is what follows the tag.
+  /// Index of the size cell, if any. A tag may be attached to it (`[STAT]:96`); `size` is the text after it.
   std::optional<std::size_t> row_start(const Tokens& tokens, std::string_view& size) {
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
       if (!is_digit(tokens[i].back())) continue;
@@ -243,13 +245,13 @@ class NcclTestsReader {
       if (const auto colon = size.rfind(':'); colon != std::string_view::npos) size.remove_prefix(colon + 1);
       if (!all_digits(size) || size.size() > 18 || !all_digits(tokens[i + 1]) || !is_word(tokens[i + 2])) continue;
       if (type_named(tokens[i + 2])) return i;
-      // a type nobody here knows: only in a row that fits its header
+      // an unknown type: accepted only in a row that fits its header
       const auto time = std::find(columns_.begin(), columns_.end(), Column::time) - columns_.begin();
       if (!columns_.empty() && tokens.size() - i == columns_.size() && parse_number(tokens[i + static_cast<std::size_t>(time)])) return i;
     }
     return std::nullopt;
   }
-  /// Rows of one table have one type: its name is looked up once.
+  /// Rows of one table have one type, so its name is looked up once.
   std::optional<DataType> type_named(std::string_view text) {
     if (!(text == type_text_)) {
       type_text_ = text;
@@ -258,7 +260,8 @@ class NcclTestsReader {
     return type_;
   }
 
-  /// The columns of a row without header, from version 2 on: after the type perhaps the operation, perhaps the root, then fours.
+  /// The columns of a row without header, from version 2 on: after the type an optional operation, an
+  /// optional root, then groups of four.
   static std::vector<Column> guessed(const Tokens& tokens, std::size_t first) {
     std::vector<Column> out{Column::size, Column::count, Column::type};
     std::size_t at = first + 3;
@@ -273,7 +276,8 @@ class NcclTestsReader {
     return out;
   }
 
-  /// The cells of a row under their columns; shorter when the row is. An operation that is not printed leaves its cell empty.
+  /// Assigns the cells of a row to its columns; shorter for a truncated row. An operation that is not printed
+  /// leaves its cell empty.
   static void cells_of(const Tokens& tokens, std::size_t start, const std::vector<Column>& columns, Tokens& cells) {
     cells.clear();
     std::size_t at = start;
@@ -291,9 +295,9 @@ class NcclTestsReader {
     return number ? Cell::number : is_absent(cell) ? Cell::absent : Cell::broken;
   }
 
-  /// The half of a row that starts at the time in column `first`: nothing when it is cut or broken, which is then counted.
+  /// The half of a row from the time in column `first` on; empty if truncated or broken, which is counted.
   std::optional<LogSide> side_of(const Tokens& cells, const std::vector<Column>& columns, std::size_t first) {
-    // a number at the very end may have lost digits: it counts only with something behind it
+    // a number at the very end of a file may have lost digits, so it counts only if something follows
     const bool last = first + 3 >= columns.size();
     if (cells.size() < first + 3 || (!last && cells.size() == first + 3)) {
       count_skipped(run_.skipped, std::string{cut_short});
@@ -361,10 +365,10 @@ class NcclTestsReader {
   Tokens cells_;
   std::string type_text_;
   std::optional<DataType> type_;  ///< of type_text_
-  std::array<bool, 2> places_{};  ///< out-of-place, in-place: named by the line before the header
+  std::array<bool, 2> places_{};  ///< out-of-place, in-place: from the line before the header
   std::array<bool, 2> header_places_{};
-  bool named_ = false;      ///< the run said itself which test it is
-  bool handed_on_ = false;  ///< rows of this run have gone already
+  bool named_ = false;      ///< the run names its test itself
+  bool handed_on_ = false;  ///< rows of this run were already passed on
 };
 
 }  // namespace

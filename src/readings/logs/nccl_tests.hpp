@@ -1,6 +1,6 @@
 #pragma once
 /// \file nccl_tests.hpp
-/// What the output of nccl-tests (and rccl-tests) says, run by run, before anything is concluded from it. Private to the sources.
+/// The output of nccl-tests (and rccl-tests), run by run, without conclusions. Private to the sources.
 
 #include "readings/point_readers.hpp"
 
@@ -19,10 +19,10 @@ namespace fabricost::io {
 
 /// One half of a row: the out-of-place or the in-place columns.
 struct LogSide {
-  double time = 0;  ///< as printed; 0: none
+  double time = 0;  ///< as printed; 0: missing
   double algbw = 0, busbw = 0;
   double time_slack = 0, algbw_slack = 0, busbw_slack = 0;  ///< half of the last printed digit
-  bool checked = true;                                      ///< the result column holds a number, not N/A
+  bool checked = true;                                      ///< the result column has a number, not N/A
   double wrong = 0;
   bool in_place = false;
   bool known_place = true;
@@ -33,7 +33,7 @@ struct LogRow {
   double bytes = 0, count = 0;
   Label type;  ///< as printed
   std::optional<DataType> dtype;
-  bool combines = false, copies = false;  ///< an operation such as sum is named; none is
+  bool combines = false, copies = false;  ///< a reduction such as sum is named; none is
   std::optional<int> root;
   std::array<LogSide, 2> side{};
   int sides = 0;
@@ -44,9 +44,9 @@ struct LogRow {
   [[nodiscard]] std::span<const LogSide> halves() const { return {side.data(), static_cast<std::size_t>(sides)}; }
 };
 
-/// One table with what was printed around it.
+/// One table, with what was printed around it.
 struct LogRun {
-  std::string test;  ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty when neither was there
+  std::string test;  ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty if both are missing
   std::vector<int> ranks_listed;
   std::vector<std::string> hosts;  ///< of the ranks listed
   std::vector<int> groups;         ///< of the ranks listed
@@ -55,7 +55,7 @@ struct LogRun {
   std::optional<Protocol> protocol;
   std::vector<LogRow> rows;
   std::vector<Skipped> skipped;
-  double time_unit = 0;  ///< seconds; 0: not said
+  double time_unit = 0;  ///< seconds; 0: unknown
   int line = 1;          ///< where it starts
 };
 
@@ -65,19 +65,20 @@ struct Ratio {
   [[nodiscard]] bool known() const { return low > 0 && low <= high; }
   [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
 };
-/// As close as the printed digits of all rows tell; low above high where rows contradict each other.
+/// As tight as the printed digits of all rows allow; low above high if rows contradict each other.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
-/// Rows of a run that are held at most: enough to tell its operation and ranks.
+/// Maximum rows of a run held in memory: enough to determine its operation and ranks.
 inline constexpr std::size_t max_rows_held = 65536;
 
-/// Takes a run, or as many rows of it as are held; the rows and what was skipped are given up afterwards. `last`: the run ends here.
+/// Receives a run, or the rows of it that are held, which are then discarded together with what was skipped.
+/// `last`: the run ends here.
 using RunSink = std::function<void(const LogRun& run, bool last)>;
 
-/// Reads the text of a log, run by run. \returns how many runs there were \throws SpecError
+/// Reads the text of a log, run by run. \returns the number of runs \throws SpecError
 [[nodiscard]] int read_nccl_runs(const std::filesystem::path& file, const RunSink& take);
 
-/// Concludes from its first rows what a run is (which operation, how many ranks and nodes, on which machine) and makes points of all.
+/// Determines the operation, ranks, nodes and machine of a run from its first rows, and converts all rows.
 class RunsToPoints {
  public:
   RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);

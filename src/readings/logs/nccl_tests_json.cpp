@@ -1,7 +1,8 @@
 /// \file nccl_tests_json.cpp
-/// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus", "devices"}, "results": [{"size",
-/// "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw", "bus_bw", "nwrong"}, "in_place": {...}}]}: the rows of its table
-/// with more digits, the command line, one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream, in constant memory.
+/// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus",
+/// "devices"}, "results": [{"size", "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw",
+/// "bus_bw", "nwrong"}, "in_place": {...}}]}. It has the rows of the table with more digits, the command
+/// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream.
 
 #include "readings/logs/nccl_tests.hpp"
 #include "text/csv.hpp"
@@ -20,7 +21,7 @@ double number_of(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   return parse_number(text).value_or(0);
 }
-/// A count or version, within what any machine has.
+/// A count or version, clamped to the range of real machines.
 int count_of(std::string_view text) { return static_cast<int>(std::clamp(number_of(text), 0.0, 1e6)); }
 
 /// `./build/all_reduce_perf` -> all_reduce

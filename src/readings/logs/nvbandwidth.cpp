@@ -1,5 +1,5 @@
 /// \file nvbandwidth.cpp
-/// nvbandwidth's text: `Running NAME.`, a title, column numbers, rows.
+/// Reads the text output of nvbandwidth: `Running NAME.`, a title, column numbers, rows.
 
 #include "readings/logs/nvbandwidth.hpp"
 
@@ -49,7 +49,7 @@ void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view 
     if (!test.skipped.empty()) {
       points.skip(test.skipped);
     } else if (test.path == Path::gpu_gpu && cell.row == cell.column && *cell.value == 0) {
-      continue;  // versions that print zeros where there is no pair
+      continue;  // versions that print zeros for missing pairs
     } else if (test.path == Path::gpu_gpu && cell.row == cell.column) {
       points.skip("a copy inside one GPU (diagonal)");
     } else if (test.sum_of_both && !symmetrical(matrix, cell.row, cell.column)) {
@@ -99,7 +99,7 @@ class NvbandwidthReader : LogReader {
     if (title_.empty()) return;
     matrix_.line(lines_.number());
     if (!matrix_.open()) {
-      // column numbers, behind whatever a launcher prints before a line
+      // column numbers, after any prefix of a launcher
       for (std::size_t first = 0; first < tokens.size(); ++first)
         if (matrix_.start(tokens, first)) break;
       return;

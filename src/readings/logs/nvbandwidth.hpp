@@ -1,11 +1,13 @@
 #pragma once
 /// \file nvbandwidth.hpp
-/// What a test of nvbandwidth measures, from its name and the title of its matrix, for the readers of its text and its JSON.
+/// The transfer that a test of nvbandwidth measures, from its name and the title of its matrix, for the
+/// readers of its text and its JSON.
 ///
-/// All rates are GB/s (10^9). One-way tests time one copy at a time. Bidirectional tests time one stream while the other direction is
-/// loaded too, and print the timed stream alone, except for copies between GPUs by kernels, which versions before 0.5 print as the sum of
-/// both streams and later ones as both streams and a total (NVIDIA/nvbandwidth, README.md "Bidirectional Device <-> Device Bandwidth Tests"
-/// and testcases_sm.cpp). Private to the sources.
+/// All rates are GB/s (10^9). One-way tests time one copy at a time. Bidirectional tests time one stream
+/// while the other direction is loaded and print the rate of the timed stream. The exception are copies
+/// between GPUs by kernels: versions before 0.5 print the sum of both streams, later ones both streams and a
+/// total (NVIDIA/nvbandwidth, README.md "Bidirectional Device <-> Device Bandwidth Tests" and
+/// testcases_sm.cpp). Private to the sources.
 
 #include "readings/logs/pair_points.hpp"
 
@@ -18,15 +20,15 @@ struct NvbandwidthTest {
   Path path = Path::gpu_gpu;
   bool both_ways = false;
   bool sum_of_both = false;
-  std::string skipped;  ///< why it is no transfer between two ends; empty when it is one
+  std::string skipped;  ///< the reason why it is not a transfer between two ends; empty if it is
 };
 [[nodiscard]] NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title);
 
-/// Bytes of one copy when no option says otherwise: 64 MiB before version 0.3, 512 MiB since (common.h, default_constants.h, README.md
-/// there).
+/// Default bytes of one copy: 64 MiB before version 0.3, 512 MiB since (common.h, default_constants.h,
+/// README.md there).
 [[nodiscard]] double nvbandwidth_bytes(std::string_view version);
 
-/// Turns a matrix into points.
+/// Converts a matrix to points.
 void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view name, std::string_view title, double bytes);
 
 }  // namespace fabricost::io

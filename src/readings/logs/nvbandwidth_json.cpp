@@ -1,6 +1,7 @@
 /// \file nvbandwidth_json.cpp
-/// What nvbandwidth writes with --json: {"nvbandwidth": {"git_version", "testcases": [{"name", "status", "bandwidth_description",
-/// "bandwidth_matrix": [["56.38", "N/A"], ...]}]}} (NVIDIA/nvbandwidth, json_output.cpp). A test that was waived or failed has no matrix.
+/// Reads the output of nvbandwidth --json: {"nvbandwidth": {"git_version", "testcases": [{"name", "status",
+/// "bandwidth_description", "bandwidth_matrix": [["56.38", "N/A"], ...]}]}} (NVIDIA/nvbandwidth,
+/// json_output.cpp). A test that was waived or failed has no matrix.
 
 #include "readings/logs/nvbandwidth.hpp"
 #include "text/csv.hpp"
@@ -12,7 +13,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// Gathers one test at a time.
+/// Collects one test at a time.
 class NvbandwidthJsonReader {
  public:
   NvbandwidthJsonReader(const std::filesystem::path& file, PointMaker& points) : file_(file), points_(points) {}

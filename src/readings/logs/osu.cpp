@@ -1,10 +1,12 @@
 /// \file osu.cpp
-/// The OSU micro-benchmarks: `# OSU MPI Bandwidth Test v7.5`, a line of column names, rows of size and value. MB/s are 10^6 bytes per
-/// second (osu_bw.c divides by 1e6); osu_bibw counts the bytes of both directions and is halved; latencies of osu_latency are one way (half
-/// of a round trip). Sizes of collectives are those of one rank's message: per destination for alltoall, per contribution for allgather
-/// (both are n times as much to nccl-tests), the whole vector for allreduce, reduce, bcast and reduce_scatter. Sources: mvapich's
-/// osu-micro-benchmarks, c/mpi/pt2pt and c/mpi/collective. Whether two ranks of a pt2pt test share a node is not printed: between nodes
-/// unless --nodes 1 was given or the log shows the command with -N1 and device buffers, or two devices made visible.
+/// The OSU micro-benchmarks: `# OSU MPI Bandwidth Test v7.5`, a line of column names, rows of size and value.
+/// MB/s are 10^6 bytes per second (osu_bw.c divides by 1e6). osu_bibw counts the bytes of both directions and
+/// is halved. Latencies of osu_latency are one way (half of a round trip). Sizes of collectives are those of
+/// one rank's message: per destination for alltoall, per contribution for allgather (nccl-tests counts n
+/// times as much for both), the whole vector for allreduce, reduce, bcast and reduce_scatter. Sources:
+/// mvapich's osu-micro-benchmarks, c/mpi/pt2pt and c/mpi/collective. The output does not state whether two
+/// ranks of a pt2pt test share a node: two nodes are assumed unless --nodes 1 was given, or the log shows the
+/// command with -N1 and device buffers, or two devices made visible.
 
 #include "readings/logs/pair_points.hpp"
 #include "text/ascii.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 enum class Test : unsigned char { none, bandwidth, sum_of_both, latency, collective, other };
 
-/// `Allgather`, `All-to-All Personalized Exchange`: as titles spell them. Longest first.
+/// `Allgather`, `All-to-All Personalized Exchange`: spellings of titles, the longest first.
 struct Spelling {
   std::string_view title;
   Collective collective;
@@ -59,7 +61,7 @@ class OsuReader : LogReader {
     if (value_ > 0) row(tokens);
   }
 
-  /// `export HIP_VISIBLE_DEVICES=0,2`: two GPUs of one node, until another line says otherwise.
+  /// `export HIP_VISIBLE_DEVICES=0,2`: two GPUs of one node, until another line contradicts it.
   void visible_devices(const std::string& line) {
     const auto at = line.find("VISIBLE_DEVICES=");
     if (at == std::string::npos) return;
@@ -69,8 +71,8 @@ class OsuReader : LogReader {
         comma != std::string_view::npos && comma + 1 < list.size() && all_digits(list.substr(0, comma)) && is_digit(list[comma + 1]);
   }
 
-  /// `srun -n2 -N1 .../osu_bw D D`: how many nodes, and whether the buffers are GPUs'. Host buffers of one node stay where they were:
-  /// whether a library takes them through memory or the NIC is not printed.
+  /// `srun -n2 -N1 .../osu_bw D D`: the number of nodes, and whether the buffers are on GPUs. Host buffers on
+  /// one node are not interpreted: whether a library moves them through memory or the NIC is not printed.
   void command(const std::string& line, const Tokens& tokens) {
     const auto tool = line.rfind("osu_");
     if (tool == std::string::npos || line.find('#') == 0) return;
@@ -87,7 +89,7 @@ class OsuReader : LogReader {
     if (command_nodes_ == 1 && !devices) command_nodes_ = 0;
   }
 
-  /// `osu_bibw`: which test follows, should its title be lost.
+  /// `osu_bibw`: names the following test, in case its title is missing.
   void named(std::string_view tool) {
     std::size_t end = 0;
     while (end < tool.size() && ((tool[end] >= 'a' && tool[end] <= 'z') || tool[end] == '_')) ++end;
@@ -143,7 +145,7 @@ class OsuReader : LogReader {
     }
   }
 
-  /// `# Size   Avg Latency(us)   Min Latency(us)`: the value stands in the column behind the size, whatever follows.
+  /// `# Size   Avg Latency(us)   Min Latency(us)`: the value is in the column after the size.
   bool columns(const Tokens& tokens) {
     for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
       if (tokens[i] != "#" || tokens[i + 1] != "Size") continue;
@@ -210,9 +212,9 @@ class OsuReader : LogReader {
   std::optional<DataType> type_;
   std::string name_;
   std::size_t value_ = 0;  ///< columns from the size to the value; 0: no table yet
-  int command_nodes_ = 0;  ///< of the command that printed what follows; 0: not said
+  int command_nodes_ = 0;  ///< of the command that printed the following output; 0: unknown
   bool pair_of_node_ = false;
-  bool unknown_ = false;  ///< a table of other columns
+  bool unknown_ = false;  ///< in a table with other columns
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 /// \file p2p_bandwidth_latency.cpp
-/// CUDA's p2pBandwidthLatencyTest: matrices of GB/s (10^9) and of microseconds between the GPUs of one node. The unidirectional ones are
-/// rates one way; the bidirectional ones count the bytes of both directions (`2.0 * numElems * sizeof(int)`, NVIDIA/cuda-samples,
-/// p2pBandwidthLatencyTest.cu) and are halved; the diagonal is a copy inside one GPU. Copies are of 40,000,000 ints, latencies of one
-/// int4 (same source) unless options said otherwise, which the output does not tell. With P2P disabled the copy is staged through
-/// the host, which is none of the modelled paths; CPU matrices time the call, not the copy.
+/// CUDA's p2pBandwidthLatencyTest: matrices of GB/s (10^9) and of microseconds between the GPUs of one node.
+/// The unidirectional ones are rates one way; the bidirectional ones count the bytes of both directions (`2.0
+/// * numElems * sizeof(int)`, NVIDIA/cuda-samples, p2pBandwidthLatencyTest.cu) and are halved; the diagonal
+/// is a copy inside one GPU. Copies have 40,000,000 ints, latencies are of one int4 (same source), unless
+/// changed by options, which the output does not show. With P2P disabled the copy is staged through the host,
+/// which is not a modelled path; CPU matrices time the call, not the copy.
 
 #include "readings/logs/pair_points.hpp"
 

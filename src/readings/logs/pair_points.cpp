@@ -1,5 +1,5 @@
 /// \file pair_points.cpp
-/// Points of transfers and of collectives that other tools than nccl-tests timed, and their matrices.
+/// Converts transfers and collectives of tools other than nccl-tests to points, and parses their matrices.
 
 #include "readings/logs/pair_points.hpp"
 
@@ -110,8 +110,8 @@ bool Matrix::start(const Tokens& tokens, std::size_t first) {
 
 bool Matrix::row(const Tokens& tokens, bool cut) {
   if (!open_ || tokens.empty()) return false;
-  // the row number stands where it stood in the first row; before that, the first number that has as many cells behind it as there are
-  // columns
+  // the row number has the same position as in the first row; there it is the first number that is
+  // followed by at most as many cells as there are columns
   std::size_t first = label_;
   if (cells_.empty())
     for (first = 0; first < tokens.size() && !(whole_number(tokens[first]) && tokens.size() - first - 1 <= columns_.size()); ++first) {}

@@ -1,7 +1,7 @@
 #pragma once
 /// \file pair_points.hpp
-/// What the readers of point-to-point benchmarks share: from a rate or a time between two ends to a point, and the tables they stand in.
-/// A transfer of B bytes at r bytes per second takes B / r seconds. Private to the sources.
+/// Shared by the readers of point-to-point benchmarks: conversion of a rate or time between two ends to a
+/// point, and their tables. A transfer of B bytes at rate r takes B / r seconds. Private to the sources.
 
 #include "readings/logs/log_text.hpp"
 #include "readings/point_readers.hpp"
@@ -17,21 +17,22 @@ namespace fabricost::io {
 inline constexpr const char* row_cut_short = "row cut short";
 inline constexpr const char* no_value = "time is 0 or N/A";
 
-/// Makes points of one log and hands them on.
+/// Makes the points of one log and passes them on.
 class PointMaker {
  public:
   PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs, std::string_view library,
              const PointSink& sink);
 
-  /// A transfer in that many seconds; skipped when it is no time. `streamed`, `contradicts`: as in Point. \throws SpecError when nobody
-  /// said which machine
+  /// A transfer that took `seconds`; skipped for an invalid time. `streamed`, `contradicts`: as in Point.
+  /// \throws SpecError when the machine is unknown
   void transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool streamed = false,
                 bool contradicts = false);
   /// A collective on all ranks of the run; `bytes` as nccl-tests counts them. \throws SpecError, RequestError
   void collective(int line, Collective operation, DataType type, double bytes, double seconds, int ranks, const SharedText& notes);
-  /// Ranks of a collective whose log does not say: as given, as described, else all of the machine. \throws SpecError
+  /// Ranks of a collective whose log does not state them: as given, else as described, else the whole
+  /// machine. \throws SpecError
   [[nodiscard]] int ranks_taking_part(int line);
-  /// Nodes given by hand or described; 0: unknown.
+  /// Nodes as given, else as described; 0: unknown.
   [[nodiscard]] int nodes_given() const { return otherwise_.nodes > 0 ? otherwise_.nodes : described_.nodes; }
 
   void skip(const std::string& reason, int rows = 1) { count_skipped(skipped_, reason, rows); }
@@ -53,16 +54,17 @@ class PointMaker {
   SharedText source_, system_, library_, version_;
   std::vector<Skipped> skipped_;
   long points_ = 0;
-  int gpus_per_node_ = 0;  ///< of the machine, once loaded
+  int gpus_per_node_ = 0;  ///< of the machine, after loading
 };
 
-/// What the readers of the tools' texts share: lines with their words, where a table's row begins, one note for all of its points.
+/// Shared by the readers of text output: lines and words, the start of a table's rows, one note for all
+/// points.
 class LogReader {
  public:
   LogReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
  protected:
-  /// Hands `take` every line that holds words, cleared of what launchers put in, with those words.
+  /// Calls `take` with every non-empty line, without the additions of launchers, and its words.
   template <class Take>
   void each_line(Take&& take) {
     std::string line;
@@ -74,7 +76,8 @@ class LogReader {
       if (!tokens.empty()) take(line, tokens);
     }
   }
-  /// The first word of a row of at least so many `cells`, which begins with so many `counts`; nothing when the line is none.
+  /// The first word of a row of at least `cells` cells that begins with `counts` counts; empty for other
+  /// lines.
   [[nodiscard]] std::optional<std::size_t> row_start(const Tokens& tokens, std::size_t cells, std::size_t counts) const {
     const std::size_t first = prefix_ < tokens.size() && all_digits(tokens[prefix_]) ? prefix_ : 0;
     if (tokens.size() < first + cells || tokens[first].size() > 15) return std::nullopt;
@@ -82,7 +85,8 @@ class LogReader {
       if (!all_digits(tokens[first + i])) return std::nullopt;
     return first;
   }
-  /// The last word of a file without a line end may have lost digits. \param cells words there have to be
+  /// Whether a file without a final line end may have lost digits of its last word. \param cells of a
+  /// complete row
   [[nodiscard]] bool cut(const Tokens& tokens, std::size_t cells) const {
     return tokens.size() < cells || (!lines_.ended() && tokens.size() == cells);
   }
@@ -93,7 +97,7 @@ class LogReader {
 
   LineReader lines_;
   PointMaker& points_;
-  std::size_t prefix_ = 0;  ///< words a launcher prints before every line, as the header of the table shows
+  std::size_t prefix_ = 0;  ///< words that a launcher prints before every line, according to the table's header
 
  private:
   SharedText note_;
@@ -104,10 +108,10 @@ class Matrix {
  public:
   static constexpr std::size_t max_columns = 4096;
 
-  /// Starts with the column numbers from `first` on; false when these are none.
+  /// Starts a matrix with the column numbers from `first` on; false if these are not column numbers.
   [[nodiscard]] bool start(const Tokens& tokens, std::size_t first);
-  /// Takes a row; false when the line is none. Rows follow one another, other lines may stand between. A row with too few cells is lost,
-  /// but at the very end of a cut file only its last cell is.
+  /// Parses a row; false for other lines, which may stand between rows. A row with too few cells is dropped,
+  /// except that at the very end of a truncated file only its last cell is.
   [[nodiscard]] bool row(const Tokens& tokens, bool cut);
   [[nodiscard]] bool open() const { return open_; }
   void close() { open_ = false; }
@@ -115,7 +119,7 @@ class Matrix {
 
   struct Cell {
     int row = 0, column = 0, line = 0;
-    std::optional<double> value;  ///< none: N/A
+    std::optional<double> value;  ///< empty: N/A
   };
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
   [[nodiscard]] std::optional<double> at(int row, int column) const;
@@ -127,11 +131,11 @@ class Matrix {
   std::vector<Cell> cells_;
   std::map<std::pair<int, int>, double> values_;
   bool open_ = false;
-  std::size_t label_ = 0;  ///< tokens before the row number: what a launcher prints before every line
+  std::size_t label_ = 0;  ///< tokens of a launcher before the row number
   int line_ = 0, lost_ = 0;
 };
 
-/// True when the rates i to j and j to i, where both were printed, are within 10 % of each other.
+/// True if the rates i to j and j to i, where both were printed, differ by at most 10 %.
 [[nodiscard]] bool symmetrical(const Matrix& matrix, int row, int column);
 
 }  // namespace fabricost::io

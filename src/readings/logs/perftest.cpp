@@ -1,10 +1,11 @@
 /// \file perftest.cpp
-/// perftest's ib_write_bw, ib_write_lat, ib_read_*, ib_send_*: a banner, column names (`#bytes #iterations BW peak[MB/sec] BW
-/// average[MB/sec] MsgRate[Mpps]` or `t_min[usec] t_max[usec] t_typical[usec] ...`), rows. MB/sec are 2^20 bytes per second, Gb/sec 10^9
-/// bits (linux-rdma/perftest, perftest_resources.c: format_factor is 0x100000 or 125000000). The average counts, not the peak of one
-/// message. Bidirectional tests print the sum of both directions and are halved. Latencies of write and send are half a round trip, of read
-/// the whole: request out, data back. The number of messages times their size must be the rate: where it is not, the row contradicts
-/// itself.
+/// perftest's ib_write_bw, ib_write_lat, ib_read_*, ib_send_*: a banner, column names (`#bytes #iterations BW
+/// peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]` or `t_min[usec] t_max[usec] t_typical[usec] ...`), rows.
+/// MB/sec are 2^20 bytes per second, Gb/sec 10^9 bits (linux-rdma/perftest, perftest_resources.c:
+/// format_factor is 0x100000 or 125000000). The average is used, not the peak of a single message.
+/// Bidirectional tests print the sum of both directions and are halved. Latencies of write and send are half
+/// a round trip; those of read include request and data. A row whose message rate times size differs from its
+/// bandwidth contradicts itself.
 
 #include "readings/logs/pair_points.hpp"
 #include "text/ascii.hpp"
@@ -23,7 +24,7 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr std::array<std::string_view, 8> tools{"ib_write_bw", "ib_write_lat", "ib_read_bw",   "ib_read_lat",
                                                 "ib_send_bw",  "ib_send_lat",  "ib_atomic_bw", "ib_atomic_lat"};
 
-/// What stands in which column of a row; 0: nowhere.
+/// The columns of a row by content; 0: missing.
 struct Columns {
   std::size_t peak = 0, average = 0, messages = 0, typical = 0, mean = 0, min = 0, count = 0;
   double unit = 0;  ///< bytes per second of one printed unit of bandwidth
@@ -40,7 +41,7 @@ class PerftestReader : LogReader {
  private:
   void take(const std::string& line, const Tokens& tokens) {
     if (has(line, " BW Test") || has(line, "Latency Test")) return banner(line);
-    // a command or a client names the test when the banner is lost
+    // a command or client names the test if the banner is missing
     if (has(line, "ib_"))
       for (const std::string_view tool : tools)
         if (has(line, tool)) {
@@ -62,7 +63,7 @@ class PerftestReader : LogReader {
     columns_ = {};
   }
 
-  /// Column names hold blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so the last word of each counts.
+  /// Column names contain blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so their last words are used.
   bool header(const std::string& line, const Tokens& tokens) {
     if (!has(line, "#bytes")) return false;
     Columns found;
@@ -128,7 +129,7 @@ class PerftestReader : LogReader {
     bool contradicts = false;
     if (columns_.messages > 0 && !cut(tokens, first + columns_.messages + 1))
       if (const auto messages = parse_number(tokens[first + columns_.messages]); messages && *messages > 1e-4 && *number > 0.1) {
-        // two digits after the point on either side
+        // both have two decimals
         const double by_count = *messages * 1e6 * *size;
         contradicts = std::fabs(by_count / rate - 1) > 0.02 + 0.01 / *number + 1e-6 / *messages;
       }

@@ -1,5 +1,5 @@
 /// \file unrecognised.cpp
-/// A guess at what a file is that no reader could use: output of a known tool that lacks its table, or something else.
+/// Guesses the kind of a file that no reader accepted: output of a known tool without its table, or other.
 
 #include "readings/logs/unrecognised.hpp"
 
@@ -16,7 +16,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// What a log without a table looks like, to say so.
+/// The tool that a log without a table resembles, for the message.
 std::string resembles(const std::filesystem::path& file) {
   static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth", "nvbandwidth"},
                                                                          {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},

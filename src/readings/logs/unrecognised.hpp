@@ -1,6 +1,6 @@
 #pragma once
 /// \file unrecognised.hpp
-/// What to say of a file in which no reader found a measurement. Private to the sources.
+/// The error for a file in which no reader found a measurement. Private to the sources.
 
 #include <fabricost/error.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace fabricost::io {
 
-/// Names the tool or the matrix that the file is output of, where a few words give it away, and what can be read.
+/// Names the tool or matrix that the file seems to come from, and the formats that can be read.
 /// \throws SpecError when the file cannot be read
 [[nodiscard]] SpecError nothing_recognised(const std::filesystem::path& file);
 

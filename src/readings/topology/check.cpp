@@ -1,5 +1,5 @@
 /// \file check.cpp
-/// What a topology table must obey to show a machine: meeting points form a tree, NVLinks are those a GPU has.
+/// Consistency of a topology table: meeting points of paths form a tree; GPUs have a valid number of NVLinks.
 
 #include "readings/topology/shape.hpp"
 #include "readings/topology/topology_text.hpp"
@@ -14,12 +14,13 @@ namespace fabricost::io {
 
 namespace {
 
-/// The table says what joins the two; rows cut off at its end leave pairs unsaid.
+/// Whether the table states the path between two devices; rows may be missing at its end.
 [[nodiscard]] bool known(const DescribedTopology& t, std::size_t i, std::size_t j) {
   return t.links[i][j] > 0 || t.paths[i][j].has_value();
 }
 
-/// A pair whose count is not the smaller of its GPUs' largest; nothing when all are: then a switch may stand between them.
+/// A pair whose count is not the smaller of its GPUs' largest counts; empty if there is none, in which case a
+/// switch is possible.
 [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> against_switch(const DescribedTopology& t,
                                                                                 const std::vector<std::size_t>& island) {
   const auto largest = [&](std::size_t i) { return *std::max_element(t.links[i].begin(), t.links[i].end()); };
@@ -45,7 +46,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
         const std::string found =
             fmt::format("{0}, {1} and {2} cannot be: {0}-{1} is {3}, {0}-{2} is {4}, yet {1}-{2} is {5}", device(a).name, device(b).name,
                         device(c).name, path_word(*t.paths[a][b]), path_word(*t.paths[a][c]), path_word(*t.paths[b][c]));
-        // whether one switch or several lie between depends on counted bridges, not only on where two paths meet
+        // one switch or several in between: depends on counted bridges, not only on where two paths meet
         const bool slight = sorted[2] == NicPath::pxb;
         const std::size_t row = device(b).line > 0 ? b : a;  // rows may be missing at the end
         const auto line = static_cast<std::size_t>(std::max(1, device(row).line) - 1);
@@ -76,7 +77,7 @@ void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
         at_sum = i;
       }
     }
-    // two GPUs joined by more than a bridge carries (12), or more links than a GPU has to all its peers: switches
+    // two GPUs joined by more links than a bridge has (12), or too many links for one GPU: switches
     const bool too_many = largest_sum > max_links;
     if (too_many && against) {
       const auto [i, j] = *against;

@@ -1,9 +1,10 @@
 /// \file compare.cpp
-/// What differs between a machine and a stock one, in the order a person would look: GPUs, direct links, NICs and their places, sockets,
-/// PCIe.
+/// Differences between a machine and a stock system, in order of importance: GPUs, direct links, NICs and
+/// their places, sockets, PCIe.
 ///
-/// Direct links are compared as shapes: GPUs may be numbered otherwise (`nvidia-smi` numbers by PCI address). For up to 8 GPUs the
-/// numbering with the most links in common is found by trying all; beyond that the stock numbering is taken.
+/// Direct links are compared up to the numbering of the GPUs (`nvidia-smi` numbers by PCI address). For up to
+/// 8 GPUs all numberings are tried and the one with the most common links is used; above that the numbering
+/// of the stock system.
 
 #include "readings/topology/shape.hpp"
 
@@ -23,7 +24,7 @@ using io::listed;
 using io::path_word;
 using Matrix = std::vector<std::vector<int>>;
 
-/// Links of each pair of a stock machine on direct links; empty when it has switches or none.
+/// Links of each pair of a stock system with direct links; empty for others.
 [[nodiscard]] Matrix stock_links(const Tier& tier) {
   const auto n = static_cast<std::size_t>(tier.endpoints);
   Matrix out(n, std::vector<int>(n, 0));
@@ -41,7 +42,7 @@ using Matrix = std::vector<std::vector<int>>;
   return out;
 }
 
-/// Links two matrices have in common when GPU i of the first is stock GPU order[i].
+/// Links that two matrices have in common when GPU i of the first is GPU order[i] of the stock system.
 [[nodiscard]] int common(const Matrix& mine, const Matrix& stock, const std::vector<std::size_t>& order) {
   int out = 0;
   for (std::size_t i = 0; i < mine.size(); ++i)
@@ -162,14 +163,14 @@ class Comparison {
     const auto nearest = io::nearest_nics(t_);
     std::map<NicPath, std::vector<std::string>> farther;
     for (std::size_t g = 0; g < nearest.size(); ++g) {
-      const NicPath wanted = nic->path == NicPath::pix ? NicPath::pxb : nic->path;  // pix or pxb: below switches either way
+      const NicPath wanted = nic->path == NicPath::pix ? NicPath::pxb : nic->path;  // pix or pxb: both are below switches
       if (nearest[g] && *nearest[g] > wanted) farther[*nearest[g]].push_back(t_.gpus[g].name);
     }
     for (const auto& [path, names] : farther)
       say(fmt::format("{}: the nearest NIC is {} away, in {} {}", listed(names), path_word(path), stock_.name, path_word(nic->path)));
     if (nic->kind == TierKind::rails && nic->endpoints == stock_.gpus_per_node) shared_nics(*nic);
   }
-  /// Of machines with a NIC for each GPU: GPUs whose only near NICs are others' too.
+  /// For machines with a NIC per GPU: GPUs whose nearest NICs are also the nearest of others.
   void shared_nics(const Tier& nic) {
     if (nic.path > NicPath::pxb) return;
     for (std::size_t n = 0; n < t_.nics.size(); ++n) {
@@ -190,7 +191,7 @@ class Comparison {
   }
 
   void sockets() {
-    // no spec says sockets; servers of 8 and more GPUs have two processors at the least
+    // specs do not state sockets; servers of 8 and more GPUs have at least two
     if (stock_.gpus_per_node >= 8 && t_.sockets < 2 && (stock_.gpu.vendor == "nvidia" || stock_.gpu.vendor == "amd"))
       say(fmt::format("1 socket; {} is a server of {} GPUs, which have 2 (its spec does not say)", stock_.name, stock_.gpus_per_node));
   }

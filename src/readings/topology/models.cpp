@@ -1,7 +1,7 @@
 /// \file models.cpp
-/// From clues to a GPU of data/gpus, the firm ones first: marketing name, PCI id, cloud instance, architecture, direct links, PCIe. Which
-/// clue means which GPU stands in the files of data/gpus (`identity:`). Where data/ has no such GPU a near relative stands in, and the
-/// reason says so.
+/// Identifies a GPU of data/gpus by clues, the most reliable first: marketing name, PCI id, cloud instance,
+/// architecture, direct links, PCIe. The files of data/gpus list the clues (`identity:`). If data/ does not
+/// contain the GPU, a related one is used, and the reason says so.
 
 #include "readings/topology/models.hpp"
 
@@ -19,9 +19,9 @@ namespace {
   return found.stands_for.empty() ? "" : fmt::format("; stands in for {}, which data/gpus does not have", found.stands_for);
 }
 
-/// What a topology shows besides names.
+/// The properties that a topology shows besides names.
 struct Shown {
-  int links = -1;  ///< of one GPU; -1: not said
+  int links = -1;  ///< of one GPU; -1: unknown
   int gpus = 0, sockets = 0, per_processor = 0;
   bool switched = false, pairs = false;
 
@@ -40,7 +40,7 @@ struct Shown {
   }
 };
 
-/// Of the clues that `counts` and that fit, the one with most conditions; nullptr: none.
+/// The matching clue accepted by `counts` with the most conditions; nullptr: none.
 template <class Counts>
 [[nodiscard]] const GpuClue* narrowest(const GpuIdentities& known, const Shown& shown, Counts&& counts) {
   const GpuClue* best = nullptr;
@@ -55,7 +55,7 @@ template <class Counts>
   return {clue->gpu, seen + clue->remark};
 }
 
-/// The last of an ascending scale that `at` reaches, else its first.
+/// The last value of an ascending scale that `at` reaches, else the first.
 template <class Value>
 [[nodiscard]] int step_below(const GpuIdentities& known, std::string_view vendor, int at, Value&& value) {
   int below = 0, lowest = 0;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file models.hpp
-/// Which GPU of data/gpus a topology file's clues mean: its marketing name, PCI id, architecture, direct links, cloud instance. Each answer
-/// says what it rests on. Private to the sources.
+/// The GPU of data/gpus that a topology file describes, identified by marketing name, PCI id, architecture,
+/// direct links or cloud instance, with the reason. Private to the sources.
 
 #include <fabricost/readings/topology.hpp>
 
@@ -11,10 +11,10 @@ namespace fabricost::io {
 
 struct ModelGuess {
   std::string gpu;     ///< name in data/gpus
-  std::string reason;  ///< what it rests on
+  std::string reason;  ///< the clue that identified it
 };
 
-/// \throws RequestError where no file of data/gpus claims what the topology shows
+/// \throws RequestError if no file of data/gpus matches
 [[nodiscard]] ModelGuess guess_model(const DescribedTopology& topology);
 
 }  // namespace fabricost::io

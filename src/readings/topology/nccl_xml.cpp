@@ -1,11 +1,11 @@
 /// \file nccl_xml.cpp
 /// NCCL's and RCCL's topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE; written and read by NCCL, graph/xml.cc): <system> of <cpu numaid>,
 /// in each the PCI tree <pci busid class link_speed link_width>, with <gpu dev sm gcn> and its <nvlink> or <xgmi target count tclass>, and
-/// <nic> with a <net name speed> for each port. Files made by hand may leave all but the addresses and PCI classes out; NCCL then asks the
-/// machine.
+/// <nic> with a <net name speed> for each port. Hand-written files may lack all but addresses and PCI
+/// classes; NCCL then queries the machine.
 ///
 /// PCI classes: 0x0604 bridge, 0x02 network (0x0207 InfiniBand), 0x03 and 0x12 GPU, 0x0680 NVSwitch, 0x068001 a POWER processor's NVLink.
-/// Two bridges of one chip (a switch's upstream and downstream port, same vendor and device) count as one switch.
+/// Two bridges of one chip (upstream and downstream port, same vendor and device) count as one switch.
 
 #include "readings/topology/topology_text.hpp"
 
@@ -26,12 +26,12 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int deepest_element = 64;  ///< elements within elements; real files have some 10
+constexpr int deepest_element = 64;  ///< nesting; real files have about 10 levels
 
-/// One PCI function with what NCCL wrote into it.
+/// One PCI function with its attributes.
 struct Function {
   std::size_t cpu = 0;
-  std::vector<std::string> switches;  ///< chips from the processor down
+  std::vector<std::string> switches;  ///< switch chips, from the processor downwards
   pugi::xml_node node;
 };
 
@@ -133,7 +133,7 @@ class NcclXml {
     }
   }
 
-  /// A whole number in an attribute; `otherwise` when it is not there or empty.
+  /// A whole number in an attribute; `otherwise` if it is missing or empty.
   [[nodiscard]] int whole(const pugi::xml_node& node, const char* attribute, int min, int max, int otherwise) const {
     const std::string_view text = node.attribute(attribute).value();
     if (text.empty()) return otherwise;
@@ -144,7 +144,7 @@ class NcclXml {
             "the file was edited or damaged");
     return value;
   }
-  /// The hexadecimal digits of 0x020700 in lower case; empty when there are none.
+  /// The hexadecimal digits of 0x020700 in lower case; empty if there are none.
   [[nodiscard]] static std::string hex(std::string_view text) {
     if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
     std::string out;
@@ -218,7 +218,7 @@ class NcclXml {
     const std::string vendor = hex(pci.attribute("vendor").value()), device = hex(pci.attribute("device").value());
     return vendor.empty() || vendor == "ffff" || vendor == "0000" ? "" : vendor + ":" + device;
   }
-  /// "32.0 GT/s PCIe" as bits per second of a lane.
+  /// The rate of a lane in bits per second, from "32.0 GT/s PCIe".
   [[nodiscard]] double lane_rate_of(const pugi::xml_node& pci) const {
     const std::string_view text = pci.attribute("link_speed").value();
     if (text.empty() || text.starts_with("Unknown")) return 0;
@@ -281,14 +281,14 @@ class NcclXml {
     d.pci_id = chip_of(pci);
     d.line = static_cast<int>(place(here.offset_debug()).first) + 1;
     d.numa = {std::max(0, cpus_[at.cpu].second)};
-    // ports of one card meet on it
+    // ports of one card share it
     cards_.insert(d.bus.empty() ? fmt::format("{}", here.parent().offset_debug()) : d.bus);
     t_.nics.push_back(std::move(d));
     nic_at_.push_back(at);
     if (t_.nics.size() > max_devices) fault(here, fmt::format("is NIC port number {}", t_.nics.size()), "give one node's topology");
   }
 
-  /// PCI functions without a class: which are GPUs follows only from the cloud instance that a comment of the file names.
+  /// Identifies GPUs among PCI functions without a class, by the cloud instance named in a comment.
   void sort_unclassified() {
     if (unclassified_.empty() || !t_.gpus.empty()) return;
     const CloudInstance* known = known_->instance(t_.instance);
@@ -351,7 +351,7 @@ class NcclXml {
     for (std::size_t i = 0; i < t_.gpus.size(); ++i)
       if (t_.links_of[i] != usual)
         warn(gpu_at_[i].node, fmt::format("GPU{} has {} direct links where most have {}", i, t_.links_of[i], usual));
-    if (t_.switched)  // every pair is as far as the smaller of its ends reaches
+    if (t_.switched)  // every pair has the smaller count of its two ends
       for (std::size_t i = 0; i < t_.gpus.size(); ++i)
         for (std::size_t j = 0; j < t_.gpus.size(); ++j)
           if (i != j) t_.links[i][j] = std::min(t_.links_of[i], t_.links_of[j]);

@@ -1,10 +1,11 @@
 /// \file nvidia_smi.cpp
-/// `nvidia-smi topo -m`: a header of device names, a row for each of them (X on the diagonal; NV# bonded NVLinks; PIX, PXB, PHB, NODE, SYS,
-/// in old versions SOC, where PCIe paths meet), then CPU and NUMA affinities, a legend, the names behind NIC0, NIC1, ...
+/// `nvidia-smi topo -m`: a header of device names and a row per device (X on the diagonal; NV# bonded
+/// NVLinks; PIX, PXB, PHB, NODE, SYS, in old versions SOC, where PCIe paths meet), then CPU and NUMA
+/// affinities, a legend, the names behind NIC0, NIC1, ...
 ///
-/// Tables reach us through terminals, chats and logs. Blanks, pipes and prefixes are of no meaning here; a row may go on in the next line;
-/// the columns of NICs, rows at the end and affinities may be missing, which is a warning. Cells, the diagonal and the symmetry are held
-/// to.
+/// Tables come from terminals, chats and logs. Blanks, pipes and prefixes are ignored, and a row may continue
+/// in the next line. Missing NIC columns, final rows and affinities give a warning; invalid cells, diagonals
+/// or asymmetries are errors.
 
 #include "readings/topology/nvidia_words.hpp"
 #include "readings/topology/shape.hpp"
@@ -69,7 +70,7 @@ class NvidiaSmi {
     file_.fault(word.line, column, std::move(message), std::move(remedy));
   }
 
-  /// First device name of a header in that line; a header's first two words are no name and its cell.
+  /// Index of the first device name if the line is a header, which does not start with a name and a cell.
   [[nodiscard]] std::optional<std::size_t> first_name(std::size_t line) const {
     const Tokens& words = words_[line];
     for (std::size_t k = 0; k < words.size(); ++k)
@@ -84,19 +85,19 @@ class NvidiaSmi {
     if (upper(words[names]) != "GPU0") return false;
     const bool more = names + 1 < words.size();
     for (std::size_t next = names + 1; next < words.size() && !is_affinity_heading(words[next]); ++next)
-      if (const auto cell = cell_of(words[next]); cell && !cell->unknown()) return false;  // GPU0's row
+      if (const auto cell = cell_of(words[next]); cell && !cell->unknown()) return false;  // row of GPU0
     if (more)
       return is_gpu(words[names + 1]) || is_nic_name(words[names + 1]) || (upper(words[names + 1]) == "CPU" && names + 2 < words.size());
-    return line + 1 < words_.size() && is_row(line + 1);  // one GPU and nothing else
+    return line + 1 < words_.size() && is_row(line + 1);  // a single GPU
   }
-  /// A device name with a cell behind it; `names`: those the header has, any where empty.
+  /// Index of a device name followed by a cell; `names`: those of the header, any name if empty.
   [[nodiscard]] std::optional<std::size_t> row_start(std::size_t line, const std::vector<std::string>& names = {}) const {
     const Tokens& words = words_[line];
     for (std::size_t k = 0; k + 1 < words.size(); ++k) {
       const bool known = std::find(names.begin(), names.end(), words[k]) != names.end();
       const auto cell = cell_of(words[k + 1]);
       if ((known || is_gpu(words[k]) || is_nic_name(words[k])) && cell && (!cell->unknown() || known)) return k;
-      // a name the header has is a row's, whatever the cell: else a damaged cell would pass for text
+      // a name of the header starts a row whatever its cell, so that a damaged cell is not taken for text
       if (known && !std::any_of(names.begin(), names.end(), [&](const std::string& n) { return n == words[k + 1]; }) &&
           words[k + 1].find(':') == std::string_view::npos && words[k + 1] != "=" && words[k].find(':') == std::string_view::npos)
         return k;
@@ -155,7 +156,7 @@ class NvidiaSmi {
       rows[name] = read_row(line, *start + 1, cells, name);
       row_names.push_back(name);
     }
-    // devices: the header's, then rows of NICs it does not name
+    // devices: those of the header, then rows of NICs that it does not name
     std::vector<std::string> nics;
     for (const std::string& name : names_) {
       if (is_gpu(name))
@@ -226,13 +227,13 @@ class NvidiaSmi {
           fault(word, fmt::format("more than {} devices", max_devices), "no node has as many GPUs and NICs; give one node's table");
       }
     }
-    // headings that went on in a line of their own
+    // headings that continue in their own line
     while (line < words_.size() && !words_[line].empty() && !row_start(line).has_value() &&
            std::all_of(words_[line].begin(), words_[line].end(), is_affinity_heading))
       ++line;
   }
 
-  /// Cells of one row, from word `k` on; what follows them is kept for the affinities.
+  /// Parses the cells of one row, from word `k` on; the following words are kept for the affinities.
   std::vector<Word> read_row(std::size_t& line, std::size_t k, std::size_t cells, const std::string& name) {
     std::vector<Word> out;
     for (;; ++line, k = 0) {
@@ -240,7 +241,7 @@ class NvidiaSmi {
       for (; k < words.size(); ++k) {
         const Word word{words[k], line};
         if (out.size() < cells && !cell_of(words[k])) {
-          // a row of a NIC whose own columns were cut off ends early; so does one whose affinities follow
+          // a NIC's row ends early if its own columns are missing, or if affinities follow
           if (!is_gpu(name) && out.size() >= gpu_columns()) return finish_row(line, out);
           fault(word, fmt::format("\"{}\" is no cell of {}'s row", printable(words[k]), name),
                 fmt::format("a cell is X, NV1 to NV{}, PIX, PXB, PHB, NODE or SYS", known_->max_nvlinks()));
@@ -248,13 +249,13 @@ class NvidiaSmi {
         out.push_back(word);
       }
       if (out.size() >= cells) return finish_row(line, out);
-      // the row may go on in the next line, if that begins with a cell
+      // the row continues in the next line if that begins with a cell
       const bool on = line + 1 < words_.size() && !words_[line + 1].empty() && cell_of(words_[line + 1].front()) && !is_header(line + 1) &&
                       !(words_[line + 1].size() > 1 && words_[line + 1][1] == "=");
       if (!on) return out;
     }
   }
-  /// An affinity that the terminal broke to a line of its own belongs to the row above it.
+  /// Adds an affinity that the terminal wrapped to its own line to the row above it.
   std::vector<Word> finish_row(std::size_t& line, std::vector<Word>& out) {
     if (line + 1 < words_.size() && !words_[line + 1].empty() && is_digit(words_[line + 1].front().front()) &&
         !row_start(line + 1, names_)) {
@@ -284,7 +285,7 @@ class NvidiaSmi {
       const std::vector<Word>& words = row->second;
       if (!words.empty()) device(i).line = static_cast<int>(words.front().line) + 1;
       const bool nic = i >= t.gpus.size();
-      // an affinity that the terminal broke to a line of its own may follow a row that ends early
+      // an affinity wrapped to its own line may follow a row that ends early
       std::size_t have = 0;
       while (have < std::min(words.size(), names_.size()) && cell_of(words[have].text)) ++have;
       if (have < names_.size() && !(nic && have == gpu_columns()))
@@ -350,7 +351,7 @@ class NvidiaSmi {
             fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->max_nvlinks(), fmt::join(announced, ", ")));
   }
 
-  /// 0-23,48-71  0  N/A, or NUMA 0. \return what of a list of numbers and ranges is no such list
+  /// Parses "0-23,48-71  0  N/A", or NUMA 0; an invalid list is reported.
   void read_affinity(DescribedTopology& t, TopologyDevice& device, const std::vector<Word>& words) {
     std::vector<Word> rest;
     for (const Word& word : words)
@@ -384,7 +385,7 @@ class NvidiaSmi {
 
   const TopologyFile& file_;
   std::shared_ptr<const GpuIdentities> known_ = GpuIdentities::shipped();
-  std::vector<std::string> text_;  ///< lines with what only decorates blanked out
+  std::vector<std::string> text_;  ///< lines with decoration replaced by blanks
   std::vector<Tokens> words_;
   std::vector<std::string> names_;  ///< of the columns
   CellColumns columns_;

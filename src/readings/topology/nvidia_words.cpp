@@ -1,5 +1,5 @@
 /// \file nvidia_words.cpp
-/// Cells, names and affinities.
+/// Parses cells, names and affinities.
 
 #include "readings/topology/nvidia_words.hpp"
 
@@ -49,7 +49,7 @@ bool is_nic_name(std::string_view word) {
 namespace {
 
 void name_gpu(DescribedTopology& t, std::string_view index, std::string_view name) {
-  const auto gpu = static_cast<std::size_t>(whole_number(index).value_or(-1));  // a number too long is none of a GPU
+  const auto gpu = static_cast<std::size_t>(whole_number(index).value_or(-1));  // a longer number is not a GPU's
   const std::size_t from = name.find_first_not_of(' ');
   if (gpu < t.gpus.size() && from != std::string_view::npos) t.gpus[gpu].model = name.substr(from, name.find_last_not_of(' ') - from + 1);
 }

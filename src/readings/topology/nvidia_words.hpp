@@ -16,7 +16,7 @@ namespace fabricost::io {
 
 /// One cell of the matrix.
 struct Cell {
-  enum class Kind : unsigned char { self, unknown, links, path };  ///< X; N/A; NV#; the rest
+  enum class Kind : unsigned char { self, unknown, links, path };  ///< X; N/A; NV#; others
   Kind kind = Kind::unknown;
   int links = 0;
   NicPath path = NicPath::pix;
@@ -28,22 +28,22 @@ struct Cell {
 
 [[nodiscard]] std::string upper(std::string_view text);
 
-/// Nothing when the word is no cell.
+/// Empty if the word is not a cell.
 [[nodiscard]] std::optional<Cell> cell_of(std::string_view word);
 
 /// GPU0, gpu12.
 [[nodiscard]] bool is_gpu(std::string_view word);
 
-/// The words that end a header: CPU Affinity, NUMA Affinity, GPU NUMA ID.
+/// The headings that end a header: CPU Affinity, NUMA Affinity, GPU NUMA ID.
 [[nodiscard]] bool is_affinity_heading(std::string_view word);
 
 /// mlx5_0, NIC3, mlx5_bond_0, bnxt_re0, rocep12s0f0
 [[nodiscard]] bool is_nic_name(std::string_view word);
 
-/// Names of NICs from their legend, of GPUs from nvidia-smi -L or the table of nvidia-smi in the same file.
+/// Reads names of NICs from their legend, and of GPUs from nvidia-smi -L or its table in the same file.
 void read_names(DescribedTopology& topology, const std::vector<std::string>& lines, const std::vector<Tokens>& words);
 
-/// 0-23,48-71 appended to `out`. \return false when the text is no such list
+/// Appends 0-23,48-71 to `out`. \return false if the text is not such a list
 [[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);
 
 }  // namespace fabricost::io

@@ -3,10 +3,10 @@
 /// of each GPU.
 ///
 ///   Weight between two GPUs     sum of the links' NUMA distances: 15 for XGMI in one hop, 40 and more over PCIe
-///   Hops between two GPUs       2 over PCIe through one processor, 3 when the path crosses to another
+///   Hops between two GPUs       2 over PCIe through one processor, 3 when the path crosses to another one
 ///   Link Type between two GPUs  XGMI or PCIE
 ///
-/// How many XGMI links join a pair is not printed: one is taken, and said so. NICs are not printed at all.
+/// The number of XGMI links of a pair and the NICs are not printed: one link is assumed, with a remark.
 
 #include "readings/topology/topology_text.hpp"
 
@@ -68,7 +68,7 @@ class RocmSmi {
   }
 
   void read_matrix_line(Section section, std::size_t line) {
-    // what stands before the first GPU is a launcher's or a log's
+    // words before the first GPU belong to a launcher or log
     words_.erase(words_.begin(), std::find_if(words_.begin(), words_.end(), [](std::string_view word) { return gpu(word) >= 0; }));
     std::erase(words_, "|");
     if (words_.empty()) return;
@@ -193,7 +193,7 @@ class RocmSmi {
     count_sockets(t);
   }
 
-  /// Number of GPU7; -1: no such word.
+  /// 7 for the word GPU7; -1: another word.
   [[nodiscard]] static int gpu(std::string_view word) {
     return word.starts_with("GPU") ? whole_number(word.substr(3), 4).value_or(-1) : -1;
   }

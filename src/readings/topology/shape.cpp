@@ -1,5 +1,5 @@
 /// \file shape.cpp
-/// Telling shapes apart by counting.
+/// Derives shapes from counts.
 
 #include "readings/topology/shape.hpp"
 

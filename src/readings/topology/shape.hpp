@@ -1,7 +1,7 @@
 #pragma once
 /// \file shape.hpp
-/// The shape of a topology's direct links, and how near its NICs are: what building a system and comparing two have in common. Private to
-/// the sources.
+/// The shape of a topology's direct links and the distance of its NICs, used for building a system and for
+/// comparing two. Private to the sources.
 
 #include <fabricost/readings/topology.hpp>
 
@@ -13,19 +13,19 @@
 namespace fabricost::io {
 
 struct LinkShape {
-  TierKind kind = TierKind::host;  ///< switched, full_mesh, mesh_graph; host: the direct links do not join all GPUs, or there are none
+  TierKind kind = TierKind::host;  ///< switched, full_mesh, mesh_graph; host: no direct links, or they do not join all GPUs
   int links = 0;                   ///< of one GPU; the minimum where they differ
   std::vector<Edge> edges;         ///< all pairs with direct links, unless switched
-  std::string remark;              ///< what the kind cannot show; may be empty
+  std::string remark;              ///< a limitation of the kind; may be empty
 };
 [[nodiscard]] LinkShape link_shape(const DescribedTopology& topology);
 
-/// GPUs that reach each other over direct links, each group in order.
+/// Groups of GPUs connected by direct links, each in order.
 [[nodiscard]] std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& topology);
 
-/// The nearest NIC of each GPU; nothing where no path is known.
+/// The nearest NIC of each GPU; empty if no path is known.
 [[nodiscard]] std::vector<std::optional<NicPath>> nearest_nics(const DescribedTopology& topology);
-/// The commonest of some values, the larger of two as common; nothing of none.
+/// The most frequent value, the larger one of a tie; empty for no values.
 template <class Value>
 [[nodiscard]] std::optional<Value> commonest(std::vector<Value> values) {
   std::sort(values.begin(), values.end());
@@ -38,11 +38,11 @@ template <class Value>
   }
   return best;
 }
-/// The commonest of them, the farther of two as common.
+/// The most frequent of them, the farther one of a tie.
 [[nodiscard]] std::optional<NicPath> usual_nearest(const DescribedTopology& topology);
-/// NICs that a GPU would use: all but those beside no GPU where the others are beside one.
+/// NICs that GPUs would use: those beside a GPU if most GPUs have one beside them, else all.
 [[nodiscard]] std::vector<std::size_t> fabric_nics(const DescribedTopology& topology);
-/// How many GPUs share one PCIe switch, as far as paths between GPUs, or from several GPUs to one NIC, show.
+/// GPUs per PCIe switch, as shown by paths between GPUs, or from several GPUs to one NIC.
 [[nodiscard]] int gpus_per_switch(const DescribedTopology& topology);
 
 /// "GPU0, GPU3 and GPU5"

@@ -1,13 +1,14 @@
 /// \file sockets.cpp
-/// How many processors a table lets one count. Devices whose paths meet below the processors' link share one; those that cross it, or hang
-/// on other NUMA nodes or CPU lists, do not. A processor may be several NUMA nodes, though (AMD NPS2 and NPS4, Intel SNC):
+/// Number of processors of a table. Devices whose paths meet below the link between processors share one;
+/// devices whose paths cross it, or that belong to other NUMA nodes or CPU lists, do not. A processor may
+/// have several NUMA nodes, however (AMD NPS2 and NPS4, Intel SNC):
 ///
 ///   nodes = highest NUMA number + 1,  cores = nodes x cores of one node
 ///   8 nodes and more                 2 sockets (4 nodes each)
 ///   4 nodes, at most 64 cores        1 socket: one EPYC of 32 or 64 cores as 4 nodes (Polaris, Perlmutter)
 ///   4 nodes, more cores or unknown   2 sockets
 ///
-/// unless the GPUs' own memories are NUMA nodes (Grace), where each processor is one node.
+/// except where the GPUs' own memories are NUMA nodes (Grace): there each processor is one node.
 
 #include "readings/topology/nvidia_words.hpp"
 #include "readings/topology/topology_text.hpp"
@@ -22,7 +23,8 @@ namespace fabricost::io {
 
 namespace {
 
-/// Physical cores in a list such as 48-63,176-191: of two ranges as long as each other the second holds the first's hyperthreads.
+/// Physical cores in a list such as 48-63,176-191: of two ranges of equal length the second contains the
+/// hyperthreads of the first.
 [[nodiscard]] int cores_in(const std::string& cpus) {
   std::vector<int> all, first;
   if (!read_numbers(cpus, all)) return 0;
@@ -32,7 +34,7 @@ namespace {
   return static_cast<int>(twice ? first.size() : all.size());
 }
 
-/// Groups of devices that no processors' link parts.
+/// Groups of devices that no link between processors separates.
 class Groups {
  public:
   explicit Groups(const DescribedTopology& t) : t_(t), group_(t.paths.size()) { std::iota(group_.begin(), group_.end(), std::size_t{0}); }
@@ -41,7 +43,8 @@ class Groups {
     const std::size_t from = group_[a], to = group_[b];
     if (from != to) std::replace(group_.begin(), group_.end(), from, to);
   }
-  /// Groups that something tells apart, each of the others counted with the first it may belong to.
+  /// The number of groups that are known to differ; an undetermined device is counted with the first group
+  /// that it may belong to.
   [[nodiscard]] int apart() const {
     std::vector<std::vector<std::size_t>> found;
     const std::set<std::size_t> ids(group_.begin(), group_.end());
@@ -93,7 +96,7 @@ void count_sockets(DescribedTopology& t) {
   }
   t.sockets = groups.apart();
   t.numa_nodes = highest + 1;
-  // a virtual machine may give every GPU all nodes: 0-1
+  // a virtual machine may assign all nodes to every GPU: 0-1
   const bool everywhere = !t.gpus.empty() && t.gpus.front().numa.size() > 1 && t.sockets == 1;
   if (everywhere) t.sockets = static_cast<int>(t.gpus.front().numa.size());
   if (everywhere) t.doubts.push_back(fmt::format("{} sockets: every GPU is said to be near all of as many NUMA nodes", t.sockets));

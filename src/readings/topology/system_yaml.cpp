@@ -1,5 +1,5 @@
 /// \file system_yaml.cpp
-/// A topology as a system file: counts as read, everything else guessed with its reason beside it.
+/// Writes a topology as a system file: counts as read, other values guessed, with the reason.
 
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
@@ -37,8 +37,8 @@ using io::path_word;
 
 struct NicGuess {
   std::string link, transport, link_reason, transport_reason;
-  double rate = 0;          ///< bits per second; written where no link of data/links has it
-  bool rate_known = false;  ///< the topology tells it, or all such adapters have it
+  double rate = 0;          ///< bits per second; written if no link of data/links has it
+  bool rate_known = false;  ///< stated by the topology, or common to all such adapters
 };
 
 class SystemText {
@@ -79,7 +79,7 @@ class SystemText {
     if (really) out_.unknown.push_back(std::move(what));
   }
   void line(std::string_view text) { body_ += fmt::format("    {}\n", text); }
-  /// A rate that rests on a guessed link, so that it does not pass for the link's datasheet.
+  /// Writes a rate that rests on a guessed link, marked so that it is not taken for the link's datasheet.
   void assumed_rate(std::string_view link, int links, const std::string& reason) {
     const double rate = load_link(link).bandwidth.value.value() * links;
     line(fmt::format("bandwidth: {{value: {:.6g} GB/s per direction, source: {}, confidence: assumed}}", rate * 1e-9,
@@ -129,7 +129,7 @@ class SystemText {
     sourced(why);
   }
 
-  /// A Grace beside each GPU or pair: its memory is the GPU's own NUMA node's neighbour.
+  /// Whether GPUs are beside Grace processors: a GPU's own memory is then a NUMA node.
   [[nodiscard]] bool grace() const {
     return gpu_.c2c_link == "nvlink-c2c" &&
            std::any_of(t_.gpus.begin(), t_.gpus.end(), [](const TopologyDevice& d) { return d.own_memory_node; });
@@ -195,7 +195,7 @@ class SystemText {
     }
   }
 
-  /// Whether a clue holds: one of these NICs is as it says.
+  /// Whether one of these NICs matches a clue.
   [[nodiscard]] bool holds(const io::AdapterClue& clue, const std::vector<std::size_t>& used) const {
     const auto starts = [](std::string_view text, const std::vector<std::string>& with) {
       return std::any_of(with.begin(), with.end(), [&](const std::string& one) { return text.starts_with(one); });
@@ -248,7 +248,7 @@ class SystemText {
     const std::vector<std::size_t> used = io::fabric_nics(t_);
     const NicGuess g = nic_guess(used);
     const auto path = io::usual_nearest(t_);
-    // beside a Grace a NIC hangs on the processor that the GPU reaches over C2C
+    // beside a Grace, a NIC is attached to the processor that the GPU reaches over C2C
     const NicPath seen = path.value_or(NicPath::phb);
     const NicPath taken = grace() && seen != NicPath::sys ? NicPath::c2c : seen;
     if (!path) unknown("how far the NICs are from the GPUs");
@@ -266,7 +266,7 @@ class SystemText {
     const bool rails = used.size() == t_.gpus.size();
     body_ += fmt::format("  - name: nic\n    role: nic\n    kind: {}\n    endpoints: {}\n", rails ? "rails" : "fat_tree", used.size());
     const double known = load_link(g.link).bandwidth.value.value() * 8;
-    const bool fits = std::fabs(g.rate / known - 1) < 0.15;  // NCCL writes 180 for two ports that share 400, less overhead
+    const bool fits = std::fabs(g.rate / known - 1) < 0.15;  // NCCL writes 180 for two ports that share 400, minus overhead
     if (fits) {
       line(fmt::format("link: {}", g.link));
       assumed_rate(g.link, 1, g.link_reason);
@@ -292,7 +292,7 @@ class SystemText {
   GuessedSystem out_;
   Gpu gpu_;
   std::string link_;    ///< scale-up link
-  std::string body_;    ///< from gpu: on
+  std::string body_;    ///< from `gpu:` on
   std::string remark_;  ///< for the notes
 };
 

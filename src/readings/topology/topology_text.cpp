@@ -1,5 +1,5 @@
 /// \file topology_text.cpp
-/// Reading a topology file whole, and telling its formats apart.
+/// Reads a topology file into memory and detects its format.
 
 #include "readings/topology/topology_text.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace fabricost::io {
 
-/// Faults go to `faults`; what could not be read has its default.
+/// Faults are added to `faults`; fields that could not be read have their defaults.
 [[nodiscard]] Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults);
 
 }  // namespace fabricost::io

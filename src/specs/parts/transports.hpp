@@ -19,21 +19,21 @@ namespace fabricost::io {
 /// given always hold.
 struct AdapterClue {
   std::vector<std::string> pci{};     ///< ids as "1d0f:efa0", or vendors
-  std::vector<std::string> names{};   ///< how devices' names begin
-  std::string pci_class{};            ///< how the PCI class begins
-  std::string gpus{};                 ///< vendor of the GPUs beside them
-  std::vector<std::string> beside{};  ///< generations of those
-  std::string instance{};             ///< how the name of the cloud's machine ends
-  int nics = 0;                       ///< as many of them at least
-  int weight = 0;                     ///< of clues that hold the one with most counts, of equal ones the first
-  std::string reason{};               ///< why, with {device} for the NIC's name
+  std::vector<std::string> names{};   ///< prefixes of device names
+  std::string pci_class{};            ///< prefix of the PCI class
+  std::string gpus{};                 ///< vendor of the GPUs beside the NICs
+  std::vector<std::string> beside{};  ///< generations of those GPUs
+  std::string instance{};             ///< suffix of the cloud machine's name
+  int nics = 0;                       ///< minimum number of them
+  int weight = 0;                     ///< the clue with the highest weight is used, the first of a tie
+  std::string reason{};               ///< with {device} for the NIC's name
 };
 
 /// `adapters:` of one file; not inherited.
 struct Adapters {
   std::string transport;
-  std::vector<std::string> links{};  ///< of data/links, of which the one nearest to a NIC's rate is meant
-  std::string rate{};                ///< what is said of the link's rate where a topology tells none; empty: what is usual beside the GPU
+  std::vector<std::string> links{};  ///< of data/links; the one closest to a NIC's rate is used
+  std::string rate{};  ///< the source of the link's rate if a topology does not state one; empty: the usual link beside the GPU
   bool one_rate = false;             ///< every such adapter has that rate
   std::vector<AdapterClue> clues{};
 };

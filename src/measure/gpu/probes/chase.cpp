@@ -27,7 +27,7 @@ Ring make_ring(const Gpus& gpus, int gpu, std::uint64_t bytes) {
   if (!is_one_cycle(next)) throw WrongResult("the ring of the chase is no single cycle");
   Ring ring{Buffer(gpus.ordinal(gpu), lines * line_bytes), chase_steps(lines, line_bytes)};
   auto* const begin = ring.memory.as<char>();
-  // the lines as they will lie there, part by part: a ring of many GiB needs no second copy on the host
+  // the lines in memory order, part by part, so that a ring of many GiB needs no second copy on the host
   constexpr std::uint64_t part = 1 << 16;
   std::vector<void*> lines_of_part;
   for (std::uint64_t from = 0; from < lines; from += part) {
@@ -58,7 +58,7 @@ static std::unique_ptr<Job> prepare_chase(Gpus& gpus, const Case& what) {
     check(chase(static_cast<void* const*>(c->ring.start), c->ring.steps, true, c->end.as<void*>(), stream), "chasing pointers");
   };
   const unsigned blocks = blocks_on(gpus, what.gpu, 0, c->ring.memory.bytes());
-  work.before = [c, stream, blocks] {  // into L2, as far as it fits
+  work.before = [c, stream, blocks] {  // brings the set into L2, as far as it fits
     check(read_memory(c->ring.memory.as<void>(), c->ring.memory.bytes(), 1, c->sum.at(2), blocks, stream), "warming L2");
   };
   c->end.poison();

@@ -1,5 +1,6 @@
 /// \file chase.cu
-/// One thread follows pointers: each load waits for the one before, so the time of a step is the latency of where the lines lie.
+/// One thread follows pointers: each load waits for the previous one, so the time per step is the latency of
+/// the lines' memory.
 
 #include "measure/gpu/probes/kernels.hpp"
 

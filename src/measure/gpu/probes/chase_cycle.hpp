@@ -1,9 +1,10 @@
 #pragma once
 /// \file chase_cycle.hpp
-/// The ring of a pointer chase: one random cycle through every line of a working set, so that no prefetcher and no open DRAM page helps.
+/// The ring of a pointer chase: one random cycle through all lines of a working set, so that prefetchers and
+/// open DRAM pages do not help.
 ///
-/// Sattolo's algorithm (1986) draws each of the (n-1)! cycles of n lines with the same probability. A permutation that is no single
-/// cycle would chase through a part of the set only and measure a smaller cache than it claims.
+/// Sattolo's algorithm (1986) draws each of the (n-1)! cycles of n lines with equal probability. A
+/// permutation with several cycles would cover only part of the set and measure a smaller cache.
 
 #include <cstdint>
 #include <limits>
@@ -23,12 +24,11 @@ namespace fabricost::measure::gpu {
   std::vector<std::uint32_t> next(lines);
   for (std::uint64_t i = 0; i < lines; ++i) next[i] = static_cast<std::uint32_t>(i);
   std::mt19937_64 random(seed);
-  for (std::uint64_t i = lines - 1; i > 0; --i)
-    std::swap(next[i], next[random() % i]);  // never with itself: that is what keeps it one cycle
+  for (std::uint64_t i = lines - 1; i > 0; --i) std::swap(next[i], next[random() % i]);  // never with itself, which keeps it a single cycle
   return next;
 }
 
-/// True when following `next` from line 0 visits every line once and comes back.
+/// True if following `next` from line 0 visits every line once and returns.
 [[nodiscard]] inline bool is_one_cycle(const std::vector<std::uint32_t>& next) {
   std::uint64_t at = 0, seen = 0;
   do {
@@ -39,7 +39,7 @@ namespace fabricost::measure::gpu {
   return seen == next.size();
 }
 
-/// The line reached from line 0 after `steps` of them.
+/// The line reached from line 0 after `steps` steps.
 [[nodiscard]] inline std::uint32_t after_steps(const std::vector<std::uint32_t>& next, std::uint64_t steps) {
   std::uint32_t at = 0;
   for (std::uint64_t i = steps % next.size(); i > 0; --i) at = next[at];

@@ -1,5 +1,6 @@
 /// \file collective.cpp
-/// collective: NCCL's operations on the GPUs of all processes; what nccl-tests measures, with every element checked first.
+/// collective: NCCL's operations on the GPUs of all processes, as nccl-tests measures them, with every
+/// element checked first.
 
 #include "measure/gpu/nccl_choice.hpp"
 #include "measure/gpu/probes/collective_layout.hpp"
@@ -22,7 +23,7 @@ ncclDataType_t nccl_type(DataType type, const NcclLibrary& library, bool combine
     case DataType::double_precision: return ncclFloat64;
     case DataType::fp8: break;
   }
-  if (!combines) return ncclInt8;  // only moved: the same bytes, and older libraries have no word for fp8
+  if (!combines) return ncclInt8;  // only moved: the bytes are the same, and older libraries lack fp8
 #if !FABRICOST_HIP && NCCL_VERSION_CODE >= 22400
   if (library.version < 22400) throw Unsupported("NCCL before 2.24 does not reduce fp8");
   if (compute < 90) throw Unsupported("NCCL reduces fp8 on compute capability 9.0 and later only");
@@ -33,7 +34,7 @@ ncclDataType_t nccl_type(DataType type, const NcclLibrary& library, bool combine
 #endif
 }
 
-// The buffers of one rank. In place, one of them holds the other.
+// The buffers of one rank. In place, one of them contains the other.
 struct Rank {
   unsigned number = 0;
   int gpu = 0;
@@ -112,7 +113,7 @@ void Exchange::call(std::size_t local) const {
       break;
     case Collective::broadcast: status = nccl.ncclBroadcast(rank.send, rank.receive, layout.piece, type, root, c, rank.stream); break;
     case Collective::reduce: status = nccl.ncclReduce(rank.send, rank.receive, layout.piece, type, ncclSum, root, c, rank.stream); break;
-    case Collective::all_to_all:  // ncclAlltoAll is younger than most installations; it does the same
+    case Collective::all_to_all:  // ncclAlltoAll is missing in most installations; this is equivalent
       for (int peer = 0; peer < n && status == ncclSuccess; ++peer) {
         const std::uint64_t at = static_cast<std::uint64_t>(peer) * piece_bytes;
         status = nccl.ncclSend(static_cast<const char*>(rank.send) + at, layout.piece, type, peer, c, rank.stream);
@@ -136,7 +137,7 @@ void Exchange::enqueue() const {
     try {
       call(local);
     } catch (...) {
-      fault = std::current_exception();  // the group must be closed all the same
+      fault = std::current_exception();  // the group must be closed in any case
     }
   }
   const ncclResult_t ended = nccl.ncclGroupEnd();

@@ -1,5 +1,5 @@
 /// \file collective.cu
-/// Fills what the ranks send and compares what they received, element by element and bit by bit.
+/// Fills the send buffers and compares the received elements bit by bit.
 
 #include "measure/gpu/probes/grid_index.hpp"
 #include "measure/gpu/probes/kernels.hpp"
@@ -26,7 +26,7 @@ __global__ void count_wrong_elements_kernel(const Word* buffer, Index elements, 
 
 }  // namespace
 
-// The width of an element as an unsigned integer of that width.
+// An element as an unsigned integer of its width.
 #define FABRICOST_BY_WIDTH(call)              \
   switch (format.bytes) {                     \
     case 1: call(std::uint8_t); break;        \

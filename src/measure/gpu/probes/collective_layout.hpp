@@ -1,10 +1,11 @@
 #pragma once
 /// \file collective_layout.hpp
-/// What the size of a collective means in elements: the size as nccl-tests counts it (doc/PERFORMANCE.md), so that points of both agree.
+/// Elements of a collective of a given size, in the convention of nccl-tests (doc/PERFORMANCE.md), so that
+/// points of both agree.
 ///
 ///     all_reduce, broadcast, reduce, send_recv   size = elements of a rank x width
-///     all_gather                                 size = what a rank has in the end;        it sends size / ranks
-///     reduce_scatter, all_to_all                 size = what a rank has in the beginning;  a piece is size / ranks
+///     all_gather                                 size = the result of a rank;  it sends size / ranks
+///     reduce_scatter, all_to_all                 size = the input of a rank;   a piece is size / ranks
 
 #include <fabricost/collective.hpp>
 
@@ -17,12 +18,12 @@
 namespace fabricost::measure::gpu {
 
 struct CollectiveLayout {
-  std::uint64_t piece = 0;     ///< elements of the count that the library's call takes
+  std::uint64_t piece = 0;     ///< elements in the count argument of the library's call
   std::uint64_t sent = 0;      ///< elements of the send buffer
   std::uint64_t received = 0;  ///< elements of the receive buffer
 };
 
-/// \throws Unsupported when the size has less than one element for each rank
+/// \throws Unsupported for a size of less than one element per rank
 [[nodiscard]] inline CollectiveLayout layout_of(Collective operation, std::uint64_t bytes, DataType type, int ranks) {
   const std::uint64_t elements = bytes / format_of(type).bytes, n = static_cast<std::uint64_t>(ranks);
   CollectiveLayout layout{elements, elements, elements};

@@ -1,8 +1,8 @@
 /// \file host_copy.cpp
 /// host_to_device, device_to_host, host_both_ways: the copy engines, from page-locked or pageable memory.
 ///
-/// Copies of pageable memory make the host work (the driver stages them), so they are neither held nor captured, and both ways at once
-/// needs a thread for each.
+/// For copies of pageable memory the host does work (the driver stages them), so they are neither held nor
+/// captured, and copies in both directions need a thread each.
 
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t host_copy_seed = 11;
 
-// One direction: what it copies, and back in between to check it.
+// One direction: its copy, and the copy back for the check.
 struct Direction {
   bool to_device;
   Buffer device;
@@ -51,7 +51,7 @@ struct Direction {
   }
 };
 
-// Pageable memory both ways: a thread and a stream each, begun together.
+// Pageable memory in both directions: a thread and a stream each, started together.
 class TwoThreads : public Job {
  public:
   TwoThreads(std::array<std::shared_ptr<Direction>, 2> directions, std::array<Lane, 2> lanes)
@@ -81,7 +81,7 @@ class TwoThreads : public Job {
         device[way] = 1e-3 * static_cast<double>(milliseconds);
       } catch (...) {
         faults[way] = std::current_exception();
-        ready.fetch_add(2);  // the other must not wait
+        ready.fetch_add(2);  // the other thread must not wait
       }
     };
     std::thread other(copies, 1);

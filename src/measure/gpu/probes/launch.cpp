@@ -1,7 +1,8 @@
 /// \file launch.cpp
-/// kernel_launch, kernel_sync, graph_launch, graph_node, event_record, stream_wait: what the host and the runtime cost.
+/// kernel_launch, kernel_sync, graph_launch, graph_node, event_record, stream_wait: launch overheads.
 ///
-/// None is held behind the gate: the host's enqueueing is what is timed. Device and host time are of the same repetitions.
+/// These are not held behind the gate, since the host's enqueueing is timed. Device and host time cover the
+/// same repetitions.
 
 #include "measure/gpu/probes/probes.hpp"
 
@@ -81,7 +82,7 @@ static std::unique_ptr<Job> prepare_launch(Gpus& gpus, const Case& what) {
       break;
     }
     case ProbeKind::stream_wait: {
-      // there and back in turns, so that each wait needs the record before it: one repetition is one hop
+      // alternates between the streams, so that each wait needs the previous record: a repetition is one hop
       struct Turns {
         Event events[2];
         std::size_t next = 0;

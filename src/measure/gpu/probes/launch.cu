@@ -1,5 +1,6 @@
 /// \file launch.cu
-/// The empty kernel whose launch is timed, and the kernel that holds a stream until the host has enqueued all that is to start together.
+/// The empty kernel for launch times, and the kernel that holds a stream until the host has enqueued all
+/// work.
 
 #include "measure/gpu/probes/kernels.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 __global__ void nothing_kernel() {}
 
-// The limit is for a host that died or lost its way: a kernel that never ends would take the GPU from everybody.
+// The limit covers a host that died: a kernel that never ends would block the GPU for everybody.
 __global__ void hold_kernel(const volatile int* open) {
   const long long begin = clock64();
   while (*open == 0 && clock64() - begin < 20'000'000'000LL) {}

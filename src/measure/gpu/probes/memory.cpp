@@ -91,7 +91,7 @@ static std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
   }
 
   const int passes = [&] {
-    if (what.cold) return 1;  // a second pass would find the first one's lines
+    if (what.cold) return 1;  // a second pass would hit the lines of the first
     const Event begin = make_event(true), end = make_event(true);
     check(pass(1), "trying");
     check(cudaEventRecord(begin.handle(), stream), "recording");

@@ -1,7 +1,7 @@
 /// \file memory.cu
-/// Read, write, copy and scale: 16-byte vectors, eight in flight per thread, a grid that fills the GPU and strides through the set.
+/// Read, write, copy and scale: 16-byte vectors, eight in flight per thread, a grid-stride loop.
 ///
-/// Loads go through L2 and not L1 (ld.global.cg): a set that fits L2 measures L2, however small the part of one block is.
+/// Loads use L2 and not L1 (ld.global.cg), so that a set that fits L2 measures L2 for any part per block.
 
 #include "measure/gpu/probes/grid_index.hpp"
 #include "measure/gpu/probes/kernels.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 __device__ inline uint4 load_past_l1(const uint4* from) {
 #if FABRICOST_HIP
-  return *from;  // AMD's L1 writes through and is small beside any set worth measuring
+  return *from;  // AMD's L1 is write-through, and small compared with any set of interest
 #else
   uint4 v;
   asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from) : "memory");
@@ -20,7 +20,8 @@ __device__ inline uint4 load_past_l1(const uint4* from) {
 #endif
 }
 
-// Takes `to(i, from(i))` over all vectors: eight apart by the grid's width and all loaded before the first is used, then what is left.
+// Applies `to(i, from(i))` to all vectors: eight at a stride of the grid's width, all loaded before the first
+// is used, then the rest.
 template <class From, class To>
 __device__ inline void stream(Index vectors, From from, To to) {
   const Index step = Index{gridDim.x} * threads_per_block;

@@ -1,6 +1,6 @@
 /// \file overlap.cpp
-/// compute, compute_overlap: arithmetic that alone takes as long as a collective alone, then both at once. What both together take beyond
-/// the longer one is what the collective's multiprocessors and traffic cost the arithmetic.
+/// compute, compute_overlap: arithmetic that takes as long as a collective alone, then both concurrently. The
+/// excess over the longer one is the cost of the collective's multiprocessors and traffic to the arithmetic.
 
 #include "measure/gpu/nccl_choice.hpp"
 #include "measure/gpu/probes/probes.hpp"
@@ -11,8 +11,8 @@
 namespace fabricost::measure::gpu {
 namespace {
 
-constexpr unsigned blocks_per_multiprocessor_wanted = 32;  // several times what runs at once
-constexpr float factor = -1, summand = 1;                  // x -> 1 - x: exact, and any number of rounds leaves x or 1 - x
+constexpr unsigned blocks_per_multiprocessor_wanted = 32;  // several times the number that runs concurrently
+constexpr float factor = -1, summand = 1;                  // x -> 1 - x: exact, and any number of rounds gives x or 1 - x
 
 struct Arithmetic {
   std::vector<Buffer> results{};
@@ -60,7 +60,7 @@ void expect(const Arithmetic& a) {
   }
 }
 
-// Rounds whose time is that of the collective alone; the same for compute and compute_overlap, and in all processes.
+// Rounds with the time of the collective alone; the same for both probes and in all processes.
 std::uint64_t rounds_as_long_as(Gpus& gpus, const Case& what) {
   const std::string key =
       communicator_key(what) + std::string(name(what.operation)) + std::string(name(what.dtype)) + std::to_string(what.bytes);
@@ -71,7 +71,7 @@ std::uint64_t rounds_as_long_as(Gpus& gpus, const Case& what) {
   static_cast<void>(communication->run(5));
   const double wanted = communication->run(20).device;
   double rounds = 1024;
-  for (int i = 0; i < 4; ++i) {  // time is a line in the rounds, through almost nothing
+  for (int i = 0; i < 4; ++i) {  // the time is linear in the rounds, almost through zero
     std::shared_ptr<Arithmetic> trial;
     Work work = arithmetic_work(gpus, what, trial);
     trial->rounds = static_cast<std::uint64_t>(rounds);
@@ -96,7 +96,7 @@ static std::unique_ptr<Job> prepare_compute(Gpus& gpus, const Case& what) {
 
   Case beside = what;
   beside.kind = ProbeKind::collective;
-  static_cast<void>(prepare_collective(gpus, beside));  // its result is checked alone: beside arithmetic it is the same call
+  static_cast<void>(prepare_collective(gpus, beside));  // its result is checked alone; beside arithmetic it is the same call
   Work both = collective_work(gpus, beside);
   for (Lane& lane : work.lanes) both.lanes.push_back(std::move(lane));
   both.keeps.push_back(arithmetic);

@@ -1,6 +1,6 @@
 /// \file overlap.cu
-/// Arithmetic without memory: what a collective takes multiprocessors from. Many more blocks than run at once, so that the rest of the
-/// GPU takes over the blocks of multiprocessors that the collective holds.
+/// Arithmetic without memory accesses, whose multiprocessors a collective takes. It has many more blocks than
+/// run concurrently, so that free multiprocessors take over the blocks of those that the collective occupies.
 
 #include "measure/gpu/probes/kernels.hpp"
 

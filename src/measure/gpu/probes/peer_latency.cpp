@@ -1,5 +1,6 @@
 /// \file peer_latency.cpp
-/// peer_load, peer_store, peer_atomic: one thread of the first GPU of each pair, one access after another to the second's memory.
+/// peer_load, peer_store, peer_atomic: one thread of the first GPU of each pair accesses the second's memory,
+/// one access after another.
 
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
@@ -7,7 +8,7 @@
 namespace fabricost::measure::gpu {
 namespace {
 
-constexpr std::uint32_t stores = 4096;  // of one launch; atomics as many
+constexpr std::uint32_t stores = 4096;  // per launch; the same number of atomics
 constexpr std::uint64_t ring_bytes = std::uint64_t{1} << 20U;
 
 struct Access {

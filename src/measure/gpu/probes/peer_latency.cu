@@ -1,6 +1,6 @@
 /// \file peer_latency.cu
-/// One thread stores to, or adds at, a word of another GPU and waits for each to be done: a store is done when its fence returns, an atomic
-/// when its old value is there.
+/// One thread stores to, or adds to, a word of another GPU and waits for each to complete: a store when its
+/// fence returns, an atomic when its old value arrives.
 
 #include "measure/gpu/probes/kernels.hpp"
 
@@ -16,7 +16,7 @@ __global__ void store_kernel(volatile std::uint32_t* there, std::uint32_t steps)
 
 __global__ void add_kernel(std::uint32_t* there, std::uint32_t steps, std::uint32_t* last) {
   std::uint32_t before = 0;
-  // what is added needs the value before, which stays below 2^31: always 1, and the compiler cannot know
+  // the addend depends on the previous value, which stays below 2^31: always 1, but unknown to the compiler
   for (std::uint32_t i = 0; i < steps; ++i) before = atomicAdd_system(there, 1u + (before >> 31));
   *last = before;
 }

@@ -1,5 +1,6 @@
 /// \file peers.cpp
-/// peer_copy (copy engines), peer_read and peer_write (loads and stores of the multiprocessors): every pair at once, one way or both.
+/// peer_copy (copy engines), peer_read and peer_write (loads and stores of the multiprocessors): every pair
+/// concurrently, one way or both.
 
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
@@ -10,7 +11,7 @@
 namespace fabricost::measure::gpu {
 namespace {
 
-// One direction of one pair: `by` does it.
+// One direction of one pair, executed by `by`.
 struct Crossing {
   int by, other;
   Buffer near{}, far{};  ///< of `by`, of `other`
@@ -33,7 +34,7 @@ std::string name_of(const Crossing& c, std::uint64_t bytes) {
   return "GPU " + std::to_string(c.by) + " and GPU " + std::to_string(c.other) + ", " + std::to_string(bytes) + " bytes";
 }
 
-// On the GPU where the bytes lie, not on the one that sent them.
+// Checks on the GPU that holds the bytes, not on the sender.
 void expect_words(const Gpus& gpus, int gpu, const Buffer& buffer, std::uint32_t seed, const std::string& name) {
   const Lane lane = make_lane(gpus, gpu);
   const Words wrong(gpus.ordinal(gpu));
@@ -83,7 +84,7 @@ static std::unique_ptr<Job> prepare_peer_copy(Gpus& gpus, const Case& what) {
   auto all = std::make_shared<Crossings>();
   std::vector<Lane> lanes;
   for (const auto& [from, to] : directions(what)) {
-    // without peer access the runtime copies through the host: slower, and what a program on this machine gets
+    // without peer access the runtime copies through the host: the rate that programs get on this machine
     if (gpus.can_reach(from, to)) gpus.reach(from, to);
     if (gpus.can_reach(to, from)) gpus.reach(to, from);
     lanes.push_back(make_lane(gpus, from));
@@ -105,7 +106,7 @@ static std::unique_ptr<Job> prepare_peer_access(Gpus& gpus, const Case& what) {
   check_pairs(what);
   if (what.bytes == 0) throw Unsupported("loads and stores need bytes");
   const bool reads = what.kind == ProbeKind::peer_read;
-  std::map<int, unsigned> kernels;  // of one GPU at the same time: they share its multiprocessors rather than wait for each other
+  std::map<int, unsigned> kernels;  // concurrent kernels of one GPU, which share its multiprocessors instead of waiting for each other
   for (const auto& [by, other] : directions(what)) ++kernels[by];
   auto all = std::make_shared<Crossings>();
   std::vector<Lane> lanes;

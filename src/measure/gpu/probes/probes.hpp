@@ -21,7 +21,7 @@ class Prepares {
   Prepares(std::initializer_list<ProbeKind> kinds, Prepare prepare) {
     for (const ProbeKind kind : kinds) all()[static_cast<std::size_t>(kind)] = prepare;
   }
-  /// nullptr: no source registered it.
+  /// nullptr if no source registered it.
   [[nodiscard]] static Prepare of(ProbeKind kind) { return all()[static_cast<std::size_t>(kind)]; }
 
  private:
@@ -42,7 +42,7 @@ struct Ring {
   Buffer memory{};
   std::uint64_t steps = 0;
   void* start = nullptr;
-  void* end = nullptr;  ///< where a launch must arrive
+  void* end = nullptr;  ///< expected final address of a launch
 };
 [[nodiscard]] Ring make_ring(const Gpus& gpus, int gpu, std::uint64_t bytes);
 /// \throws Unsupported when a case does not name a pair of two GPUs

@@ -1,6 +1,6 @@
 #pragma once
 /// \file words.hpp
-/// A few 32-bit words of one device that kernels count in, and what the host makes of them.
+/// A few 32-bit words of one device in which kernels count, and their evaluation on the host.
 
 #include "measure/gpu/resources.hpp"
 
@@ -13,7 +13,7 @@ class Words {
   explicit Words(int ordinal) : buffer_(ordinal, sizeof(std::array<std::uint32_t, 4>)) { buffer_.fill(0); }
   [[nodiscard]] std::uint32_t* at(std::size_t word = 0) const { return buffer_.as<std::uint32_t>() + word; }
   void clear() const { buffer_.fill(0); }
-  /// After all that was enqueued on this stream.
+  /// Reads them after all work enqueued on this stream.
   [[nodiscard]] std::array<std::uint32_t, 4> read(cudaStream_t stream) const {
     check(cudaStreamSynchronize(stream), "waiting for a check");
     std::array<std::uint32_t, 4> values{};
@@ -25,7 +25,7 @@ class Words {
   Buffer buffer_;
 };
 
-/// The counting kernels set word 0 when anything is wrong and add up how much in word 1 (which may wrap around).
+/// The counting kernels set word 0 on any error and add up the errors in word 1 (which may wrap around).
 /// \throws WrongResult
 inline void expect_none_wrong(const Words& counted, cudaStream_t stream, const std::string& what, const std::string& unit) {
   const auto values = counted.read(stream);

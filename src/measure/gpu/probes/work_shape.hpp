@@ -1,6 +1,6 @@
 #pragma once
 /// \file work_shape.hpp
-/// How much one launch does: blocks of a grid, passes over a small set, loads of a chase.
+/// The work of one launch: blocks of a grid, passes over a small set, loads of a chase.
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 
 namespace fabricost::measure::gpu {
 
-/// Of the kernels that move memory (memory.cu).
+/// For the kernels that move memory (memory.cu).
 inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_per_vector = 16;
 
-/// Blocks that fill the GPU, and no more than have a vector for each of their threads.
+/// Blocks that fill the GPU, but no more than there are vectors for their threads.
 [[nodiscard]] constexpr unsigned blocks_for(std::uint64_t bytes, int multiprocessors, int blocks_per_multiprocessor) {
   const std::uint64_t full =
       static_cast<std::uint64_t>(std::max(1, multiprocessors)) * static_cast<unsigned>(std::max(1, blocks_per_multiprocessor));
@@ -20,8 +20,9 @@ inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_pe
   return static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, full));
 }
 
-/// Passes over the set in one launch, so that it lasts `wanted` seconds and the gap between launches (about 1 us) is no part of the rate.
-/// A power of two, so that little noise in `once` (seconds of one pass) does not change what is run.
+/// Passes over the set in one launch, such that it lasts `wanted` seconds and the gap between launches (about
+/// 1 us) does not affect the rate. A power of two, so that small noise in `once` (seconds of one pass) does
+/// not change the work.
 [[nodiscard]] inline int passes_for(double once, double wanted = 200e-6, int max = 64) {
   if (!(once > 0)) return max;
   int passes = 1;
@@ -29,8 +30,9 @@ inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_pe
   return passes;
 }
 
-/// Loads of one launch of a chase through `lines`. A set that may fit L1 has to be brought there by the launch itself, since L1 does not
-/// outlive a kernel: it is gone through 512 times, and those first loads are at most 2 % of the time. Larger sets wait in L2 or HBM.
+/// Loads of one launch of a chase through `lines`. A set that may fit L1 must be loaded into L1 by the launch
+/// itself, since L1 does not outlive a kernel: it is traversed 512 times, so those first loads are at most 2
+/// % of the time. Larger sets are in L2 or HBM.
 [[nodiscard]] constexpr std::uint64_t chase_steps(std::uint64_t lines, std::uint64_t line_bytes) {
   constexpr std::uint64_t largest_l1 = 256 << 10;
   if (lines * line_bytes > largest_l1) return 16384;

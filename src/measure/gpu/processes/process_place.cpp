@@ -1,5 +1,5 @@
 /// \file process_place.cpp
-/// Launchers and their variables.
+/// Launchers and their environment variables.
 
 #include "measure/gpu/processes/process_place.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 struct Launcher {
   const char *name, *rank, *processes, *local_rank, *local_processes;
 };
-// torchrun's names first: scripts set them by hand under the others. SLURM_STEP_NUM_TASKS is set inside srun only, unlike SLURM_NTASKS,
-// which a batch script has that runs alone.
+// torchrun first, since scripts set its variables by hand under other launchers. SLURM_STEP_NUM_TASKS is set
+// only inside srun, unlike SLURM_NTASKS, which a batch script without srun has, too.
 constexpr std::array<Launcher, 4> launchers{
     {{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -31,7 +31,7 @@ int whole_number(const std::string& variable, const std::string& text, int min, 
   return value;
 }
 
-// SLURM_STEP_TASKS_PER_NODE: "8(x2),4" by node; the entry of this node
+// Parses SLURM_STEP_TASKS_PER_NODE, "8(x2),4" by node; returns the entry of this node
 int slurm_local_processes(const ReadVariable& read) {
   const std::string list = read("SLURM_STEP_TASKS_PER_NODE").value_or(""), node_text = read("SLURM_NODEID").value_or("0");
   int node = whole_number("SLURM_NODEID", node_text, 0, 1 << 20);
@@ -68,7 +68,7 @@ ProcessPlace process_place(const ReadVariable& read) {
     const Launcher& launcher = launchers[static_cast<std::size_t>(i) % launchers.size()];
     const auto rank = read(launcher.rank), processes = read(launcher.processes), local = read(launcher.local_rank);
     const bool first_round = i < static_cast<int>(launchers.size());
-    if (!rank || !processes || (first_round && !local)) continue;  // who also says which of the node's processes this is comes first
+    if (!rank || !processes || (first_round && !local)) continue;  // launchers that also state the local rank take precedence
     place.processes = whole_number(launcher.processes, *processes, 1, max);
     place.rank = whole_number(launcher.rank, *rank, 0, place.processes - 1);
     const bool slurm = launcher.local_processes[0] == '\0';
@@ -82,7 +82,7 @@ ProcessPlace process_place(const ReadVariable& read) {
   }
   if (place.processes == 1) return ProcessPlace{};
   if (place.local_processes == place.processes)
-    place.address = "127.0.0.1";  // of one node: nobody else can come
+    place.address = "127.0.0.1";  // a single node: only local processes connect
   else if (const auto address = read("MASTER_ADDR"))
     place.address = *address;
   else if (const auto nodes = read("SLURM_STEP_NODELIST"))

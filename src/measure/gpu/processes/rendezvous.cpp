@@ -1,5 +1,5 @@
 /// \file rendezvous.cpp
-/// A star of TCP connections around the first process.
+/// A star of TCP connections with the first process in the centre.
 
 #include "measure/gpu/processes/rendezvous.hpp"
 
@@ -29,16 +29,16 @@ constexpr std::uint32_t our_word = 0x46434f53;  // "FCOS"
 constexpr std::uint32_t version = 2;
 enum Kind : std::uint32_t { value, result, data };
 constexpr auto patience_for_strangers = std::chrono::seconds(2);
-constexpr std::size_t max_waiting = 256;  // connections at once that have proved nothing
+constexpr std::size_t max_waiting = 256;  // simultaneous connections that are not yet authenticated
 
 using Nonce = std::array<unsigned char, nonce_size>;
 
-/// What the first says to whoever connects.
+/// The message of the first process to each connection.
 struct Question {
   std::uint32_t word = our_word, version_of_first = version;
   Nonce first{};
 };
-/// What comes back; the proof is of all of it and of the question.
+/// The reply; its proof covers all of it and the question.
 struct Answer {
   std::uint32_t word = our_word, version_of_other = version, processes = 0, rank = 0;
   Nonce other{};
@@ -64,7 +64,7 @@ int milliseconds_until(Clock::time_point until) {
   return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
 }
 
-// Moves all bytes or says why not; `until` bounds the wait for each part.
+// Transfers all bytes, or returns the reason for a failure; `until` bounds the wait for each part.
 template <bool sending>
 std::string transfer(int socket, void* bytes, std::size_t size, Clock::time_point until) {
   auto* at = static_cast<char*>(bytes);
@@ -105,7 +105,7 @@ void answer_at_once(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
-// Closes what is not handed on.
+// Closes the socket unless it was handed on.
 struct Socket {
   int number = -1;
   ~Socket() {
@@ -166,7 +166,7 @@ Rendezvous::Rendezvous(const ProcessPlace& place, std::chrono::milliseconds pati
     close_all();
     throw;
   }
-  patience_ = std::chrono::minutes(30);  // one process may measure alone for long while the others wait for it
+  patience_ = std::chrono::minutes(30);  // one process may measure alone for a long time while the others wait
 }
 
 Rendezvous::~Rendezvous() { close_all(); }
@@ -177,7 +177,7 @@ void Rendezvous::close_all() {
   sockets_.clear();
 }
 
-/// A connection, and as much of its answer as has come.
+/// A connection, and the part of its reply received so far.
 struct Rendezvous::Waiting {
   Socket socket;
   Clock::time_point until;
@@ -220,7 +220,8 @@ void Rendezvous::listen_for_all(Clock::time_point until) {
     answer_at_once(one->socket.number);
     one->until = std::min(until, now + patience_for_strangers);
     one->question.first = drawn();
-    const ssize_t sent = ::send(one->socket.number, &one->question, sizeof one->question, MSG_NOSIGNAL);  // fits any socket's buffer
+    const ssize_t sent =
+        ::send(one->socket.number, &one->question, sizeof one->question, MSG_NOSIGNAL);  // fits into the buffer of any socket
     if (sent == static_cast<ssize_t>(sizeof one->question)) waiting.push_back(std::move(one));
   }
   barrier();

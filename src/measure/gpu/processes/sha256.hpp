@@ -1,6 +1,7 @@
 #pragma once
 /// \file sha256.hpp
-/// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for a few bytes: what processes prove to each other that they hold one secret with.
+/// SHA-256 (FIPS 180-4) and HMAC (RFC 2104) of a few bytes, with which processes prove to each other that
+/// they share a secret.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace fabricost::measure::gpu {
 
 using Digest = std::array<unsigned char, 32>;
 
-/// The hash of some bytes.
+/// The SHA-256 digest of `bytes`.
 [[nodiscard]] inline Digest sha256(std::string_view bytes) {
   constexpr std::array<std::uint32_t, 64> k{
       0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
@@ -51,7 +52,7 @@ using Digest = std::array<unsigned char, 32>;
   return out;
 }
 
-/// What only a holder of the key can say of a message.
+/// The HMAC of a message, which only holders of the key can compute.
 [[nodiscard]] inline Digest hmac_sha256(std::string_view key, std::string_view message) {
   constexpr std::size_t block = 64;
   const auto text = [](const Digest& digest) { return std::string(digest.begin(), digest.end()); };
@@ -63,7 +64,7 @@ using Digest = std::array<unsigned char, 32>;
   return sha256(outer + text(sha256(inner + std::string{message})));
 }
 
-/// Takes as long whichever byte differs, so that its time says nothing of the secret.
+/// Takes the same time whichever byte differs, so that timing does not reveal the secret.
 [[nodiscard]] inline bool equal_in_constant_time(const Digest& a, const Digest& b) {
   unsigned difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);

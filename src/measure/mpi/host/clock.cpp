@@ -1,5 +1,5 @@
 /// \file clock.cpp
-/// CLOCK_MONOTONIC, and /proc for its identity.
+/// CLOCK_MONOTONIC, and its identity from /proc.
 
 #include "measure/mpi/host/clock.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file clock.hpp
-/// The monotonic clock of this kernel, waiting for a moment on it, and who else reads the same one.
+/// The monotonic clock of this kernel, waiting for a time on it, and its identity across processes.
 
 #include <string>
 
@@ -9,13 +9,14 @@ namespace fabricost::measure::mpi {
 /// Seconds of CLOCK_MONOTONIC.
 [[nodiscard]] double now();
 
-/// Returns at `moment`. Patient: sleeps all the way, because others need the processor; else spins over the last 200 us.
+/// Returns at `moment`. `patient`: sleeps all the time, since others need the processor; else spins during
+/// the last 200 us.
 void wait_until(double moment, bool patient);
 
-/// Wakes up on time: the kernel otherwise adds up to 50 us to a sleep.
+/// Disables the slack of up to 50 us that the kernel adds to a sleep.
 void sharpen_timers();
 
-/// Equal in two processes where they read one clock: the kernel's boot and the time namespace. Empty: this system does not say.
+/// Equal in two processes with the same clock: the kernel's boot id and the time namespace. Empty: unknown.
 [[nodiscard]] std::string clock_identity();
 
 }  // namespace fabricost::measure::mpi

@@ -1,5 +1,5 @@
 /// \file description.cpp
-/// MPI's own words, /proc and /sys.
+/// Describes an MPI run from MPI itself, /proc and /sys.
 
 #include "measure/mpi/host/description.hpp"
 
@@ -47,7 +47,7 @@ int sockets() {
   return static_cast<int>(found.size());
 }
 
-/// Of the hosts' names, in rank order: each in one piece?
+/// True if the host names, in rank order, form one contiguous block each.
 bool in_blocks(const std::vector<std::string>& hosts) {
   std::set<std::string> seen;
   for (std::size_t r = 0; r < hosts.size(); ++r)

@@ -1,6 +1,6 @@
 #pragma once
 /// \file description.hpp
-/// The processes of an MPI run as a Machine: one unit a process, and what a reader of the times should know.
+/// The processes of an MPI run as a Machine: one unit per process, with notes for readers of the times.
 
 #include "measure/mpi/host/environment.hpp"
 #include "measure/mpi/world.hpp"
@@ -11,10 +11,10 @@
 
 namespace fabricost::measure::mpi {
 
-/// The same in every process. \throws DeviceLost, DeviceFault
+/// The result is the same in every process. \throws DeviceLost, DeviceFault
 [[nodiscard]] Machine describe(World& world, const std::vector<Forced>& forced);
 
-/// The clock of the processor this process runs on, where Linux shows it.
+/// The clock of the processor that runs this process, where Linux shows it.
 [[nodiscard]] State state_here();
 
 }  // namespace fabricost::measure::mpi

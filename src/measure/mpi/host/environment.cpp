@@ -17,7 +17,7 @@ struct Named {
   std::optional<Algorithm> ours{};
 };
 
-// By Open MPI's own numbers, from 1 on. Each row with a name of ours moves the same bytes in the same steps.
+// By Open MPI's numbers, from 1 on. A row with one of our algorithms moves the same bytes in the same steps.
 constexpr std::array all_reduce{Named{"basic_linear"},
                                 Named{"nonoverlapping"},
                                 Named{"recursive_doubling", Algorithm::recursive_doubling},
@@ -53,7 +53,7 @@ constexpr std::array reduce_scatter{Named{"basic_linear"}, Named{"recursive_doub
 
 struct Table {
   Collective operation;
-  std::string_view called;  ///< as the parameters call it
+  std::string_view called;  ///< in the parameters' names
   std::span<const Named> algorithms;
 };
 constexpr std::array<Table, 6> tables{{{Collective::all_reduce, "allreduce", all_reduce},
@@ -71,7 +71,7 @@ bool is_true(const std::optional<std::string>& text) {
   return text && (*text == "1" || *text == "true" || *text == "yes" || *text == "enabled" || *text == "t" || *text == "y");
 }
 
-/// A name, or a number from 1 on; 0 and "ignore" force nothing.
+/// An algorithm by its name or number from 1 on; 0 and "ignore" force nothing.
 const Named* find(std::span<const Named> among, const std::string& text) {
   std::size_t number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -97,7 +97,7 @@ std::vector<Forced> forced_algorithms(const Environment& variable) {
     const Named* named = value ? find(table.algorithms, *value) : nullptr;
     if (named == nullptr) continue;
     std::optional<Algorithm> ours = named->ours;
-    // a chain is a ring's order only where it does not fork at the root; by default it does, four ways
+    // a chain has a ring's order only without a fork at the root; by default it has four branches
     if (named->theirs == "chain" && parameter(variable, called + "_algorithm_chain_fanout") != "1") ours.reset();
     out.push_back({table.operation, called + "/" + std::string{named->theirs}, ours});
   }

@@ -1,7 +1,8 @@
 #pragma once
 /// \file environment.hpp
-/// Which algorithms Open MPI is made to run: OMPI_MCA_coll_tuned_*_algorithm, which mpirun --mca sets, under
-/// coll_tuned_use_dynamic_rules. Names and numbers of ompi/mca/coll/tuned, Open MPI 4.1 (`ompi_info --param coll tuned --level 9`).
+/// Algorithms that the environment forces on Open MPI: OMPI_MCA_coll_tuned_*_algorithm, which mpirun --mca
+/// sets, with coll_tuned_use_dynamic_rules. Names and numbers are those of ompi/mca/coll/tuned, Open MPI 4.1
+/// (`ompi_info --param coll tuned --level 9`).
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
@@ -15,18 +16,18 @@
 
 namespace fabricost::measure::mpi {
 
-/// An algorithm of Open MPI that the environment forces on one collective.
+/// One algorithm of Open MPI that is forced on a collective.
 struct Forced {
   Collective operation;
   std::string theirs;               ///< "allreduce/ring"
-  std::optional<Algorithm> ours{};  ///< the one with the same schedule; nothing: none has it
+  std::optional<Algorithm> ours{};  ///< the algorithm with the same schedule; empty: there is none
 };
 
-/// A variable of the environment; nothing where it is not set.
+/// Reads an environment variable; empty if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 [[nodiscard]] std::optional<std::string> environment_variable(const std::string& name);
 
-/// \throws nothing: what Open MPI would not understand either is no force
+/// Values that Open MPI does not understand force nothing.
 [[nodiscard]] std::vector<Forced> forced_algorithms(const Environment& variable);
 
 }  // namespace fabricost::measure::mpi

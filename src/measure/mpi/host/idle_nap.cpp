@@ -1,10 +1,11 @@
 /// \file idle_nap.cpp
-/// A library to preload where more processes run than there are processors, on purpose: simulated networks, tests.
+/// A library to preload if there are more processes than processors on purpose: simulated networks, tests.
 ///
 ///   mpirun -x LD_PRELOAD=/usr/lib/fabricost/probes/libfabricost_idle_nap.so --mca mpi_yield_when_idle 1 -n 16 fabricost measure --mpi
 ///
-/// An idle Open MPI process then calls sched_yield in a loop, and so takes turns with those who carry packets. Sleeping for 50 us there
-/// instead leaves them the processor; a wait ends up to 50 us late. Where every process has a processor of its own, that would only harm.
+/// An idle Open MPI process then calls sched_yield in a loop and competes with the processes that carry
+/// packets. A sleep of 50 us instead leaves them the processor, at the price of ending waits up to 50 us
+/// late. It is harmful where every process has its own processor.
 
 #include <ctime>
 

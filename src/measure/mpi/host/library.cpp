@@ -1,5 +1,5 @@
 /// \file library.cpp
-/// Open MPI, MPICH and what is built from it.
+/// Open MPI, MPICH and its derivatives.
 
 #include "measure/mpi/host/library.hpp"
 
@@ -21,7 +21,7 @@ std::string version_after(std::string_view text, std::size_t from) {
 struct Mark {
   std::string_view said, name;
 };
-// The more particular first: Intel's, Cray's and MVAPICH are built from MPICH, and some say so.
+// The most specific first: Intel MPI, Cray MPICH and MVAPICH are derived from MPICH, and some mention it.
 constexpr std::array<Mark, 6> marks{{{"Open MPI", "openmpi"},
                                      {"Intel(R) MPI Library", "intelmpi"},
                                      {"CRAY MPICH version", "craympich"},
@@ -34,7 +34,7 @@ constexpr std::array<Mark, 6> marks{{{"Open MPI", "openmpi"},
 LibraryName library_named(std::string_view text) {
   for (const Mark& mark : marks)
     if (const auto at = text.find(mark.said); at != text.npos) {
-      // the version follows a blank: the 2 of MVAPICH2 is none
+      // the version follows a blank, so the 2 of MVAPICH2 is not one
       const auto blank = text.find_first_of(" \t", at + mark.said.size());
       return {std::string{mark.name}, version_after(text, blank == text.npos ? text.size() : blank)};
     }

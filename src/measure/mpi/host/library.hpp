@@ -1,6 +1,6 @@
 #pragma once
 /// \file library.hpp
-/// Which MPI this is, from what MPI_Get_library_version says.
+/// Identifies the MPI library from the text of MPI_Get_library_version.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace fabricost::measure::mpi {
 
 struct LibraryName {
-  std::string name{}, version{};  ///< "openmpi" "4.1.4"; "mpi" and nothing where the text is of no library we know
+  std::string name{}, version{};  ///< "openmpi" "4.1.4"; "mpi" and empty for an unknown library
 };
 
 [[nodiscard]] LibraryName library_named(std::string_view text);

@@ -25,7 +25,7 @@ std::uint64_t meminfo(std::string_view key) {
   return 0;
 }
 
-/// Its own group's limit, less what the group uses; nothing known: the largest number.
+/// Remaining memory of its own control group; the largest number if unknown.
 std::uint64_t left_in_group() {
   std::uint64_t max = 0, used = 0;
   std::ifstream limit{"/sys/fs/cgroup/memory.max"}, current{"/sys/fs/cgroup/memory.current"};

@@ -1,7 +1,7 @@
 #pragma once
 /// \file memory.hpp
-/// Host memory for messages: whether there is enough before it is touched (Linux promises more than it has, then ends a process), and
-/// buffers on page boundaries.
+/// Host memory for messages: checks that there is enough before it is touched (Linux overcommits and then
+/// kills a process), and allocates page-aligned buffers.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fabricost::measure::mpi {
 
-/// Bytes this process's host, or the container it runs in, can still give. 0: unknown.
+/// Available bytes of this process's host or container. 0: unknown.
 [[nodiscard]] std::uint64_t available_memory();
 
 /// Bytes of the host. 0: unknown.
