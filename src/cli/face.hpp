@@ -50,7 +50,7 @@ namespace fabricost::cli {
 /// Each field as an option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a flag has no value.
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
-  std::string out{name};
+  std::string out = name == "overrides" ? option_text(name, value) : std::string{name};
   for_each_field<Request>([&](const auto& field) {
     if (field.name != name || field.option.empty()) return;
     out = long_name(field.option);

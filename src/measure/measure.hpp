@@ -19,14 +19,6 @@
 
 namespace fabricost::measure {
 
-/// What is being done, for whoever watches.
-struct Progress {
-  std::string now{};             ///< "all_reduce on 8 GPUs, half, 64 MiB"
-  int points = 0;                ///< measured so far
-  double done = 0;               ///< share of the work or of the budget, whichever is further
-  double elapsed = 0, left = 0;  ///< seconds; left: at most
-};
-
 struct MeasureOptions {
   double budget = 120;  ///< seconds
   SampleRules sampling{};

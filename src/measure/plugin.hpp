@@ -3,8 +3,8 @@
 /// Finds and opens the plugins that answer for a machine: libfabricost_probe_cuda.so, _hip.so, _mpi.so. One command runs with and without
 /// a GPU, because only these link CUDA, HIP or MPI.
 ///
-/// Looked for in $FABRICOST_PROBES (folders, separated by colons) where it is set, else beside the command and in
-/// ../lib/fabricost/probes from there, which covers the build tree and an installation.
+/// Looked for in $FABRICOST_PROBES (folders, separated by colons) where it is set, else beside the program and the library that
+/// holds this code and in ../lib/fabricost/probes from there, which covers the build tree and an installation.
 
 #include "measure/device.hpp"
 

@@ -1,10 +1,8 @@
 #pragma once
 /// \file measure_text.hpp
-/// What was measured, or would be, as text and as JSON.
+/// What was measured, or would be, as text.
 
-#include "measure/measure.hpp"
-
-#include <nlohmann/json_fwd.hpp>
+#include <fabricost/answers/this_machine.hpp>
 
 #include <string>
 
@@ -12,17 +10,7 @@ namespace fabricost::cli {
 
 struct Terminal;
 
-/// Where the results went and what for.
-struct MeasuredFiles {
-  std::string points, machine, system, system_because;
-};
-
-/// "8 GPUs called NVIDIA H200, CUDA 13.0, driver 580.95.05, nccl 2.27.3"
-[[nodiscard]] std::string machine_text(const measure::Machine& machine, int processes);
-[[nodiscard]] std::string text_of(const measure::Machine& machine, int processes, const measure::Measured& measured,
-                                  const MeasuredFiles& files, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const measure::Machine& machine, int processes, const measure::Plan& plan, const Terminal& terminal);
-[[nodiscard]] nlohmann::ordered_json to_json(const measure::Measured& measured, const MeasuredFiles& files);
-[[nodiscard]] nlohmann::ordered_json to_json(const measure::Plan& plan);
+[[nodiscard]] std::string text_of(const MeasureAnswer& a, const Terminal& terminal);
+[[nodiscard]] std::string text_of(const MeasurePlanAnswer& a, const Terminal& terminal);
 
 }  // namespace fabricost::cli
