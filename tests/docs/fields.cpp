@@ -89,7 +89,8 @@ void print_request(std::string_view name) {
   fmt::print("@{}\n| option | in Python | default | range | what |\n|---|---|---|---|---|\n", name);
   for_each_field<Request>([&](const auto& field) {
     if (field.option.empty() && field.name.empty()) return;
-    fmt::print("| {} | {} | {} | {} | {} |\n", code(fmt::format("{}{}{}", field.option, field.kind.empty() ? "" : " ", field.kind)),
+    fmt::print("| {} | {} | {} | {} | {} |\n",
+               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)),
                code(field.name), cell(default_text(defaults.*(field.member))), range_text(field.range, field.amount), cell(field.words));
   });
 }
