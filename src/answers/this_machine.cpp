@@ -12,7 +12,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/version.hpp>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +84,7 @@ struct Opened {
   }
 
   [[nodiscard]] ProbedMachine probed(const MeasureRequest& request) const {
-    ProbedMachine out{.title = title_of(machine, device->processes()), .remarks = machine.remarks, .first = device->process() == 0};
+    ProbedMachine out{.title = title_of(machine, device->processes()), .remarks = machine.remarks, .speaks = device->process() == 0};
     if (!request.system.name.empty()) {
       out.system = request.system.name;
       out.system_because = "given by hand";
@@ -118,6 +117,14 @@ struct Opened {
   }
 };
 
+[[nodiscard]] std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                     utc.tm_sec);
+}
+
 [[nodiscard]] double budget_of(const MeasureRequest& request) {
   return request.budget.seconds > 0 ? request.budget.seconds : request.quick ? quick_budget : full_budget;
 }
@@ -125,7 +132,7 @@ struct Opened {
 }  // namespace
 
 MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch) {
-  const Opened opened(request);
+  Opened opened(request);
   MeasureAnswer out{opened.probed(request), {}, {}, 0, true, {}, {}, {}, nullptr};
   if (!opened.begun(watch)) return out;
   measure::MeasureOptions options;
@@ -134,12 +141,12 @@ MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch) {
   options.system = out.system.value_or("");
   options.now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
   options.interrupted = watch.interrupted;
-  if (out.first) {
+  if (out.speaks) {
     options.point = watch.point;
     options.progress = watch.progress;
   }
   measure::Measured measured = measure::measure(*opened.device, opened.machine, opened.plan, options);
-  if (!out.first) return out;
+  if (!out.speaks) return out;
   if (measured.rows.empty())
     throw RequestError(
         fmt::format("nothing was measured: {}", measured.ended.empty() ? reasons(opened.tried_in_vain(measured)) : measured.ended));
@@ -148,9 +155,9 @@ MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch) {
   out.seconds = measured.seconds;
   out.complete = measured.complete;
   out.ended = measured.ended;
-  out.made = std::make_shared<const MeasuredRun>(MeasuredRun{opened.machine,
+  out.made = std::make_shared<const MeasuredRun>(MeasuredRun{std::move(opened.machine),
                                                              std::move(measured),
-                                                             {.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+                                                             {.date = now_text(),
                                                               .version = FABRICOST_VERSION,
                                                               .system = out.system.value_or(""),
                                                               .system_because = out.system_because,

@@ -127,7 +127,7 @@ struct ProbedMachine {
   std::vector<std::string> remarks{};
   std::optional<std::string> system{};
   std::string system_because{};
-  bool first = true;  ///< of several processes; the others have nothing to say
+  bool speaks = true;  ///< of several processes the first does
 };
 
 struct PlannedStep {

@@ -136,7 +136,7 @@ class Interrupts {
     throw;
   }
   progress.reset();
-  if (!found.first) return found;
+  if (!found.speaks) return found;
   found.file = typed.out;
   found.machine_file = machine_file;
   write_file(machine_file, found.yaml(std::filesystem::path(typed.out).filename().string()), "-o");
@@ -150,7 +150,7 @@ class Interrupts {
 
 template <class Answer>
 [[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal) {
-  return !found.first ? "" : json ? printed(json_of(found)) : text_of(found, terminal);
+  return !found.speaks ? "" : json ? printed(json_of(found)) : text_of(found, terminal);
 }
 
 }  // namespace
