@@ -65,9 +65,7 @@ void add_measuring(py::module_& module) {
           "save",
           [](const MeasureAnswer& a, const py::object& path) {
             const std::string file = path_of(path, "path");
-            const std::string beside = machine_file_of(file).string();
-            if (beside == file) throw RequestError(fmt::format("path {}: is where the machine would be written; name a .csv", file));
-            cli::write_file(beside, a.yaml(std::filesystem::path(file).filename().string()), "path");
+            cli::write_file(machine_file_of(file).string(), a.yaml(std::filesystem::path(file).filename().string()), "path");
             cli::write_file(file, a.csv(), "path");
           },
           "path"_a,

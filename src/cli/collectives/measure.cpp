@@ -168,8 +168,6 @@ void add_measure(CLI::App& app, Runner& runner) {
   runner.add(sub, [o](const Terminal& terminal) {
     return spelled_out<MeasureTyped>([&] {
       const auto typed = request_of<MeasureTyped>(o->typed);
-      if (machine_file_of(typed.out) == typed.out)
-        throw RequestError(fmt::format("-o {}: is where the machine would be written; name a .csv", typed.out));
       return typed.list ? shown(answer(MeasurePlanRequest{typed}), o->json, terminal) : shown(measured_into(typed), o->json, terminal);
     });
   });
