@@ -2,10 +2,11 @@
 /// Converts C++ exceptions to Python ones with the same attributes.
 
 #include "bindings.hpp"
+#include "face.hpp"
 #include "plain.hpp"
 
 #include <fabricost/economics/unmet.hpp>
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <pybind11/stl.h>
 
@@ -29,9 +30,11 @@ PyObject* spec_error_type = nullptr;
 void raise_with_text(PyObject* type, std::string_view message) { PyErr_SetObject(type, text_object(message).ptr()); }
 
 void raise(const SpecError& error) {
-  const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(text_object(error.what()));
-  instance.attr("issues") = py::cast(error.issues());
-  const Issue first = error.issues().empty() ? Issue{} : error.issues().front();
+  const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(text_object(error.text(as_argument)));
+  std::vector<Issue> issues = error.issues();
+  for (Issue& issue : issues) issue.remedy = with_fields(issue.remedy, as_argument);
+  instance.attr("issues") = py::cast(issues);
+  const Issue first = issues.empty() ? Issue{} : issues.front();
   instance.attr("file") = first.file;
   instance.attr("line") = first.line;
   instance.attr("column") = first.column;
@@ -51,6 +54,8 @@ void translate(std::exception_ptr thrown) {
     raise(error);
   } catch (const UnmetError& error) {
     raise_request(error.what(), name(error.why()));
+  } catch (const Refusal& error) {
+    raise_with_text(request_error_type, with_fields(error.text(), as_argument));
   } catch (const RequestError& error) {
     raise_with_text(request_error_type, error.what());
   } catch (const Error& error) {
@@ -68,7 +73,7 @@ void add_errors(py::module_& module) {
       .def_readonly("path", &Issue::path, "Where the value is inside the document, as in `tiers[0].bandwidth`; may be empty.")
       .def_readonly("message", &Issue::message, "What is wrong, with the value.")
       .def_readonly("remedy", &Issue::remedy, "What to write instead; may be empty.")
-      .def("__str__", &Issue::text)
+      .def("__str__", [](const Issue& issue) { return issue.text(); })
       .def("__repr__", [](const Issue& issue) {
         return "Issue(" + issue.file + ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column) + ": " + issue.message + ")";
       });

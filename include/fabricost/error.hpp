@@ -2,12 +2,36 @@
 /// \file error.hpp
 /// Errors in input, as types. Every message says where, what, and what to write instead.
 
+#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace fabricost {
+
+/// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
+template <class Spelled>
+[[nodiscard]] std::string with_fields(std::string_view text, Spelled&& spelled) {
+  std::string out;
+  while (true) {
+    const std::size_t begin = text.find('<'), end = text.find('>', begin);
+    if (end == std::string_view::npos) return out.append(text);
+    out.append(text.substr(0, begin));
+    const std::string_view inside = text.substr(begin + 1, end - begin - 1);
+    const std::size_t equals = std::min(inside.find('='), inside.size());
+    out += spelled(inside.substr(0, equals), inside.substr(std::min(equals + 1, inside.size())));
+    text.remove_prefix(end + 1);
+  }
+}
+
+namespace detail {
+[[nodiscard]] inline std::string as_member(std::string_view name, std::string_view value) {
+  return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
+}
+}  // namespace detail
 
 /// Anything the caller can correct: a wrong file, a wrong number, an impossible request. The command turns it
 /// into exit status 2.
@@ -30,11 +54,14 @@ struct Issue {
   int column = 0;       ///< 1-based
   std::string path;     ///< of the value inside the document, e.g. `tiers[0].bandwidth`
   std::string message;  ///< what is wrong, with the value
-  std::string remedy;   ///< what to write instead; may be empty
+  std::string remedy;   ///< what to write instead, fields of the request in angle brackets; may be empty
   std::string excerpt;  ///< the line of the file; may be empty
 
   /// `file:line:column: path: message` and, below it, the line of the file with a caret and the remedy.
-  [[nodiscard]] std::string text() const {
+  /// \param spelled as with_fields takes it
+  template <class Spelled>
+  [[nodiscard]] std::string text(Spelled&& spelled) const {
+    const std::string instead = with_fields(remedy, spelled);
     std::string out = file;
     const auto add = [&out](auto&&... pieces) { (out.append(pieces), ...); };
     if (line > 0) add(":", std::to_string(line), ":", std::to_string(column));
@@ -43,27 +70,34 @@ struct Issue {
     add(message);
     if (!excerpt.empty()) {
       add("\n    ", excerpt, "\n    ", std::string(static_cast<std::size_t>(column > 0 ? column - 1 : 0), ' '), "^");
-      if (!remedy.empty()) add(" ", remedy);
-    } else if (!remedy.empty()) {
-      add("\n    ", remedy);
+      if (!instead.empty()) add(" ", instead);
+    } else if (!instead.empty()) {
+      add("\n    ", instead);
     }
     return out;
   }
+  [[nodiscard]] std::string text() const { return text(detail::as_member); }
 };
 
 /// One or more faults of input files, all reported at once.
 class SpecError : public Error {
  public:
-  explicit SpecError(std::vector<Issue> issues) : Error(joined(issues)), issues_(std::move(issues)) {}
+  explicit SpecError(std::vector<Issue> issues) : Error(joined(issues, detail::as_member)), issues_(std::move(issues)) {}
 
   [[nodiscard]] const std::vector<Issue>& issues() const { return issues_; }
+  /// what() in the words of a face.
+  template <class Spelled>
+  [[nodiscard]] std::string text(Spelled&& spelled) const {
+    return joined(issues_, spelled);
+  }
 
  private:
-  static std::string joined(const std::vector<Issue>& issues) {
+  template <class Spelled>
+  static std::string joined(const std::vector<Issue>& issues, Spelled&& spelled) {
     std::string out;
     for (const Issue& issue : issues) {
       if (!out.empty()) out.append("\n");
-      out.append(issue.text());
+      out.append(issue.text(spelled));
     }
     return out;
   }

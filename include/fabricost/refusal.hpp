@@ -5,34 +5,10 @@
 
 #include <fabricost/error.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace fabricost {
-
-/// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
-template <class Spelled>
-[[nodiscard]] std::string with_fields(std::string_view text, Spelled&& spelled) {
-  std::string out;
-  while (true) {
-    const std::size_t begin = text.find('<'), end = text.find('>', begin);
-    if (end == std::string_view::npos) return out.append(text);
-    out.append(text.substr(0, begin));
-    const std::string_view inside = text.substr(begin + 1, end - begin - 1);
-    const std::size_t equals = std::min(inside.find('='), inside.size());
-    out += spelled(inside.substr(0, equals), inside.substr(std::min(equals + 1, inside.size())));
-    text.remove_prefix(end + 1);
-  }
-}
-
-namespace detail {
-[[nodiscard]] inline std::string as_member(std::string_view name, std::string_view value) {
-  return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
-}
-}  // namespace detail
 
 /// what() uses the fields' own names.
 class Refusal : public RequestError {

@@ -51,7 +51,7 @@ namespace fabricost::cli {
 /// flag has no value.
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
-  std::string out{name};
+  std::string out = name == "overrides" ? option_text(name, value) : std::string{name};
   for_each_field<Request>([&](const auto& field) {
     if (field.name != name || field.option.empty()) return;
     out = long_name(field.option);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fabricost::cli {
 
 std::string joined(std::span<const std::string> names, std::string_view between) {
@@ -17,6 +19,12 @@ std::string joined(std::span<const std::string> names, std::string_view between)
 
 void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names, std::string_view option) {
   throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(given, what, names)));
+}
+
+std::string option_text(std::string_view name, std::string_view value) {
+  std::string out = "--" + std::string{name == "overrides" ? "set" : name};
+  std::replace(out.begin(), out.end(), '_', '-');
+  return value.empty() ? out : fmt::format("{} {}", out, value);
 }
 
 }  // namespace fabricost::cli

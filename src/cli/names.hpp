@@ -24,6 +24,9 @@ using fabricost::unknown_text;
 [[noreturn]] void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names,
                                 std::string_view option = {});
 
+/// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
+[[nodiscard]] std::string option_text(std::string_view name, std::string_view value);
+
 /// A fixed table of names as strings.
 template <class Names>
 [[nodiscard]] std::vector<std::string> listed(const Names& names) {

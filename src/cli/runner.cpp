@@ -4,9 +4,10 @@
 #include "cli/runner.hpp"
 
 #include "cli/names.hpp"
+#include "specs/overrides.hpp"
 #include "text/plain_text.hpp"
 
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
@@ -224,7 +225,15 @@ int Runner::run(int argc, char** argv) {
     complain(fmt::format("{0}: {1}\nSee {0} --help", full_name(app_), error.what()));
     return 2;
   } catch (const SpecError& error) {
-    complain(error.what());  // starts with file:line:column, which editors can open
+    std::string text;
+    for (Issue issue : error.issues()) {
+      if (issue.file.starts_with(io::override_mark)) issue.file.replace(0, io::override_mark.size(), "--set ");
+      text += issue.text(option_text) + "\n";
+    }
+    complain(text);  // starts with file:line:column, as editors like it
+    return 2;
+  } catch (const Refusal& error) {
+    complain(fmt::format("{}: {}", full_name(app_), with_fields(error.text(), option_text)));
     return 2;
   } catch (const Error& error) {
     complain(fmt::format("{}: {}", full_name(app_), error.what()));

@@ -375,7 +375,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   if (c.system) out.system = c.system->name;
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.system->constants.basis;
-  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: give --system for a comparison");
+  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
   conclude(out, c);
   note_silence(out, c);
   make_plain(out);

@@ -129,7 +129,7 @@ class RuleReader {
       if (t.use == Threshold::Use::list) {
         for (const SpecNode* one : in.texts(t.name)) {
           const io::Parsed parsed = io::parse_quantity(one->text, t.kind);
-          if (const auto* refusal = std::get_if<io::Refusal>(&parsed))
+          if (const auto* refusal = std::get_if<io::NotRead>(&parsed))
             in.fault(*one, t.name, refusal->message, refusal->remedy);
           else
             values.push_back(std::get<double>(parsed));

@@ -80,7 +80,8 @@ Found narrow_slot(const Findings& f) {
                         fmt::format("{}: slot and card can do no more than PCIe {} x{}, {} one way, where {} has {}",
                                     gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation_max, gpu.pcie_lanes_max, rate(max(gpu)),
                                     f.stock.name, rate(described)),
-                        "move the card to a slot of the processor with all lanes, or take the slot as it is: --system of a like machine"};
+                        "move the card to a slot of the processor with all lanes, or take the slot as it is: name a like machine as the "
+                        "stock system"};
 }
 
 /// Copies with the host far below the rate of the link in its present state.

@@ -11,6 +11,7 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/hardware/parameters.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -110,8 +111,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const MeasuredMachine&
 std::string stock_of(const MeasuredMachine& machine, const std::string& given) {
   const std::string& named = given.empty() ? machine.system : given;
   if (named.empty())
-    throw RequestError(
-        fmt::format("{}: no shipped system is known to be like {}; name the nearest with --system (`fabricost systems` lists "
+    throw Refusal(
+        fmt::format("{}: no shipped system is known to be like {}; name the nearest with <system> (`fabricost systems` lists "
                     "them), or describe yours in a file (`fabricost topo`)",
                     machine.file, commonest(machine.gpus)));
   return io::is_path(named) ? std::filesystem::absolute(named).string() : named;

@@ -19,14 +19,6 @@
 
 namespace fabricost::measure {
 
-/// The progress of a measurement, for display.
-struct Progress {
-  std::string now{};             ///< "all_reduce on 8 GPUs, half, 64 MiB"
-  int points = 0;                ///< measured so far
-  double done = 0;               ///< share of the work or of the budget, whichever is larger
-  double elapsed = 0, left = 0;  ///< seconds; left: an upper bound
-};
-
 struct MeasureOptions {
   double budget = 120;  ///< seconds
   SampleRules sampling{};

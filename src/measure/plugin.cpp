@@ -3,7 +3,8 @@
 
 #include "measure/plugin.hpp"
 
-#include <fabricost/error.hpp>
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -73,11 +74,17 @@ std::vector<std::filesystem::path> probe_folders() {
     }
     return out;
   }
-  std::error_code error;
-  const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return out;
-  out.push_back(command.parent_path());
-  out.push_back((command.parent_path() / "../lib/fabricost/probes").lexically_normal());
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&FABRICOST_COMPILED_PART), &library) == 0) library.dli_fname = nullptr;
+  std::filesystem::path before;
+  for (const char* file : {"/proc/self/exe", library.dli_fname}) {
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::canonical(file == nullptr ? "" : file, error);
+    if (error || program == before) continue;
+    out.push_back(program.parent_path());
+    out.push_back((program.parent_path() / "../lib/fabricost/probes").lexically_normal());
+    before = program;
+  }
   return out;
 }
 
@@ -86,11 +93,11 @@ std::unique_ptr<Device> open_device(bool mpi) {
     Opened opened = open(message_passing);
     if (opened.device) return std::move(opened.device);
     if (!opened.found)
-      throw RequestError(
-          fmt::format("--mpi: there is no libfabricost_probe_mpi.so in {}; build with an MPI's mpicxx on the path "
+      throw Refusal(
+          fmt::format("<mpi>: there is no libfabricost_probe_mpi.so in {}; build with an MPI's mpicxx on the path "
                       "(-DFABRICOST_BUILD_MPI_PROBE=ON), or set FABRICOST_PROBES to its folder",
                       folders_text()));
-    throw RequestError(fmt::format("--mpi: {}", opened.why));
+    throw Refusal(fmt::format("<mpi>: {}", opened.why));
   }
   std::string reasons;
   bool found = false;
@@ -101,10 +108,10 @@ std::unique_ptr<Device> open_device(bool mpi) {
     if (opened.found) reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kind.runtime, opened.why);
   }
   if (!found)
-    throw RequestError(
+    throw Refusal(
         fmt::format("no GPU can be measured: there is neither libfabricost_probe_cuda.so nor libfabricost_probe_hip.so in {}; build on a "
                     "machine with CUDA's nvcc or ROCm's hipcc (-DFABRICOST_BUILD_PROBES=ON), or set FABRICOST_PROBES to their folder. "
-                    "MPI's processes are measured without a GPU: --mpi",
+                    "MPI's processes are measured without a GPU: <mpi>",
                     folders_text()));
   throw RequestError(fmt::format(
       "no GPU can be measured: {}. Check that nvidia-smi (or rocm-smi) lists a GPU here, and that CUDA_VISIBLE_DEVICES does not "

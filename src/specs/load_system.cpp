@@ -63,7 +63,7 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
   return {};
 }
 
-bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
+bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with(override_mark); }
 
 /// Refuses overrides of a tier that do not affect its price.
 void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::string& path, Faults& faults) {

@@ -4,6 +4,7 @@
 
 #include "specs/overrides.hpp"
 
+#include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ std::vector<std::string> segments_of(const std::string& path) {
 }
 
 SpecError nowhere(const std::string& path, const std::string& value, const std::string& message, const std::string& remedy) {
-  return SpecError({{.file = "--set " + clipped(path + "=" + value),
+  return SpecError({{.file = std::string{override_mark} + clipped(path + "=" + value),
                      .line = 0,
                      .column = 0,
                      .path = "",
@@ -66,11 +67,11 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
   for (const std::string& text : overrides) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", clipped(text)));
+      throw Refusal(fmt::format("<overrides> {}: write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     std::string path = text.substr(0, equals);
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
     if (std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
-      throw RequestError(fmt::format("--set {}: no key has such a character; write PATH=VALUE, for example nic.gdr=false", clipped(text)));
+      throw Refusal(fmt::format("<overrides> {}: no key has such a character; write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     out.emplace_back(std::move(path), text.substr(equals + 1));
   }
   return out;
@@ -132,10 +133,10 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
 
   if (segments.back() == "extends")
     throw nowhere(path, value, "extends says which file a file starts from, and that was read before any override",
-                  "name the other machine itself, for example --system dgx-h200");
+                  "name the other machine itself, for example <system=dgx-h200>");
   SpecNode over;
   over.kind = SpecNode::Kind::map;
-  SpecNode given = parse_spec_text(value, "--set " + path);
+  SpecNode given = parse_spec_text(value, std::string{override_mark} + path);
   if (changes_nothing(segments.back(), given))
     throw nowhere(path, value, "changes nothing", "write the key to change, TIER.KEY=VALUE: for example nic.gdr=false");
   over.mark = at->find("value") != nullptr ? given.mark : at->mark;  // a quantity is replaced as a whole

@@ -1,17 +1,21 @@
 #pragma once
 /// \file overrides.hpp
-/// `--set PATH=VALUE`: one value of a spec replaced by hand.
+/// One value of a spec replaced by hand.
 
 #include "specs/tree.hpp"
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace fabricost::io {
 
-/// PATH and VALUE of each override. \throws RequestError when there is no '='
+/// What stands where a file's name would, in marks and messages: "overrides: nvlink.bandwidth".
+inline constexpr std::string_view override_mark = "overrides: ";
+
+/// PATH and VALUE of each override. \throws Refusal when there is no '='
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const std::string> overrides);
 
 /// True for a path into the GPU's own file: gpu.X, hbm.X, l2.X, tiers.hbm.X. `path` then becomes the path there.

@@ -4,6 +4,7 @@
 
 #include "specs/reader.hpp"
 
+#include "specs/overrides.hpp"
 #include "specs/store.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -60,7 +61,7 @@ std::string MapReader::reference(std::string_view key, bool required) {
   const SpecNode* value = node_.find(key);
   if (value == nullptr || value->kind != SpecNode::Kind::scalar || !is_path(value->text)) return name(key, required);
   const std::string given = text(key, required);
-  const bool in_file = value->mark.file && !value->mark.file->name.starts_with("--set");
+  const bool in_file = value->mark.file && !value->mark.file->name.starts_with(override_mark);
   return in_file ? beside(value->mark.file->name, given).string() : given;
 }
 
@@ -158,7 +159,7 @@ Provenance MapReader::provenance(const SpecNode& value) const {
   if (value.mark.file) {
     if (source.empty()) source = value.mark.file->source;
     if (confidence.empty()) confidence = value.mark.file->confidence;
-    if (source.empty()) source = value.mark.file->name;  // a file without a source, or --set
+    if (source.empty()) source = value.mark.file->name;  // a file without a source, or an override
   }
   out.source = source;
   for (std::size_t i = 0; i < confidence_names.size(); ++i)
@@ -185,7 +186,7 @@ std::optional<MapReader::Value> MapReader::quantity(std::string_view key, Quanti
     return std::nullopt;
   }
   const Parsed parsed = parse_quantity(scalar->text, kind);
-  if (const Refusal* refusal = std::get_if<Refusal>(&parsed)) {
+  if (const NotRead* refusal = std::get_if<NotRead>(&parsed)) {
     fault(*scalar, key, refusal->message, refusal->remedy);
     return std::nullopt;
   }

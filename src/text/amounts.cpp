@@ -36,7 +36,7 @@ template <std::size_t N>
 [[nodiscard]] double quantity_of(const std::string& text, std::string_view option, QuantityKind kind) {
   const Parsed parsed = parse_quantity(text, kind);
   if (const double* value = std::get_if<double>(&parsed)) return *value;
-  const Refusal& refusal = std::get<Refusal>(parsed);
+  const NotRead& refusal = std::get<NotRead>(parsed);
   throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
 }
 

@@ -60,7 +60,7 @@ std::pair<std::string_view, std::string_view> unit_and_rest(std::string_view tex
   return {text.substr(0, space), trimmed(text.substr(space))};
 }
 
-Refusal bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
+NotRead bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
   const std::string given = unit.empty() ? "has no unit" : fmt::format("has the unit \"{}\", which is none of {}", unit, what);
   return {fmt::format("\"{}\" {}", text, given), fmt::format("write a number and one of {}", units_listed(units))};
 }
@@ -69,7 +69,7 @@ Parsed plain(std::string_view text, double number, std::string_view rest, std::s
   const auto [unit, after] = unit_and_rest(rest);
   const auto factor = factor_of(unit, units);
   if (!factor) return bad_unit(text, unit, units, what);
-  if (!after.empty()) return Refusal{fmt::format("\"{}\": \"{}\" does not belong here", text, after), "leave it out"};
+  if (!after.empty()) return NotRead{fmt::format("\"{}\": \"{}\" does not belong here", text, after), "leave it out"};
   return number * *factor;
 }
 
@@ -78,24 +78,24 @@ Parsed link_rate(std::string_view text, double number, std::string_view rest, bo
   const auto bytes = factor_of(unit, byte_rates);
   const auto bits = factor_of(unit, bit_rates);
   if (unit.empty() || unit == "per" || unit == "both")
-    return Refusal{fmt::format("\"{}\" has no unit", text),
+    return NotRead{fmt::format("\"{}\" has no unit", text),
                    fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
   if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: the spelling must be explicit
-    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
+    return NotRead{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
-    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
+    return NotRead{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
                    "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
   if (line && bytes)
-    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
+    return NotRead{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
                    fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
   double ways = 0;
   if (after == "per direction") ways = 1;
   if (after == "both directions") ways = 2;
   if (ways == 0) {
     if (after.empty())
-      return Refusal{fmt::format("\"{}\" does not say which direction", text),
+      return NotRead{fmt::format("\"{}\" does not say which direction", text),
                      fmt::format("write \"{} {} per direction\" or \"{} {} both directions\"", number / 2, unit, number, unit)};
-    return Refusal{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" or \"both directions\""};
+    return NotRead{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" or \"both directions\""};
   }
   const double one_way = number / ways;
   if (line) return one_way * *bits;
@@ -109,21 +109,21 @@ Parsed fraction(std::string_view text, double number, std::string_view rest) {
   } else if (!rest.empty() && rest.front() == '/') {
     std::string_view after;
     const double below = leading_number(rest.substr(1), after);
-    if (!after.empty() || !(below > 0)) return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+    if (!after.empty() || !(below > 0)) return NotRead{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
     value = number / below;
   } else if (!rest.empty()) {
-    return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+    return NotRead{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
   }
   if (value > 1 && value <= 100 && rest.empty())
-    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
+    return NotRead{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
   if (!(value >= smallest_fraction && value <= 1))
-    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
+    return NotRead{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
   return value;
 }
 
 Parsed checked(std::string_view text, Parsed value, double min, double max, std::string_view why) {
   if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= min && *number <= max))
-    return Refusal{fmt::format("\"{}\" is impossible here", text), std::string{why}};
+    return NotRead{fmt::format("\"{}\" is impossible here", text), std::string{why}};
   return value;
 }
 
@@ -149,7 +149,7 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
   const double number = leading_number(text, rest);
   if (std::isnan(number)) {
     const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction;
-    return Refusal{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
+    return NotRead{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
   }
   switch (kind) {
     case QuantityKind::link_rate:
@@ -159,7 +159,7 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::memory_rate: {
       const auto [unit, after] = unit_and_rest(rest);
       if (!after.empty())
-        return Refusal{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
+        return NotRead{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
                        fmt::format("write \"{} {}\"", number, unit)};
       return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e15,
                      "a rate is above zero and below 10^15 B/s");
@@ -180,13 +180,13 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::fraction: return fraction(text, number, rest);
     case QuantityKind::count:
       if (!rest.empty() || number != std::floor(number))
-        return Refusal{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
+        return NotRead{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
       return checked(text, number, 0, 1e9, "a count is between 0 and 10^9");
     case QuantityKind::number:
-      if (!rest.empty()) return Refusal{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};
+      if (!rest.empty()) return NotRead{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};
       return number;
   }
-  return Refusal{"unknown quantity", ""};
+  return NotRead{"unknown quantity", ""};
 }
 
 }  // namespace fabricost::io

@@ -9,11 +9,11 @@
 
 namespace fabricost::io {
 
-struct Refusal {
+struct NotRead {
   std::string message;
   std::string remedy;
 };
-using Parsed = std::variant<double, Refusal>;
+using Parsed = std::variant<double, NotRead>;
 
 enum class QuantityKind { link_rate, line_rate, memory_rate, size, time, flop_rate, clock, power, money, rent, fraction, count, number };
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Holds the pages of the site to what the commands in them print, and runs their Python examples.
+"""Holds the pages of the site to what the commands in them print and to the fields of questions, and runs their Python examples.
 
-    pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`
+    pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`,
+                                            or a table of fields
     pages.py FABRICOST [PAGE...] --write    write the outputs again
 
 A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. A block
 `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
 status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
+
+A table between `<!-- fields: NAME -->` and `<!-- end of fields -->` is what bin/fields_page beside the command prints under that name.
 """
 import doctest
 import importlib
@@ -26,7 +29,8 @@ import page as cli_page  # noqa: E402
 
 CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
 NOT_OURS = {"share-and-transfer.md", "training.md"}  # held by cli.pages_are_fresh
-HELD = re.compile(r"(?m)^    \$ fabricost |^ *>>> ")
+HELD = re.compile(r"(?m)^    \$ fabricost |^ *>>> |^<!-- fields: ")
+FIELDS = re.compile(r"(?m)^<!-- fields: (.*) -->\n(?:.*\n)*?<!-- end of fields -->$")
 SEARCHED = re.compile(r"; \d+\.\d+ s$", re.M)  # how long a search took is another time each time
 
 
@@ -48,6 +52,17 @@ def fresh(tool, text, folder):
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
         return f"    $ fabricost {match[1]}\n{cli_page.indented(done.stdout if done.returncode == 0 else done.stderr)}"
     return cli_page.BLOCK.sub(block, text)
+
+
+def tables(tool):
+    """Tables of fields by name."""
+    printed = subprocess.run([pathlib.Path(tool).parent / "bin/fields_page"], capture_output=True, text=True, timeout=60, check=True).stdout
+    return {name: table for name, table in re.findall(r"(?m)^@(.*)\n((?:[^@].*\n)*)", printed)}
+
+
+def with_tables(text, known):
+    """The page with its tables of fields as they are now. KeyError for a name there is not."""
+    return FIELDS.sub(lambda match: f"<!-- fields: {match[1]} -->\n\n{known[match[1]]}\n<!-- end of fields -->", text)
 
 
 def first_difference(page, now):
@@ -83,20 +98,21 @@ def main(arguments):
     tool = str(pathlib.Path(tool).resolve())
     paths = [pathlib.Path(p).resolve() for p in pages] or [
         p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and HELD.search(p.read_text(encoding="utf-8"))]
+    known = tables(tool)
     faults = commands = 0
     for path in paths:
         with tempfile.TemporaryDirectory() as made:
             folder = pathlib.Path(made)
             text = path.read_text(encoding="utf-8")
             lay_out(text, folder)
-            now = fresh(tool, text, folder)
+            now = with_tables(fresh(tool, text, folder), known)
             commands += len(cli_page.BLOCK.findall(text))
             if write:
                 path.write_text(now, encoding="utf-8")
             elif SEARCHED.sub("", now) != SEARCHED.sub("", text):
                 faults += 1
                 name = path.relative_to(ROOT)
-                print(f"{name} differs from what its commands print; write it again: "
+                print(f"{name} differs from what its commands and fields say; write it again: "
                       f"python3 tests/docs/pages.py FABRICOST {name} --write\n{first_difference(text, now)}", file=sys.stderr)
             failed = python_faults(path, folder)
             if failed is None:

@@ -54,7 +54,7 @@ void quantity(std::string_view bytes) {
   if (const double* value = std::get_if<double>(&parsed)) {
     require(std::isfinite(*value), "a quantity is finite");
   } else {
-    require(!std::get<io::Refusal>(parsed).message.empty(), "a refusal says why");
+    require(!std::get<io::NotRead>(parsed).message.empty(), "a refusal says why");
   }
   if (const auto seconds = io::parse_duration(bytes)) require(!std::isnan(*seconds), "a duration is a number");
   if (const auto number = io::parse_number(bytes)) require(std::isfinite(*number), "a number is finite");

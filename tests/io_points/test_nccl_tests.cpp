@@ -282,10 +282,10 @@ TEST_CASE("a list of devices that was cut is a lower bound") {
 }
 
 TEST_CASE("a log of unknown machine or size names the option that helps") {
-  CHECK(contains(refusal(started + devices(8, 8) + header + row_1m), "--system"));
+  CHECK(contains(refusal(started + devices(8, 8) + header + row_1m), "system = NAME"));
   const std::string tiny =
       "           8             2     float     sum      -1    50.58    0.00    0.00      0    54.46    0.00    0.00      0\n";
-  CHECK(contains(refusal(header + tiny, {.system = "polaris-a100"}), "--ranks"));
+  CHECK(contains(refusal(header + tiny, {.system = "polaris-a100"}), "ranks = N"));
   CHECK(points_in(header + tiny, h100).points.at(0).ranks() == 8);  // one node: all of it
 }
 

@@ -270,7 +270,7 @@ TEST_CASE("IMB: ranks are printed, averages count, half round trips are one way"
 
 TEST_CASE("a benchmark that does not say its machine asks for it") {
   CHECK(contains(refusal(p2p), "file.txt:3:1: the log does not say which machine it ran on"));
-  CHECK(contains(refusal(p2p), "--system"));
+  CHECK(contains(refusal(p2p), "system = NAME"));
 }
 
 TEST_CASE("a log with tables of two tools gives the points of both") {

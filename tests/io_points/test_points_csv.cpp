@@ -121,7 +121,7 @@ TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
 
 TEST_CASE("a row without machine needs one to be named") {
   const std::string text = "operation,bytes,time_us,nodes,gpus_per_node\nall_reduce,8,1,1,8\n";
-  CHECK(contains(refusal(text), "--system"));
+  CHECK(contains(refusal(text), "system = NAME"));
   CHECK(points_in(text, {.system = "dgx-a100"}).points.front().system == "dgx-a100");
 }
 

@@ -25,7 +25,7 @@ TEST_CASE("a value is reached by tier name, by index and without `tiers`", "[spe
     const System s = with({std::string{path} + "=900 GB/s per direction"});
     CHECK(rate(s, "nvlink") == Approx(900));
     CHECK(s.tier("nvlink")->link_bandwidth.value() == Approx(50e9));  // its 18 links alike
-    CHECK(s.tier("nvlink")->bandwidth.provenance.source.find("--set") == 0);
+    CHECK(s.tier("nvlink")->bandwidth.provenance.source.find("overrides: ") == 0);
     CHECK(s.tier("nvlink")->bandwidth.provenance.confidence == Confidence::assumed);
     CHECK(rate(s, "nic") == Approx(50));
   }
@@ -116,7 +116,7 @@ TEST_CASE("latency is felt where it is overridden, and the constants stay with t
   const System inside = load_system("deepseek-v3-h800", std::vector<std::string>{"nic.latency.value=9 us"});
   CHECK(inside.tier("nic")->latency.value.value() == Approx(9e-6));
   CHECK(inside.tier("nic")->nominal_latency.value() == Approx(2.8e-6));
-  CHECK(inside.tier("nic")->latency.provenance.source.starts_with("--set"));
+  CHECK(inside.tier("nic")->latency.provenance.source.starts_with("overrides: "));
 }
 
 TEST_CASE("latency and rate of the NICs are felt between nodes only", "[specs]") {
@@ -147,13 +147,13 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
     std::vector<std::string> says;
   };
   const std::vector<Case> table{
-      {"nvlink.bandwidth", {"--set nvlink.bandwidth", "write PATH=VALUE", "nic.gdr=false"}},
+      {"nvlink.bandwidth", {"overrides nvlink.bandwidth: write PATH=VALUE", "nic.gdr=false"}},
       {"", {"write PATH=VALUE"}},
       {"=900 GB/s", {"write PATH=VALUE"}},
-      {"  =1", {"--set", "the path is empty"}},
+      {"  =1", {"overrides: ", "the path is empty"}},
       {"...=1", {"the path is empty"}},
       {"nvlnk.bandwidth=900 GB/s per direction",
-       {"--set nvlnk.bandwidth", "no tier \"nvlnk\"", "did you mean \"nvlink\"?", "tiers here: nvlink pcie nic"}},
+       {"overrides: nvlnk.bandwidth", "no tier \"nvlnk\"", "did you mean \"nvlink\"?", "tiers here: nvlink pcie nic"}},
       {"tiers.zzz.bandwidth=1 GB/s per direction", {"no tier \"zzz\"", "tiers here: nvlink pcie nic"}},
       {"tiers[9].bandwidth=1 GB/s per direction", {"no tier \"[9]\"", "tiers here:"}},
       {"tiers[-1].bandwidth=1 GB/s per direction", {"no tier \"[-1]\""}},
@@ -161,43 +161,43 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"tiers[99999999999999999999].bandwidth=1 GB/s per direction", {"no tier"}},
       {"tiers[0]=5", {"does not end at a key", "write TIER.KEY=VALUE"}},
       {"nvlink.bandwith=900 GB/s per direction",
-       {"--set nvlink.bandwith:1:1: tiers[0].bandwith: unknown key", "did you mean \"bandwidth\"?"}},
-      {"gdr=false", {"--set gdr:1:1: gdr: unknown key"}},
-      {"nvlink.bandwidth=", {"--set nvlink.bandwidth=", "has no value"}},
+       {"overrides: nvlink.bandwith:1:1: tiers[0].bandwith: unknown key", "did you mean \"bandwidth\"?"}},
+      {"gdr=false", {"overrides: gdr:1:1: gdr: unknown key"}},
+      {"nvlink.bandwidth=", {"overrides: nvlink.bandwidth=", "has no value"}},
       {"nvlink.bandwidth=   ", {"has no value"}},
       {"nvlink.bandwidth=900 GB/s",
-       {"--set nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
+       {"overrides: nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
       {"nvlink.bandwidth=900 GB per direction", {"which is no rate"}},
-      {"nvlink.latency=5 GB", {"--set nvlink.latency:1:1", "\"GB\"", "us, ns"}},
+      {"nvlink.latency=5 GB", {"overrides: nvlink.latency:1:1", "\"GB\"", "us, ns"}},
       {"nic.gdr=perhaps", {"neither true nor false"}},
       {"name.first=x", {"\"name\" leads nowhere", "name a key of the file, or TIER.KEY"}},
       {"nvlink.links.x.y=1", {"\"links\" leads nowhere"}},
       {"nvlink.bandwidth.value=1 GB/s per direction", {"\"bandwidth\" leads nowhere"}},
       {"hbm.bandwidth=4000 GB/s per direction",
-       {"--set hbm.bandwidth:1:1: hbm.bandwidth", "a memory has no direction", "write \"4000 GB/s\""}},
+       {"overrides: hbm.bandwidth:1:1: hbm.bandwidth", "a memory has no direction", "write \"4000 GB/s\""}},
       {"hbm.bandwith=4000 GB/s", {"hbm.bandwith: unknown key", "did you mean \"bandwidth\"?"}},
       {"hbm.x.y=1", {"leads nowhere"}},
-      {"gpu=h1000", {"--set gpu:1:1: gpu: no gpu named \"h1000\""}},
-      {"nvlink.links=[1, 2", {"--set nvlink.links:1:1", "close the [ or {"}},
-      {"nvlink.links=[1, 2]", {"--set nvlink.links:1:1: tiers[0].links: is not a value"}},
+      {"gpu=h1000", {"overrides: gpu:1:1: gpu: no gpu named \"h1000\""}},
+      {"nvlink.links=[1, 2", {"overrides: nvlink.links:1:1", "close the [ or {"}},
+      {"nvlink.links=[1, 2]", {"overrides: nvlink.links:1:1: tiers[0].links: is not a value"}},
       {"title=a: b", {"title: is a map, not plain text"}},
       {"nvlink.links=&a 18", {"anchors (&name)"}},
-      {"nvlink.links=\"18", {"--set nvlink.links:1:", "not valid YAML"}},
+      {"nvlink.links=\"18", {"overrides: nvlink.links:1:", "not valid YAML"}},
       {std::string{"title=a\0b", 9}, {"byte 0x00 is not text"}},
       {"title=\xff", {"byte 0xff is not text"}},
       {"endpoints=8", {"endpoints: unknown key"}},
-      {"nvlink.endpoints=4", {"--set nvlink.endpoints:1:1: tiers[0].endpoints", "joins 4 GPUs, but the domain has 8"}},
+      {"nvlink.endpoints=4", {"overrides: nvlink.endpoints:1:1: tiers[0].endpoints", "joins 4 GPUs, but the domain has 8"}},
       {"nvlink.switches=1", {"need 144 ports, 1 x nvswitch-3 has 64"}},
       {"pcie.name=nic", {"a second tier \"nic\""}},
       {"tiers=5", {"tiers: is not a list"}},
       {"tiers=[]", {"changes nothing"}},
       {"tiers=[{name: nvlink}]", {"changes nothing"}},
-      {"extends=dgx-a100", {"read before any override", "--system"}},
-      {"nvlink.gdr=false", {"--set nvlink.gdr:1:1: tiers[0].gdr: changes nothing of tier \"nvlink\"", "role nic"}},
+      {"extends=dgx-a100", {"read before any override", "system = dgx-h200"}},
+      {"nvlink.gdr=false", {"overrides: nvlink.gdr:1:1: tiers[0].gdr: changes nothing of tier \"nvlink\"", "role nic"}},
       {"nvlink.per_socket=2", {"changes nothing of tier", "PCIe"}},
   };
   for (const Case& c : table) {
-    INFO("--set " << c.override.c_str());
+    INFO("overrides: " << c.override.c_str());
     const Outcome outcome = outcome_of([&] { load(Document::system, "dgx-h100", {c.override}); });
     INFO(outcome.text);
     CHECK(outcome.refused());

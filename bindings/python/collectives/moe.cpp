@@ -51,7 +51,7 @@ template <MoePhase P>
 }
 
 template <MoePhase P>
-[[nodiscard]] MoeRequest request_of(const Exchange<P>& e) {
+[[nodiscard]] MoeRequest exchange_request(const Exchange<P>& e) {
   MoeRequest out;
   out.phase = P;
   out.tokens = e.tokens, out.hidden = e.hidden, out.experts = e.experts, out.top_k = e.top_k;
@@ -148,7 +148,7 @@ void add_predicted(py::module_& module) {
 std::optional<MoeRequest> exchange_asked(py::handle operation) {
   const auto as = [&]<MoePhase P>() -> std::optional<MoeRequest> {
     if (!operation || !py::isinstance<Exchange<P>>(operation)) return std::nullopt;
-    return request_of(operation.cast<const Exchange<P>&>());
+    return exchange_request(operation.cast<const Exchange<P>&>());
   };
   if (auto one = as.operator()<MoePhase::dispatch>()) return one;
   if (auto one = as.operator()<MoePhase::combine>()) return one;

@@ -84,7 +84,7 @@ inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration
 template <class R>
 inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VALUE",
                                            "Override one value of the system, repeatable:\n"
-                                           "--set tiers.nic.bandwidth=\"25 GB/s per direction\"");
+                                           "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
 inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
 template <class R>

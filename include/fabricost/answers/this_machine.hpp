@@ -1,22 +1,200 @@
 #pragma once
 /// \file this_machine.hpp
-/// The machine that `fabricost measure` measured, as a system (machine/this_machine.hpp).
+/// This machine: its measurement, and what it is beside a stock system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/diagnose.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
 #include <fabricost/machine/this_machine.hpp>
+#include <fabricost/measure/row.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 namespace fabricost {
 
-/// The options that the command adds to calibrate.
+/// How long a measurement may take; 0: as long as usual.
+struct TimeToSpend {
+  double seconds = 0;
+};
+inline constexpr Range time_to_spend{1, 86400};
+/// Numbers of GPUs, from 0; empty: all that are seen.
+struct GpuNumbers {
+  std::vector<int> list{};
+};
+inline constexpr Range gpu_number{0, 1023};
+/// Whole bytes; empty: the plan's own, refined where curves bend.
+struct WholeSizes {
+  std::vector<std::uint64_t> bytes{};
+};
+
+struct MeasureRequest {
+  bool quick = false, mpi = false;
+  Machine system;
+  std::vector<std::string> only;
+  TimeToSpend budget;
+  WholeSizes sizes;
+  GpuNumbers gpus;
+
+  static constexpr auto fields() {
+    using R = MeasureRequest;
+    return std::tuple{
+        asks(&R::quick, "quick", "--quick", "", "Two minutes instead of fifteen: the points that tell most"),
+        asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
+        asks(&R::system, "system", "--system", "NAME", "The shipped system this is, where it is not recognised"),
+        asks(&R::only, "only", "--only", "KIND...", "memory launch host peer collectives overlap, a probe, an operation"),
+        asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend [900; with <quick> 120]"),
+        asks(&R::sizes, "sizes", "--sizes", "SIZES", "These sizes and no others: 1KiB:1GiB:x2, or 4KiB,64KiB"),
+        asks(&R::gpus, "gpus", "--gpus", Amount::number, gpu_number, "LIST", "Which GPUs: 0,2,4-7 [all]")};
+  }
+};
+
+/// What would be measured, without measuring.
+struct MeasurePlanRequest : MeasureRequest {};
+
+/// What happens meanwhile; `interrupted` is asked in every process, the others are the first's.
+struct MeasureWatch {
+  std::function<void()> begin = [] {};                                  ///< before the first point; what it throws ends all processes
+  std::function<void(const measure::Row&)> point = [](const auto&) {};  ///< as soon as it is measured
+  std::function<void(const measure::Progress&)> progress = [](const auto&) {};
+  std::function<bool()> interrupted = [] { return false; };  ///< true ends the run early; what was measured stays
+};
+
+/// A row of the file of points (docs/reference/measured-files.md).
+struct MeasuredPoint : measure::Row {
+  using Name = std::optional<std::string_view>;
+  [[nodiscard]] Name dtype_name() const { return dtype ? Name{name(*dtype)} : std::nullopt; }
+  [[nodiscard]] Name algorithm_name() const { return algorithm ? Name{name(*algorithm)} : std::nullopt; }
+  [[nodiscard]] Name protocol_name() const { return protocol ? Name{name(*protocol)} : std::nullopt; }
+  [[nodiscard]] Name path_name() const { return path ? Name{name(*path)} : std::nullopt; }
+  [[nodiscard]] ByName<std::string> all_notes() const {
+    ByName<std::string> out;
+    out.assign(notes.begin(), notes.end());
+    return out;
+  }
+
+  static constexpr auto fields() {
+    using A = MeasuredPoint;
+    using P = measure::Row;
+    return std::tuple{
+        gives(&P::source, "", "source", "`measure-` and the host's name: one run, one source."),
+        gives(&P::system, "", "system",
+              "The shipped system most similar to this machine, or the one named; empty if there is none (readers then need one)."),
+        gives(&P::operation, "operation", "operation", "A collective, `send_recv`, or a probe's word."),
+        gives(&P::nodes, "nodes", "nodes", "Of the participants; 1 for a copy between two GPUs and for a probe of one."),
+        gives(&P::gpus_per_node, "gpus_per_node", "gpus_per_node",
+              "Of the participants: 2 for a copy between two GPUs, 1 for a probe of one."),
+        gives(&A::dtype_name, "dtype", "dtype", "Of collectives; `int8` for transfers; empty for probes."),
+        gives(&P::bytes, "bytes", "bytes",
+              "The nccl-tests size of a collective; for a transfer the bytes moved one way; for a probe its working set."),
+        gives(&P::seconds, "time_us", "seconds", "Of one repetition: the median of the batches that were kept.", in_microseconds),
+        gives(&P::in_place, "", "in_place", "Of collectives."),
+        gives(
+            &P::library, "library", "library",
+            "`nccl`, `rccl`, `openmpi`, `mpich` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
+            "probes."),
+        gives(&P::library_version, "", "library_version", "Of that library; for transfers the version of CUDA or HIP."),
+        gives(&A::algorithm_name, "algorithm", "algorithm",
+              "Only if it was forced; `nvls` also if in-switch reduction was; for MPI the one that Open MPI's environment forces."),
+        gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced; for MPI always `simple`."),
+        gives(&A::path_name, "path", "path",
+              "Of transfers: `gpu-gpu`, `gpu-host`; of MPI's ping-pong between two hosts `nic`; else empty."),
+        gives(&P::both_ways, "both_ways", "both_ways", "Of transfers: whether the other direction was under load too."),
+        gives(&A::all_notes, "notes", "notes", "What there is to say of it, in the file `key value; key value`.")};
+  }
+};
+
+struct NotMeasuredAnswer : measure::NotMeasured {
+  static constexpr auto fields() {
+    using N = measure::NotMeasured;
+    return std::tuple{gives(&N::what, "what", "what", "The case, or the group of probes."),
+                      gives(&N::bytes, "bytes", "bytes", "Its size, bytes; None: all of them."),
+                      gives(&N::reason, "reason", "reason", "Why not.")};
+  }
+};
+
+/// The machine as its probes describe it, and which shipped system it is like.
+struct ProbedMachine {
+  std::string title{};  ///< "8 GPUs called NVIDIA H200, CUDA 13.0, driver 580.95.05, nccl 2.27.3"
+  std::vector<std::string> remarks{};
+  std::optional<std::string> system{};
+  std::string system_because{};
+  bool speaks = true;  ///< of several processes the first does
+};
+
+struct PlannedStep {
+  std::string what;
+  std::vector<std::uint64_t> sizes;
+  bool refined = false;
+
+  static constexpr auto fields() {
+    using A = PlannedStep;
+    return std::tuple{gives(&A::what, "what", "what", "The case."), gives(&A::sizes, "sizes", "sizes", "In any case, bytes."),
+                      gives(&A::refined, "refined", "refined", "Whether sizes between them are added where the curve bends.")};
+  }
+};
+
+struct MeasurePlanAnswer : ProbedMachine {
+  std::vector<PlannedStep> steps;
+  std::vector<NotMeasuredAnswer> not_measured;
+
+  static constexpr auto fields() {
+    using A = MeasurePlanAnswer;
+    return std::tuple{gives(&ProbedMachine::title, "", "title", "GPUs, runtime, driver and library."),
+                      gives(&ProbedMachine::system, "", "system", "The shipped system it is like; None: there is none."),
+                      gives(&A::steps, "steps", "steps", "In this order while the time lasts, PlannedStep each."),
+                      gives(&A::not_measured, "not_measured", "not_measured", "What this machine cannot do, NotMeasured each.")};
+  }
+};
+
+struct MeasuredRun;  ///< what the machine's file is written of
+
+struct MeasureAnswer : ProbedMachine {
+  std::vector<MeasuredPoint> rows;
+  std::vector<NotMeasuredAnswer> not_measured;
+  double seconds = 0;
+  bool complete = true;
+  std::string ended;
+  std::string file, machine_file;  ///< the command writes to them
+  std::shared_ptr<const MeasuredRun> made;
+  [[nodiscard]] std::size_t points() const { return rows.size(); }
+  /// The file of points.
+  [[nodiscard]] std::string csv() const;
+  /// The machine's file beside it. \param points_file which it names
+  [[nodiscard]] std::string yaml(const std::string& points_file) const;
+
+  static constexpr auto fields() {
+    using A = MeasureAnswer;
+    using M = ProbedMachine;
+    return std::tuple{gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
+                      gives(&A::points, "points", "", "How many were measured."),
+                      gives(&A::seconds, "seconds", "seconds", "It took."),
+                      gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
+                      gives(&A::ended, "", "ended", "Why it is not complete."),
+                      gives(&A::file, "file", "", "Where the points went."),
+                      gives(&A::machine_file, "machine_file", "", "Where the machine went."),
+                      gives(&M::system, "system", "system", "The shipped system it is like; None: there is none."),
+                      gives(&M::system_because, "", "system_because", "Why that one, or why none."),
+                      gives(&M::remarks, "", "remarks", "What a reader of the numbers should know."),
+                      gives(&A::rows, "rows", "points", "What was measured, MeasuredPoint each."),
+                      gives(&A::not_measured, "not_measured", "not_measured", "What was not, NotMeasured each.")};
+  }
+};
+
+/// Opens the machine and measures it. \throws RequestError where nothing can be measured, or nothing was
+[[nodiscard]] MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch = {});
+/// \throws RequestError as above
+[[nodiscard]] MeasurePlanAnswer answer(const MeasurePlanRequest& request);
+
+/// What the command asks with calibrate, whose options these are.
 struct CalibrateMachineRequest {
   std::filesystem::path path;
   Machine system;

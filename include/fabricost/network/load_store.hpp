@@ -13,10 +13,10 @@
 /// whereas a NIC streams: beyond some KiB a few threads are slower than RDMA; the threads of a whole GPU
 /// never are. Chip-to-chip DMA (ICI) has no window.
 
-#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/network/balance.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +50,8 @@ struct LoadStore {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr) throw RequestError(system.name + ": no scale-up tier to load or store over");
   if (!(tier->latency.value.value() > 0))
-    throw RequestError(system.name + ": tier " + tier->name.c_str() + " has no latency; give it one (--set " + tier->name.c_str() +
-                       ".latency=...)");
+    throw Refusal(system.name + ": tier " + tier->name.c_str() + " has no latency; give it one (<overrides=" + tier->name.c_str() +
+                  ".latency=...>)");
   if (!(access.window > 0)) throw RequestError("bytes in flight must be above zero");
   if (access.hops < 0) throw RequestError("hops must not be negative");
   const double one_way = tier->latency.value.value() * (access.hops > 0 ? access.hops : 1);  // a switched tier's latency is end to end

@@ -2,11 +2,11 @@
 /// \file fabric_of.hpp
 /// The part of a System that a group of ranks uses, as plain numbers.
 
-#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/fabric.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -229,7 +229,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
   f.channels = search_channels(f.usable_per_gpu, f.generation, tables_of(f.tuner));
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
-    throw RequestError(system.name + ": has one GPU per domain; use --path nic");
+    throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");

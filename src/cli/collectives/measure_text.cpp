@@ -4,13 +4,13 @@
 #include "cli/collectives/measure_text.hpp"
 
 #include "cli/runner.hpp"
+#include "readings/probe_table.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -18,8 +18,6 @@
 namespace fabricost::cli {
 namespace {
 
-using measure::Measured;
-using measure::NotMeasured;
 using measure::Row;
 
 constexpr std::size_t max_listed = 20;
@@ -75,8 +73,8 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
          (a.path || !parse_collective(a.operation));
 }
 
-/// One line per case; points of one size on many GPUs or pairs share a line.
-[[nodiscard]] std::vector<Line> lines_of(const std::vector<Row>& rows) {
+/// One line a case; points of one size on many GPUs or pairs are one.
+[[nodiscard]] std::vector<Line> lines_of(const std::vector<MeasuredPoint>& rows) {
   std::vector<Line> cases;
   for (const Row& row : rows) {
     const std::string title = case_of(row);
@@ -111,7 +109,7 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
                      slowest(line.rows)->note(pairs ? "pairs" : "gpu"));
 }
 
-[[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
+[[nodiscard]] std::string table_of(const std::vector<MeasuredPoint>& rows) {
   TextTable table{
       {{"measured"}, {"points", right}, {"time us", right}, {"at", right}, {"GB/s", right}, {"at", right}, {"spread %", right}}};
   for (const Line& line : lines_of(rows)) {
@@ -133,101 +131,38 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
   return table.text(2);
 }
 
-[[nodiscard]] std::string missing_text(const std::vector<NotMeasured>& missing) {
+[[nodiscard]] std::string missing_text(const std::vector<NotMeasuredAnswer>& missing) {
   if (missing.empty()) return "";
   std::string out = "\nNot measured\n";
   for (std::size_t i = 0; i < std::min(max_listed, missing.size()); ++i) {
-    const NotMeasured& one = missing[i];
+    const NotMeasuredAnswer& one = missing[i];
     out += wrapped("  ", fmt::format("{}{}: {}", one.what, one.bytes ? ", " + size_or_dash(*one.bytes) : "", one.reason), 100);
   }
   if (missing.size() > max_listed) out += fmt::format("  and {} more, listed beside the machine\n", missing.size() - max_listed);
   return out;
 }
 
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<NotMeasured>& missing) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const NotMeasured& one : missing)
-    out.push_back(
-        {{"what", one.what}, {"bytes", one.bytes ? nlohmann::ordered_json(*one.bytes) : nlohmann::ordered_json()}, {"reason", one.reason}});
-  return out;
-}
-
-template <class T>
-[[nodiscard]] nlohmann::ordered_json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(name(*value)) : nlohmann::ordered_json();
-}
-
 }  // namespace
 
-std::string machine_text(const measure::Machine& machine, int processes) {
-  const bool alone = machine.runtime != "MPI";
-  const std::string called = machine.units.empty() || machine.units[0].name.empty() ? "" : " called " + machine.units[0].name;
-  const auto count = alone ? static_cast<int>(machine.units.size()) : processes;
-  std::string out = fmt::format("{} {}{}{}", count, alone ? "GPU" : "process", count == 1 ? "" : alone ? "s" : "es", alone ? called : "");
-  out += fmt::format(", {} {}", machine.runtime, machine.runtime_version);
-  if (!machine.driver.empty()) out += fmt::format(", driver {}", machine.driver);
-  if (!machine.library.empty()) out += fmt::format(", {} {}", machine.library, machine.library_version);
-  return out;
+std::string text_of(const MeasureAnswer& a, const Terminal& terminal) {
+  std::string out = a.title + "\n";
+  out += fmt::format("{} points in {:.0f} s: {}, {}\n", a.rows.size(), a.seconds, a.file, a.machine_file);
+  out += a.system ? fmt::format("Stock system: {} ({})\n", *a.system, a.system_because)
+                  : fmt::format("No stock system: {}; readers of the points need --system\n", a.system_because);
+  for (const std::string& remark : a.remarks) out += wrapped("Note: ", remark, 100);
+  out += "\nMeasured: the time at the smallest size, the best rate (bus bandwidth of collectives)\n" + table_of(a.rows);
+  return terminal.strong_headings(out + missing_text(a.not_measured));
 }
 
-std::string text_of(const measure::Machine& machine, int processes, const Measured& measured, const MeasuredFiles& files,
-                    const Terminal& terminal) {
-  std::string out = machine_text(machine, processes) + "\n";
-  out += fmt::format("{} points in {:.0f} s: {}, {}\n", measured.rows.size(), measured.seconds, files.points, files.machine);
-  out += files.system.empty() ? fmt::format("No stock system: {}; readers of the points need --system\n", files.system_because)
-                              : fmt::format("Stock system: {} ({})\n", files.system, files.system_because);
-  for (const std::string& remark : machine.remarks) out += wrapped("Note: ", remark, 100);
-  out += "\nMeasured: the time at the smallest size, the best rate (bus bandwidth of collectives)\n" + table_of(measured.rows);
-  return terminal.strong_headings(out + missing_text(measured.not_measured));
-}
-
-std::string text_of(const measure::Machine& machine, int processes, const measure::Plan& plan, const Terminal& terminal) {
-  std::string out = machine_text(machine, processes) + "\n\nWould be measured, in this order while the time lasts\n";
+std::string text_of(const MeasurePlanAnswer& a, const Terminal& terminal) {
+  std::string out = a.title + "\n\nWould be measured, in this order while the time lasts\n";
   TextTable table{{{"what"}, {"sizes", right}, {"from", right}, {"to", right}, {""}}};
-  for (const measure::Step& step : plan.steps) {
+  for (const PlannedStep& step : a.steps) {
     const auto [min, max] = std::minmax_element(step.sizes.begin(), step.sizes.end());
-    table.row({title_of(step.what), std::to_string(step.sizes.size()), size_or_dash(*min), size_or_dash(*max),
-               step.refine ? "and where it bends" : ""});
+    table.row(
+        {step.what, std::to_string(step.sizes.size()), size_or_dash(*min), size_or_dash(*max), step.refined ? "and where it bends" : ""});
   }
-  return terminal.strong_headings(out + table.text(2) + missing_text(plan.not_measured));
-}
-
-nlohmann::ordered_json to_json(const Measured& measured, const MeasuredFiles& files) {
-  nlohmann::ordered_json out;
-  out["points"] = measured.rows.size();
-  out["seconds"] = measured.seconds;
-  out["complete"] = measured.complete;
-  out["file"] = files.points;
-  out["machine_file"] = files.machine;
-  out["system"] = files.system.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(files.system);
-  out["rows"] = nlohmann::ordered_json::array();
-  for (const Row& row : measured.rows) {
-    nlohmann::ordered_json notes = nlohmann::ordered_json::object();
-    for (const auto& [key, value] : row.notes) notes[key] = value;
-    out["rows"].push_back({{"operation", row.operation},
-                           {"nodes", row.nodes},
-                           {"gpus_per_node", row.gpus_per_node},
-                           {"dtype", or_null(row.dtype)},
-                           {"bytes", row.bytes},
-                           {"time_us", 1e6 * row.seconds},
-                           {"library", row.library},
-                           {"algorithm", or_null(row.algorithm)},
-                           {"protocol", or_null(row.protocol)},
-                           {"path", or_null(row.path)},
-                           {"both_ways", row.both_ways ? nlohmann::ordered_json(*row.both_ways) : nlohmann::ordered_json()},
-                           {"notes", std::move(notes)}});
-  }
-  out["not_measured"] = to_json(measured.not_measured);
-  return out;
-}
-
-nlohmann::ordered_json to_json(const measure::Plan& plan) {
-  nlohmann::ordered_json out;
-  out["steps"] = nlohmann::ordered_json::array();
-  for (const measure::Step& step : plan.steps)
-    out["steps"].push_back({{"what", title_of(step.what)}, {"sizes", step.sizes}, {"refined", step.refine}});
-  out["not_measured"] = to_json(plan.not_measured);
-  return out;
+  return terminal.strong_headings(out + table.text(2) + missing_text(a.not_measured));
 }
 
 }  // namespace fabricost::cli

@@ -9,43 +9,14 @@
 
 #include "measure/device.hpp"
 
-#include <cstdint>
-#include <optional>
+#include <fabricost/measure/row.hpp>
+
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace fabricost::measure {
 
-/// The columns of the file, in this order.
-inline constexpr std::string_view csv_header =
-    "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
-    "path,both_ways,streamed";
-
-/// One point. Empty texts and options are written as empty cells: unknown.
-struct Row {
-  std::string source{}, system{};
-  int nodes = 1;
-  int gpus_per_node = 1;  ///< participating ones
-  std::string operation{};
-  std::optional<DataType> dtype{};
-  std::uint64_t bytes = 0;
-  double seconds = 0;
-  std::optional<bool> in_place{};
-  std::string library{}, library_version{};
-  std::optional<Algorithm> algorithm{};  ///< forced
-  std::optional<Protocol> protocol{};    ///< forced
-  std::vector<std::pair<std::string, std::string>> notes{};
-  std::optional<Path> path{};
-  std::optional<bool> both_ways{};
-
-  /// The value of a note; empty if the key is missing.
-  [[nodiscard]] std::string_view note(std::string_view key) const;
-};
-
-/// Participants of collectives: `nodes` nodes of `processes / nodes` processes. \throws RequestError when
-/// this is not a whole number
+/// Who takes part in collectives: `nodes` of `processes / nodes` processes each. \throws RequestError when they do not spread evenly
 struct Layout {
   int nodes = 1, processes_per_node = 1;
 };

@@ -4,7 +4,7 @@
 
 #include "measure/plan/planner.hpp"
 
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -24,9 +24,9 @@ constexpr std::uint64_t memory_unsaid = 8 * GiB, l2_unsaid = 64 * MiB;
   for (const ProbeType& one : probe_table) names.emplace_back(one.word);
   for (const std::string_view one : collective_names) names.emplace_back(one);
   const auto near = near_names(text, names);
-  throw RequestError(fmt::format("--only {}: is nothing that is measured; {}", text,
-                                 near.empty() ? fmt::format("one of: {}, a probe's word, or a collective", fmt::join(probe_groups, " "))
-                                              : fmt::format("did you mean {}?", fmt::join(near, " or "))));
+  throw Refusal(fmt::format("<only> {}: is nothing that is measured; {}", text,
+                            near.empty() ? fmt::format("one of: {}, a probe's word, or a collective", fmt::join(probe_groups, " "))
+                                         : fmt::format("did you mean {}?", fmt::join(near, " or "))));
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ Planner::Planner(const Machine& machine, int processes, const PlanOptions& optio
     : machine_(machine), processes_(processes), quick_(options.quick), sizes_(options.sizes) {
   const auto units = static_cast<int>(machine.units.size());
   for (const int gpu : options.gpus) {
-    if (gpu < 0 || gpu >= units) throw RequestError(fmt::format("--gpus {}: there are GPUs 0 to {}", gpu, units - 1));
-    if (std::find(gpus_.begin(), gpus_.end(), gpu) != gpus_.end()) throw RequestError(fmt::format("--gpus {}: named twice", gpu));
+    if (gpu < 0 || gpu >= units) throw Refusal(fmt::format("<gpus> {}: there are GPUs 0 to {}", gpu, units - 1));
+    if (std::find(gpus_.begin(), gpus_.end(), gpu) != gpus_.end()) throw Refusal(fmt::format("<gpus> {}: named twice", gpu));
     gpus_.push_back(gpu);
   }
   if (gpus_.empty() && machine.runtime != "MPI")

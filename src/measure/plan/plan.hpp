@@ -7,6 +7,8 @@
 #include "measure/device.hpp"
 #include "measure/plan/sizes.hpp"
 
+#include <fabricost/measure/row.hpp>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,13 +33,6 @@ struct Step {
   std::uint64_t unit = 1;  ///< sizes are multiples of it
   double weight = 1;       ///< share of the time
   int stage = 0;           ///< lower stages first
-};
-
-/// A case that will not be, or was not, measured.
-struct NotMeasured {
-  std::string what;
-  std::optional<std::uint64_t> bytes{};
-  std::string reason;
 };
 
 struct Plan {

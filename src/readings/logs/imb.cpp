@@ -60,7 +60,7 @@ class ImbReader : LogReader {
     if (name_ == "PingPong") {
       const bool here = points_.nodes_given() == 1;
       return points_.transfer(line, *size, *time * 1e-6, here ? Path::gpu_gpu : Path::nic, false,
-                              note(here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: --nodes 1 says otherwise"));
+                              note(here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: nodes = 1 says otherwise"));
     }
     const bool uneven = name_.back() == 'v';  // Allgatherv: each rank has its own count
     const auto operation = collective();

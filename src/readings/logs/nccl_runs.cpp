@@ -256,7 +256,7 @@ class RunsToPoints::RunPoints {
       throw fault("the table does not say which operation it timed, and its numbers fit more than one",
                   "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
     system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
-    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add --system NAME (`fabricost systems` lists them)");
+    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add <system=NAME> (`fabricost systems` lists them)");
     const int ranks = ranks_of(*operation, evidence, listed);
     if (ranks < 2) {
       reason_ = "one rank: nothing moves";
@@ -315,7 +315,7 @@ class RunsToPoints::RunPoints {
     throw fault(possible.empty() ? std::string{"the log does not say how many ranks took part"}
                                  : fmt::format("the log does not say how many ranks took part: its bandwidths fit {} to {}",
                                                possible.front(), possible.back()),
-                "add --ranks N (and --nodes N)");
+                "add <ranks=N> (and <nodes=N>)");
   }
 
   /// Nodes as given (host names may be those of containers), else as listed, else the minimum for the ranks.
@@ -326,7 +326,7 @@ class RunsToPoints::RunPoints {
     if (described_.nodes > 0) return described_.nodes;
     const int per_node = gpus_per_node_of(system_);
     const int nodes = (ranks + per_node - 1) / per_node;
-    if (ranks % nodes != 0) throw fault(fmt::format("the log does not say on how many nodes its {} ranks ran", ranks), "add --nodes N");
+    if (ranks % nodes != 0) throw fault(fmt::format("the log does not say on how many nodes its {} ranks ran", ranks), "add <nodes=N>");
     return nodes;
   }
 

@@ -185,7 +185,7 @@ class OsuReader : LogReader {
     const int line = lines_.number();
     const int given = points_.nodes_given(), nodes = given > 0 ? given : command_nodes_ > 0 ? command_nodes_ : pair_of_node_ ? 1 : 0;
     const Path path = nodes == 1 ? Path::gpu_gpu : Path::nic;
-    const char* where = path == Path::nic && nodes == 0 ? "; taken as between nodes: --nodes 1 says otherwise" : "";
+    const char* where = path == Path::nic && nodes == 0 ? "; taken as between nodes: nodes = 1 says otherwise" : "";
     switch (test_) {
       case Test::bandwidth:
         points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(name_ + where), true);

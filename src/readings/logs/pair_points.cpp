@@ -25,7 +25,7 @@ PointMaker::PointMaker(const std::filesystem::path& file, const PointSource& oth
 void PointMaker::require_system(int line) const {
   if (system_.empty())
     throw SpecError({fault_in_line(name_, line, 1, "", "the log does not say which machine it ran on",
-                                   "add --system NAME (`fabricost systems` lists them)")});
+                                   "add <system=NAME> (`fabricost systems` lists them)")});
 }
 
 void PointMaker::emit(Point&& point) {
@@ -64,7 +64,7 @@ int PointMaker::ranks_taking_part(int line) {
   if (const int given = described_.nodes * described_.gpus_per_node; given > 0) return given;
   const System machine = load_system(system_);
   if (otherwise_.nodes > 0 || machine.nodes == 1) return std::max(1, otherwise_.nodes) * machine.gpus_per_node;
-  throw SpecError({fault_in_line(name_, line, 1, "", "the log does not say how many ranks took part", "add --ranks N (and --nodes N)")});
+  throw SpecError({fault_in_line(name_, line, 1, "", "the log does not say how many ranks took part", "add <ranks=N> (and <nodes=N>)")});
 }
 
 void PointMaker::collective(int line, Collective operation, DataType type, double bytes, double seconds, int ranks,

@@ -1,0 +1,183 @@
+// Tables of the reference pages, from the fields: "@name" and a Markdown table, for each request, answer and row. pages.py reads them.
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/answers/goodput.hpp>
+#include <fabricost/answers/models.hpp>
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/pipeline.hpp>
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/serve.hpp>
+#include <fabricost/answers/share.hpp>
+#include <fabricost/answers/show.hpp>
+#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/answers/systems.hpp>
+#include <fabricost/answers/this_machine.hpp>
+#include <fabricost/answers/topo.hpp>
+#include <fabricost/answers/transfer.hpp>
+#include <fabricost/answers/tune.hpp>
+#include <fabricost/evaluation/calibrate.hpp>
+#include <fabricost/evaluation/validate.hpp>
+#include <fabricost/refusal.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+using namespace fabricost;
+
+namespace {
+
+/// What a cell holds of words: fields as code, one line.
+std::string cell(std::string_view words) {
+  std::string out = with_fields(
+      words, [](std::string_view name, std::string_view value) { return fmt::format("`{}{}{}`", name, value.empty() ? "" : " ", value); });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == '\n') out[i] = ' ';
+    if (out[i] == '|') out.insert(i++, "\\");
+  }
+  return out;
+}
+std::string code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
+
+std::string_view unit_of(Amount amount) {
+  switch (amount) {
+    case Amount::seconds: return " s";
+    case Amount::bytes_per_second:
+    case Amount::one_way_rate: return " bytes/s";
+    case Amount::size:
+    case Amount::size_or_unbounded:
+    case Amount::gibibytes: return " bytes";
+    default: return "";
+  }
+}
+/// "at least 1", "above 0 s", "0 to 1"; an end that no sane value reaches is left out.
+std::string range_text(const Range& range, Amount amount) {
+  constexpr double sane = 1e7;
+  const bool min = std::isfinite(range.min), max = range.max < sane;
+  if (!min && !max) return std::string{unit_of(amount).substr(std::min<std::size_t>(1, unit_of(amount).size()))};
+  const std::string from = range.above ? fmt::format("above {:g}", range.min) : fmt::format("{}{:g}", max ? "" : "at least ", range.min);
+  return from + (max ? fmt::format("{} {:g}", range.above ? ", at most" : " to", range.max) : "") + std::string{unit_of(amount)};
+}
+
+template <class T>
+std::string default_text(const T& value) {
+  if constexpr (std::same_as<T, bool>)
+    return value ? "yes" : "";
+  else if constexpr (std::is_arithmetic_v<T>)
+    return value == T{} ? "" : fmt::format("{:g}", static_cast<double>(value));
+  else if constexpr (requires { words_of(value).names; })
+    return std::string{words_of(value).names[static_cast<std::size_t>(value)]};
+  else if constexpr (std::same_as<T, std::string>)
+    return value;
+  else
+    return "";
+}
+
+template <HasFields Request>
+void print_request(std::string_view name) {
+  const Request defaults{};
+  fmt::print("@{}\n| option | in Python | default | range | what |\n|---|---|---|---|---|\n", name);
+  for_each_field<Request>([&](const auto& field) {
+    if (field.option.empty() && field.name.empty()) return;
+    fmt::print("| {} | {} | {} | {} | {} |\n",
+               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)),
+               code(field.name), cell(default_text(defaults.*(field.member))), range_text(field.range, field.amount), cell(field.words));
+  });
+}
+
+/// What is listed, perhaps absent, or found by name.
+template <class T>
+struct Inside {
+  using Type = T;
+  static constexpr bool many = false;
+};
+template <class T>
+requires(!std::convertible_to<T, std::string_view> && requires { typename T::value_type; }) struct Inside<T> {
+  using Type = typename Inside<typename T::value_type>::Type;
+  static constexpr bool many = Inside<typename T::value_type>::many || !requires(const T x) { x.has_value(); };
+};
+template <class A, class B>
+struct Inside<std::pair<A, B>> : Inside<B> {};
+
+template <class T>
+inline constexpr bool is_variant = false;
+template <class... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+
+template <class Answer>
+void print_rows(const std::string& before, int depth) {
+  if constexpr (is_variant<Answer>) {
+    [&]<class... T>(std::type_identity<std::variant<T...>>) {
+      (print_rows<typename Inside<T>::Type>(before, depth), ...);
+    }(std::type_identity<Answer>{});
+  } else if constexpr (HasFields<Answer>) {
+    for_each_field<Answer>([&](const auto& field) {
+      if (field.json.empty() && (field.name.empty() || depth > 0)) return;
+      using Value = std::remove_cvref_t<std::invoke_result_t<decltype(field.member), const Answer&>>;
+      using In = Inside<Value>;
+      const std::string key =
+          field.json.empty() ? "" : before + std::string{field.json} + (In::many && !field.json.ends_with("[]") ? "[]" : "");
+      fmt::print("| {} | {} | {} |\n", code(key), code(field.name), cell(field.words));
+      if constexpr (HasFields<typename In::Type> || is_variant<typename In::Type>)
+        if (depth < 2 && !key.empty()) print_rows<typename In::Type>(key + ".", depth + 1);
+    });
+  }
+}
+
+template <class Request>
+void print_question(std::string_view name) {
+  print_request<Request>(fmt::format("asked of {}", name));
+  fmt::print("@answer of {}\n| JSON | in Python | what |\n|---|---|---|\n", name);
+  using Answer = decltype(answer(std::declval<const Request&>()));
+  print_rows<typename Inside<Answer>::Type>("", 0);
+}
+
+/// A file of rows: a column has its key of JSON, or its name.
+template <HasFields Row>
+void print_columns(std::string_view name) {
+  fmt::print("@{}\n| column | content |\n|---|---|\n", name);
+  for_each_field<Row>(
+      [&](const auto& field) { fmt::print("| {} | {} |\n", code(field.json.empty() ? field.name : field.json), cell(field.words)); });
+}
+
+}  // namespace
+
+int main() {
+  print_question<ShowRequest>("show");
+  print_question<SystemsRequest>("systems");
+  print_question<ModelsRequest>("models");
+  print_question<PredictRequest>("predict");
+  print_question<MoeRequest>("moe");
+  print_question<SweepRequest>("sweep");
+  print_question<CrossoversRequest>("crossovers");
+  print_question<ShareRequest>("share");
+  print_question<StorageRequest>("transfer storage");
+  print_question<AccessRequest>("transfer access");
+  print_question<IncastRequest>("transfer incast");
+  print_question<MeasureRequest>("measure");
+  print_question<MeasurePlanRequest>("measure --list");
+  print_question<CalibrateFilesRequest>("calibrate");
+  print_question<CalibrateMachineRequest>("calibrate a machine");
+  print_question<ValidateFilesRequest>("validate");
+  print_question<DiagnoseRequest>("diagnose");
+  print_question<TuneRequest>("tune");
+  print_question<TopoRequest>("topo");
+  print_question<PlanRequest>("plan --train");
+  print_question<ServeRequest>("plan --serve");
+  print_question<CompareRequest>("compare");
+  print_question<PipelineRequest>("pipeline");
+  print_question<CostRequest>("cost");
+  print_question<GoodputRequest>("goodput");
+  print_question<StragglersRequest>("stragglers");
+  print_columns<MeasuredPoint>("measured.csv");
+}
