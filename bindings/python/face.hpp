@@ -264,12 +264,18 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
 template <HasFields Answer, bool members, class Class>
 void add_properties(pybind11::class_<Class>& type) {
   for_each_field<Answer>([&](const auto& gives) {
-    constexpr bool worked_out = std::is_function_v<typename std::remove_cvref_t<decltype(gives)>::Value>;
-    if constexpr ((worked_out || members) && std::invocable<decltype(gives.member), const Class&>) {
-      if (gives.name.empty()) return;
-      const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
-      type.def_property_readonly(gives.name.data(), value_of, gives.words.data());
-      annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
+    using T = typename std::remove_cvref_t<decltype(gives)>::Value;
+    if (gives.name.empty()) return;
+    if constexpr (std::is_function_v<T>) {
+      if constexpr (std::invocable<decltype(gives.member), const Class&>) {
+        const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
+        const std::function<pybind11::object(const Class&)> object = [value_of](const Class& self) { return pybind11::cast(value_of(self)); };
+        type.def_property_readonly(gives.name.data(), object, gives.words.data());
+        annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
+      }
+    } else if constexpr (members) {
+      add_member(type, gives.name.data(), gives.words.data(), offset_of<Class, T>(gives.member), &plain_object<T>,
+                 type_text<decltype(plain(std::declval<const T&>()))>());
     }
   });
 }
@@ -297,15 +303,12 @@ pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, 
 /// \tparam Class of Python, if it is derived from the struct of the table
 template <HasFields Answer, class Class = Answer>
 pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, const char* words) {
-  const auto kept = [](const auto& gives) {
+  Members members;
+  for_each_field<Answer>([&](const auto& gives) {
     using T = typename std::remove_cvref_t<decltype(gives)>::Value;
-    if constexpr (std::is_function_v<T>)
-      return std::tuple{};
-    else
-      return std::tuple{Field<Class, T>{gives.name.data(), gives.member, gives.words.data()}};
-  };
-  const auto fields = std::apply([&](const auto&... gives) { return std::tuple_cat(kept(gives)...); }, Answer::fields());
-  auto type = std::apply([&](const auto&... each) { return add_record<Class>(module, name, words, each...); }, fields);
+    if constexpr (!std::is_function_v<T>) members.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
+  });
+  auto type = add_record<Class>(module, name, words, std::move(members));
   add_properties<Answer, false>(type);
   return type;
 }

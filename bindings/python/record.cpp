@@ -1,9 +1,11 @@
 /// \file record.cpp
-/// Records as a pandas table.
+/// Records field by field, and as a pandas table.
 
 #include "record.hpp"
 
 #include "arguments.hpp"
+
+#include <algorithm>
 
 namespace py = pybind11;
 
@@ -34,7 +36,32 @@ void add_cell(py::dict& row, const std::string& name, const py::object& value) {
   }
 }
 
+[[nodiscard]] const char* place_of(const void* record, const Member& member) { return static_cast<const char*>(record) + member.offset; }
+
 }  // namespace
+
+bool same_members(const void* a, const void* b, const Members& members) {
+  return std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.type->same(place_of(a, m), place_of(b, m)); });
+}
+
+py::tuple values_of(const void* record, const Members& members, std::size_t more) {
+  py::tuple out(members.size() + more);
+  for (std::size_t i = 0; i < members.size(); ++i) out[i] = members[i].type->object(place_of(record, members[i]));
+  return out;
+}
+
+py::dict dict_of_members(const void* record, const Members& members) {
+  py::dict out;
+  for (const Member& m : members)
+    if (*m.name != '\0') out[m.name] = m.type->object(place_of(record, m));
+  return out;
+}
+
+void restore_members(void* record, const py::tuple& state, const Members& members, std::size_t more) {
+  if (state.size() != members.size() + more) throw py::value_error("a pickle of another version of this class");
+  for (std::size_t i = 0; i < members.size(); ++i)
+    members[i].type->set(static_cast<char*>(record) + members[i].offset, py::object(state[i]));
+}
 
 py::object to_pandas(const py::list& records) {
   const py::object frame = pandas().attr("DataFrame");

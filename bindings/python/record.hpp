@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,16 +56,21 @@ template <class T>
     return value;
 }
 
-template <class C, class T>
-struct Field {
-  const char* name;
-  T C::*member;
-  const char* doc;
+/// How Python sees a member of a type: the same code for all classes that have such a member.
+struct MemberType {
+  pybind11::object (*object)(const void* member);
+  bool (*same)(const void* a, const void* b);
+  void (*set)(void* member, pybind11::handle value);
 };
-template <class C, class T>
-[[nodiscard]] constexpr Field<C, T> field(const char* name, T C::*member, const char* doc) {
-  return {name, member, doc};
-}
+
+/// A member of a record; without a name it is not visible in Python, but compared and pickled.
+struct Member {
+  const char* name;
+  const char* doc;
+  std::size_t offset;  ///< bytes from the beginning of the record
+  const MemberType* type;
+  std::string text;  ///< its type in the stub
+};
 
 /// Equal in every field.
 template <class T>
@@ -76,47 +82,76 @@ template <class T>
                     [](const Term& x, const Term& y) { return x.name == y.name && x.tier == y.tier && x.time == y.time; });
 }
 
+template <class T>
+inline constexpr MemberType member_type{
+    [](const void* member) { return pybind11::cast(*static_cast<const T*>(member)); },
+    [](const void* a, const void* b) { return same(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
+    [](void* member, pybind11::handle value) { *static_cast<T*>(member) = value.cast<T>(); }};
+
+/// A member as Python shows it in a class that is no record.
+template <class T>
+[[nodiscard]] pybind11::object plain_object(const void* member) {
+  return pybind11::cast(plain(*static_cast<const T*>(member)));
+}
+
+/// \tparam C has a default constructor
+template <class C, class T>
+[[nodiscard]] std::size_t offset_of(T C::*member) {
+  static const C object{};
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(object.*member)) - reinterpret_cast<const char*>(&object));
+}
+template <class C, class T>
+[[nodiscard]] Member field(const char* name, T C::*member, const char* doc) {
+  return {name, doc, offset_of<C, T>(member), &member_type<T>, type_text<T>()};
+}
+
+/// Adds a read-only property; `object` gets the address of the member.
+template <class C>
+void add_member(pybind11::class_<C>& type, const char* name, const char* doc, std::size_t offset,
+                pybind11::object (*object)(const void* member), const std::string& text) {
+  type.def_property_readonly(
+      name, [offset, object](const C& self) { return object(reinterpret_cast<const char*>(&self) + offset); }, doc);
+  annotate(type, name, text);
+}
+
+using Members = std::vector<Member>;
+[[nodiscard]] bool same_members(const void* a, const void* b, const Members& members);
+/// All members, then `more` places.
+[[nodiscard]] pybind11::tuple values_of(const void* record, const Members& members, std::size_t more = 0);
+[[nodiscard]] pybind11::dict dict_of_members(const void* record, const Members& members);
+/// \throws ValueError for a state of another length
+void restore_members(void* record, const pybind11::tuple& state, const Members& members, std::size_t more = 0);
+
 /// A record may also hold the C++ answer it was `made` from, for printing; pickles include it.
 template <class C>
 concept KeepsWhatItWasMadeFrom = requires(C& c) {
   c.made;
 };
 
-template <class C, class... T>
-pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Field<C, T>... fields) {
+template <class C>
+pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {
   namespace py = pybind11;
   py::class_<C> type(module, name, doc);
-  const auto has_name = [](const auto& field) { return *field.name != '\0'; };  // fields without a name are not visible in Python
-  ((has_name(fields) ? void(type.def_property_readonly(
-                           fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc))
-                     : void()),
-   ...);
-  ((has_name(fields) ? annotate(type, fields.name, type_text<T>()) : void()), ...);
+  const auto members = std::make_shared<const Members>(std::move(fields));
+  for (const Member& member : *members)  // all in the order of the table
+    if (*member.name != '\0') add_member(type, member.name, member.doc, member.offset, member.type->object, member.text);
   type.def(
-      "__eq__", [fields...](const C& a, const C& b) { return (same(a.*(fields.member), b.*(fields.member)) && ...); }, py::is_operator());
-  type.def("__hash__", [fields...](const C& self) { return py::hash(py::repr(py::make_tuple(self.*(fields.member)...))); });
+      "__eq__", [members](const C& a, const C& b) { return same_members(&a, &b, *members); }, py::is_operator());
+  type.def("__hash__", [members](const C& self) { return py::hash(py::repr(values_of(&self, *members))); });
   type.def(
-      "to_dict",
-      [fields...](const C& self) {
-        py::dict out;
-        ((*fields.name != '\0' ? void(out[fields.name] = py::cast(self.*(fields.member))) : void()), ...);
-        return out;
-      },
+      "to_dict", [members](const C& self) { return dict_of_members(&self, *members); },
       "to_dict(self)\n--\n\nField names and values, a dict.");
   constexpr std::size_t kept = KeepsWhatItWasMadeFrom<C> ? 1 : 0;
   type.def(py::pickle(
-      [fields...](const C& self) {
-        if constexpr (kept == 1)
-          return py::make_tuple(self.*(fields.member)..., py::bytes(bytes_of(self.made)));
-        else
-          return py::make_tuple(self.*(fields.member)...);
+      [members](const C& self) {
+        py::tuple out = values_of(&self, *members, kept);
+        if constexpr (kept == 1) out[members->size()] = py::bytes(bytes_of(self.made));
+        return out;
       },
-      [fields...](const py::tuple& state) {
-        if (state.size() != sizeof...(T) + kept) throw py::value_error("a pickle of another version of this class");
+      [members](const py::tuple& state) {
         C out{};
-        std::size_t i = 0;
-        ((out.*(fields.member) = state[i++].template cast<T>()), ...);
-        if constexpr (kept == 1) out.made = value_of<decltype(out.made)>(state[i].template cast<std::string>());
+        restore_members(&out, state, *members, kept);
+        if constexpr (kept == 1) out.made = value_of<decltype(out.made)>(state[members->size()].template cast<std::string>());
         return out;
       }));
   return type;

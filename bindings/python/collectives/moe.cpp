@@ -102,7 +102,7 @@ void add_exchange(py::module_& module, const char* what) {
   using E = Exchange<P>;
   const std::string doc = std::string{what} + "\n\n" + lines_of<MoeRequest>();
   add_record<E>(
-      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), field("tokens", &E::tokens, "Tokens of every rank."),
+      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), {field("tokens", &E::tokens, "Tokens of every rank."),
       field("hidden", &E::hidden, "Numbers of a token."), field("experts", &E::experts, "Experts over all ranks."),
       field("top_k", &E::top_k, "Experts a token goes to."), field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
       field("nodes", &E::nodes, "Nodes asked for; 0: as few as hold the ranks."),
@@ -111,7 +111,7 @@ void add_exchange(py::module_& module, const char* what) {
       field("histogram", &E::histogram, "Tokens by expert, of a histogram."),
       field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
       field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
-      field("sms", &E::sms, "SMs of deepep-normal; 0: its default."))
+      field("sms", &E::sms, "SMs of deepep-normal; 0: its default.")})
       .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
                const auto request =
