@@ -11,7 +11,6 @@
 
 #include "text.hpp"
 
-#include <cli/names.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -40,7 +39,7 @@ namespace fabricost::python {
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 
-/// A whole number from `least` to 2^31 - 1. \throws TypeError, RequestError
+/// A whole number from `min` to 2^31 - 1. \throws TypeError, RequestError
 [[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int min = 0);
 
 inline constexpr double max_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
@@ -58,7 +57,7 @@ inline constexpr double max_counted = 10'000'000;  ///< of anything counted in w
 
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double min = 1, double max = max_counted);
-/// A number of a range; infinity where it is not above `most`.
+/// A number of a range; infinity where it is not above `max`.
 [[nodiscard]] double real(pybind11::handle value, std::string_view name, double min, double max);
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
@@ -72,15 +71,6 @@ inline constexpr double max_counted = 10'000'000;  ///< of anything counted in w
 [[nodiscard]] Model model_from(pybind11::handle value, std::string_view name = "model");
 /// A Stack, or its name or path. \throws as load_stack
 [[nodiscard]] Stack stack_from(pybind11::handle value, std::string_view name = "stack");
-
-/// One of an enum's names. `what`: with its article. \throws RequestError naming the argument and the names near
-template <class Enum, class Names>
-[[nodiscard]] Enum word(pybind11::handle value, std::string_view name, std::string_view what, const Names& names) {
-  const std::string given = text(value, name);
-  const auto found = fabricost::detail::parse_enum<Enum>(given, names);
-  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_text(given, what, cli::listed(names))));
-  return *found;
-}
 
 /// Raises what Python's signal handlers raise, KeyboardInterrupt for Ctrl-C: called by a search without the GIL, it looks now and then.
 void raise_signals();

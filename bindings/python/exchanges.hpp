@@ -11,7 +11,7 @@
 namespace fabricost::python {
 
 /// What is asked, without its machine; nothing for any other object.
-[[nodiscard]] std::optional<MoeRequest> exchange_asked(pybind11::handle operation);
+[[nodiscard]] std::optional<MoeRequest> exchange_request(pybind11::handle operation);
 
 /// On a machine. \throws as answer(MoeRequest)
 [[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine);

@@ -87,14 +87,16 @@ namespace {
   return std::make_shared<const System>(std::move(out));
 }
 
-struct Asked {
+/// A request with its machine loaded.
+struct LoadedRequest {
   std::shared_ptr<const System> system;
   Operation operation;
   Choice choice;
 };
 /// Whatever needs no file is checked before one is read.
-[[nodiscard]] Asked asked(const PredictRequest& r) {
-  Asked out{.system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
+[[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
+  LoadedRequest out{
+      .system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   detail::need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
   out.operation.bytes = Bytes::from_value(*r.bytes);
@@ -117,7 +119,7 @@ struct Asked {
           .made = both};
 }
 
-[[nodiscard]] PredictAnswer answered(const Asked& a, bool norm) {
+[[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
   if (norm) out.norm = normed(*a.system, out);
   return out;
@@ -129,10 +131,10 @@ PredictAnswer answer_of(const System& system, const Prediction& prediction) {
   return {prediction, system.name, assumed(system, prediction), {}};
 }
 
-PredictAnswer answer(const PredictRequest& request) { return answered(asked(request), request.fused_norm); }
+PredictAnswer answer(const PredictRequest& request) { return answered(loaded(request), request.fused_norm); }
 
 ExplainAnswer answer(const ExplainRequest& request) {
-  const Asked a = asked(request);
+  const LoadedRequest a = loaded(request);
   const System& system = *a.system;
   ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation).value(), {}};
   std::vector<std::string> notes;

@@ -312,9 +312,9 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
 }
 
 /// One of several questions behind one subcommand.
-template <HasFields Asked, class Text>
+template <HasFields R, class Text>
 struct Face {
-  using Request = Asked;
+  using Request = R;
   std::string_view word;
   Text text_of;
 };

@@ -62,8 +62,8 @@ TEST_CASE("collectives of a layout share links fairly and none is faster than al
       const AtOnce all = at_once(system, nodes, these);
       CHECK(fair(system, nodes, all) > 0);
       for (const GroupedOutcome& one : all.outcomes) {
-        CHECK(one.least_slow_down >= 1 - 1e-12);
-        CHECK(one.slow_down >= one.least_slow_down);
+        CHECK(one.min_slow_down >= 1 - 1e-12);
+        CHECK(one.slow_down >= one.min_slow_down);
         CHECK(one.seconds >= one.alone.seconds * (1 - 1e-12));
         CHECK(one.groups * one.size == gpus);
       }

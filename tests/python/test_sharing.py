@@ -32,7 +32,7 @@ def test_sharing_is_the_commands(system, collectives, options, words):
     for one, theirs in zip(run, wanted["collectives"]):
         same(one.seconds, theirs["time_us"] / 1e6)
         same(one.alone.seconds, theirs["alone"]["time_us"] / 1e6)
-        for name in ("groups", "stride", "slow_down", "least_slow_down"):
+        for name in ("groups", "stride", "slow_down", "min_slow_down"):
             same(getattr(one, name), theirs[name], name)
         link = theirs["link"]
         assert one.link == (link and link["name"])

@@ -7,9 +7,9 @@
 #include "face.hpp"
 #include "machine.hpp"
 
-#include <cli/write_file.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
+#include <text/write_file.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -61,7 +61,7 @@ void add_files(py::class_<Answer>& type) {
         for (const auto& [file, text] : fit.files(today())) {
           const std::filesystem::path path = std::filesystem::path{path_of(folder, "folder")} / file;
           std::filesystem::create_directories(path.parent_path());
-          cli::write_file(path.string(), text, "folder");
+          io::write_file(path.string(), text, "folder");
         }
       },
       "folder"_a, "save(self, folder)\n--\n\nWrites what was fitted below that folder, as it lies in data/.");
@@ -95,8 +95,8 @@ void add_fit(py::module_& module) {
           "save",
           [](const Fit& f, const py::object& path) {
             const std::string file = path_of(path, "path");
-            if (f.machine) return cli::write_file(file, f.yaml(calibration_name(file), today()), "path");
-            for (const auto& [name, text] : f.files(today())) cli::write_file((std::filesystem::path{file} / name).string(), text, "path");
+            if (f.machine) return io::write_file(file, f.yaml(calibration_name(file), today()), "path");
+            for (const auto& [name, text] : f.files(today())) io::write_file((std::filesystem::path{file} / name).string(), text, "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the "
@@ -146,7 +146,7 @@ void add_this_machine(py::module_& module) {
       .def(
           "to_yaml", [](const M& m) { return this_machine_yaml(m.made); }, "to_yaml(self)\n--\n\nThe text save() writes.")
       .def(
-          "save", [](const M& m, const py::object& path) { cli::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
+          "save", [](const M& m, const py::object& path) { io::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
           "path"_a, "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
       .def("__repr__", [](const M& m) {
         const std::size_t findings = m.made.findings.size();

@@ -7,7 +7,7 @@
 #include "machine.hpp"
 #include "plain.hpp"
 
-#include <cli/write_file.hpp>
+#include <text/write_file.hpp>
 
 #include <fabricost/answers/show.hpp>
 #include <fabricost/answers/systems.hpp>
@@ -21,6 +21,7 @@
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -48,7 +49,7 @@ struct Tiers {
   }
   [[nodiscard]] const Tier& by_name(const std::string& wanted) const {
     if (const Tier* tier = find(wanted)) return *tier;
-    throw py::key_error(cli::unknown_text(wanted, "a tier of this system", names()));
+    throw py::key_error(unknown_text(wanted, "a tier of this system", names()));
   }
   [[nodiscard]] const Tier& by_place(py::ssize_t place) const {
     const auto count = static_cast<py::ssize_t>(all.size());
@@ -94,7 +95,7 @@ void add_tiers(py::module_& module) {
       .def("__contains__", [](const Tiers&, const py::object&) { return false; })
       .def(
           "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
-      .def("__repr__", [](const Tiers& tiers) { return "tiers " + cli::joined(tiers.names(), " "); });
+      .def("__repr__", [](const Tiers& tiers) { return fmt::format("tiers {}", fmt::join(tiers.names(), " ")); });
   add_value_semantics(type);
 }
 
@@ -158,7 +159,7 @@ void add_system(py::module_& module) {
            "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is "
            "priced with.")
       .def(
-          "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
+          "save", [](const Machine& s, const py::object& path) { io::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
           "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
           "cannot.")
       .def("without_rails", &without_rails, "lost"_a,
@@ -181,17 +182,17 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
           "prints it.")
       .def("__repr__", [](const Machine& s) {
-        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
+        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", fmt::join(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
 }
 
 [[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
-  SavedSystem asked{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
+  SavedSystem origin{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
   if (PyUnicode_Check(overrides.ptr()) || py::isinstance<py::bytes>(overrides) || !py::isinstance<py::iterable>(overrides))
     throw_type("overrides", "a list of texts PATH=VALUE", overrides);
-  for (const py::handle one : overrides) asked.set.emplace_back(text_of(one, "overrides"));
-  return loaded(std::move(asked));
+  for (const py::handle one : overrides) origin.set.emplace_back(text_of(one, "overrides"));
+  return loaded(std::move(origin));
 }
 
 [[nodiscard]] std::vector<std::string> all_names() {
@@ -233,7 +234,7 @@ void add_hardware(py::module_& module) {
   module.def(
       "_write_file",
       [](const py::object& path, const py::object& text, const py::object& argument) {
-        cli::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
+        io::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
       },
       "path"_a, "text"_a, "argument"_a,
       "_write_file(path, text, argument)\n--\n\nWrites a text whole or not at all; a link stays one. RequestError naming the argument "

@@ -122,10 +122,11 @@ void take_bytes(OperationRequest& out, const py::object& bytes) {
 }
 
 template <Collective C>
-[[nodiscard]] Asked<C> ask(const py::object& bytes, const py::object& ranks, const py::object& nodes, const py::object& dtype) {
+[[nodiscard]] CollectiveRequest<C> collective_request(const py::object& bytes, const py::object& ranks, const py::object& nodes,
+                                                      const py::object& dtype) {
   Fields given{bytes, ranks, nodes};
   given.by_place();
-  Asked<C> out;
+  CollectiveRequest<C> out;
   out.scalar.collective = C;
   out.axes = given.axes;
   take_bytes(out, given.bytes);
@@ -138,8 +139,8 @@ template <Collective C>
   return out;
 }
 
-[[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
-  Asked<Collective::send_recv> out;
+[[nodiscard]] CollectiveRequest<Collective::send_recv> pair_request(const py::object& bytes, const py::object& path) {
+  CollectiveRequest<Collective::send_recv> out;
   Path by = Path::gpu_gpu;
   if (path) detail::from_object(path, "path", {}, by);
   static_cast<OperationRequest&>(out).scalar = SendRecv{.path = by};
@@ -162,16 +163,16 @@ template <std::size_t N>
 }
 
 template <Collective C>
-[[nodiscard]] Asked<C> asked_by(const py::args& args, const py::kwargs& kwargs) {
+[[nodiscard]] CollectiveRequest<C> collective_request_of(const py::args& args, const py::kwargs& kwargs) {
   static const std::array<std::string, 4> names{"bytes", "ranks", "nodes", "dtype"};
   const auto [bytes, ranks, nodes, dtype] = objects_of(class_names[static_cast<std::size_t>(C)], names, 1, args, kwargs);
-  return ask<C>(bytes, ranks, nodes, dtype);
+  return collective_request<C>(bytes, ranks, nodes, dtype);
 }
 
-[[nodiscard]] Asked<Collective::send_recv> pair_asked_by(const py::args& args, const py::kwargs& kwargs) {
+[[nodiscard]] CollectiveRequest<Collective::send_recv> pair_request_of(const py::args& args, const py::kwargs& kwargs) {
   static const std::array<std::string, 2> names{"bytes", "path"};
   const auto [bytes, path] = objects_of("SendRecv", names, 2, args, kwargs);
-  return ask_pair(bytes, path);
+  return pair_request(bytes, path);
 }
 
 /// What an array reads like: "array of float64, shape (4, 1)".
@@ -218,11 +219,11 @@ template <Collective C>
   return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}), axes);
 }
 
-/// The operation of a pickle. \param ask (its first fields) to an operation
-template <class Ask>
-[[nodiscard]] auto from_pickle(const py::tuple& state, std::size_t fields, Ask&& ask) {
+/// The operation of a pickle. \param make (its first fields) to an operation
+template <class Make>
+[[nodiscard]] auto from_pickle(const py::tuple& state, std::size_t fields, Make&& make) {
   if (state.size() != fields + 1) throw py::value_error("a pickle of another version of this class");
-  auto out = ask(state);
+  auto out = make(state);
   if (!state[fields].is_none()) out.axes = state[fields];
   return out;
 }
@@ -242,11 +243,13 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
       "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
       "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
-  py::class_<Asked<C>, OperationRequest>(module, title, doc.c_str())
-      .def(py::init(&asked_by<C>), "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
-      .def(py::pickle(
-          [](const Asked<C>& op) { return state_of(op); },
-          [](const py::tuple& state) { return from_pickle(state, 4, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }); }));
+  py::class_<CollectiveRequest<C>, OperationRequest>(module, title, doc.c_str())
+      .def(py::init(&collective_request_of<C>),
+           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
+      .def(py::pickle([](const CollectiveRequest<C>& op) { return state_of(op); },
+                      [](const py::tuple& state) {
+                        return from_pickle(state, 4, [](const py::tuple& s) { return collective_request<C>(s[0], s[1], s[2], s[3]); });
+                      }));
 }
 
 void add_operation(py::module_& module) {
@@ -285,8 +288,8 @@ void add_operation(py::module_& module) {
 
 const OperationRequest& GivenOperation::operation() const {
   if (!value) throw py::type_error("which operation? As in fc.AllReduce(bytes=256 * fc.MiB)");
-  if (asked == nullptr) throw_type("operation", "an Operation", value);
-  return *asked;
+  if (request == nullptr) throw_type("operation", "an Operation", value);
+  return *request;
 }
 
 const Operation& OperationRequest::one() const {
@@ -296,9 +299,9 @@ const Operation& OperationRequest::one() const {
   return scalar;
 }
 
-py::object operation_object(const OperationRequest& asked) {
-  const auto as = [&]<Collective C>() { return py::cast(Asked<C>{asked}); };
-  switch (asked.scalar.collective) {
+py::object operation_object(const OperationRequest& request) {
+  const auto as = [&]<Collective C>() { return py::cast(CollectiveRequest<C>{request}); };
+  switch (request.scalar.collective) {
     case Collective::all_reduce: return as.operator()<Collective::all_reduce>();
     case Collective::all_gather: return as.operator()<Collective::all_gather>();
     case Collective::reduce_scatter: return as.operator()<Collective::reduce_scatter>();
@@ -324,17 +327,17 @@ void add_operations(py::module_& module) {
   add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
   add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
   add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
-  py::class_<Asked<Collective::send_recv>, OperationRequest>(module, "SendRecv",
-                                                             R"(From one rank to another.
+  py::class_<CollectiveRequest<Collective::send_recv>, OperationRequest>(module, "SendRecv",
+                                                                         R"(From one rank to another.
 
 bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
 algbw = busbw = bytes / seconds.)")
-      .def(py::init(&pair_asked_by), "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
+      .def(py::init(&pair_request_of), "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
       .def(py::pickle(
-          [](const Asked<Collective::send_recv>& op) { return state_of(op); },
-          [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return ask_pair(s[0], s[1]); }); }));
+          [](const CollectiveRequest<Collective::send_recv>& op) { return state_of(op); },
+          [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return pair_request(s[0], s[1]); }); }));
 }
 
 }  // namespace fabricost::python
@@ -342,8 +345,8 @@ algbw = busbw = bytes / seconds.)")
 void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
   out.value = given;
   if (py::isinstance<python::OperationRequest>(given))
-    out.asked = &given.cast<const python::OperationRequest&>();
-  else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_asked(given))
+    out.request = &given.cast<const python::OperationRequest&>();
+  else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_request(given))
     python::throw_type(name, "an Operation", given);
 }
 

@@ -88,7 +88,7 @@ class Texts {
 template <class Parse, class Names>
 [[nodiscard]] auto parsed(std::string_view text, const char* what, py::ssize_t row, Parse parse, const Names& names) {
   const auto found = parse(text);
-  if (!found) throw RequestError(fmt::format("sample {}: {}", row, cli::unknown_text(text, what, cli::listed(names))));
+  if (!found) throw RequestError(fmt::format("sample {}: {}", row, unknown_text(text, what, names)));
   return *found;
 }
 

@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <cli/write_file.hpp>
 #include <fabricost/answers/tune.hpp>
+#include <text/write_file.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -32,7 +32,7 @@ void add_tuning(py::module_& module) {
           "config", [](const TuneAnswer& a) { return a.config; },
           "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
       .def(
-          "save", [](const TuneAnswer& a, const py::object& path) { cli::write_file(path_of(path, "path"), a.config, "path"); }, "path"_a,
+          "save", [](const TuneAnswer& a, const py::object& path) { io::write_file(path_of(path, "path"), a.config, "path"); }, "path"_a,
           "save(self, path)\n--\n\nWrites config() to a file.")
       .def("__repr__", [](const TuneAnswer& a) {
         return fmt::format("<Tuning of {}: {} ranges, {} sure>", a.system, a.ranges.size(),

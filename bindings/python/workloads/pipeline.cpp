@@ -36,7 +36,7 @@ template <class T, class Value>
   py::object out = numpy.attr("empty")(stage.size(), type);
   const auto set = [&out](const char* name, const py::object& values) { out.attr("__setitem__")(name, values); };
   set("stage", stage);
-  const py::object kinds = numpy.attr("array")(cli::listed(work_kind_names));
+  const py::object kinds = numpy.attr("array")(work_kind_names);
   set("kind", kinds.attr("take")(column<int>(p.run, [](std::size_t, const Bar& b) { return static_cast<int>(b.work.kind); })));
   set("chunk", column<int>(p.run, [](std::size_t, const Bar& b) { return b.work.chunk; }));
   set("microbatch", column<int>(p.run, [](std::size_t, const Bar& b) { return b.work.microbatch; }));
@@ -53,7 +53,7 @@ template <class T, class Value>
 
 /// What makes it: the question, nothing left out.
 [[nodiscard]] py::tuple question(const PipelineAnswer& p) {
-  const PipelineRequest& r = p.asked;
+  const PipelineRequest& r = p.request;
   return py::make_tuple(p.schedule, *r.stages, *r.chunks, *r.microbatches, *r.forward_seconds, *r.backward_seconds, *r.weight_seconds,
                         r.exchange_seconds, r.head_seconds, r.overlapped_seconds, *r.held);
 }
@@ -81,7 +81,7 @@ void add_run(py::module_& module) {
       "to_pandas", [](const P& p) { return pandas().attr("DataFrame")(bars_of(p)); },
       "to_pandas(self)\n--\n\nThe bars as a pandas.DataFrame. Needs pandas.");
   type.def(
-      "__eq__", [](const P& a, const P& b) { return a.asked == b.asked; }, py::is_operator());
+      "__eq__", [](const P& a, const P& b) { return a.request == b.request; }, py::is_operator());
   type.def("__hash__", [](const P& p) { return py::hash(question(p)); });
   type.def("__repr__", [](const P& p) {
     return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", p.schedule, p.stages, p.microbatches, p.step_seconds,

@@ -53,7 +53,7 @@ struct JsonUnit {
 };
 inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9}, as_whole_number{1, 1, true};
 
-/// Both ends are allowed, unless `above`: then `least` itself is not.
+/// Both ends are allowed, unless `above`: then `min` itself is not.
 struct Range {
   double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false;
@@ -138,11 +138,15 @@ requires std::is_enum_v<E>
 
 /// `"allreduc" is not an operation; did you mean all_reduce?`, or with all names when none is near. `what`: with its article.
 [[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names);
+template <std::size_t N>
+[[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, const std::array<std::string_view, N>& names) {
+  return unknown_text(given, what, std::vector<std::string>(names.begin(), names.end()));
+}
 /// The same of an enumeration's value.
 template <class E>
 [[nodiscard]] std::string unknown_value(std::string_view given) {
   const auto words = words_of(E{});
-  return unknown_text(given, words.what, std::vector<std::string>(words.names.begin(), words.names.end()));
+  return unknown_text(given, words.what, words.names);
 }
 
 /// The table of a struct. Types of the model, which know nothing of tables, have an overload beside the answers that hold them.

@@ -125,7 +125,7 @@ struct HeldBy {
 struct SharedCollective {
   std::string name{};
   int groups = 0, ranks = 0, stride = 1;
-  double slow_down = 1, least_slow_down = 1, seconds = 0;
+  double slow_down = 1, min_slow_down = 1, seconds = 0;
   PredictAnswer alone{};
   std::optional<std::string> link{};
   std::optional<double> link_bytes_per_second{}, link_load_bytes_per_second{};
@@ -140,7 +140,7 @@ struct SharedCollective {
                       gives(&A::ranks, "", "ranks", "GPUs of a group."),
                       gives(&A::stride, "stride", "stride", "From member to member."),
                       gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
-                      gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
+                      gives(&A::min_slow_down, "min_slow_down", "min_slow_down", "Of the least slowed one."),
                       gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
                       gives(&A::alone, "alone", "alone", "With nobody else, a Prediction."),
                       gives(&A::held_by, "link", "", "The link that holds it."),

@@ -39,7 +39,7 @@ struct GroupedOutcome {
   int groups = 0, size = 0;
   int worst = 0;         ///< index into AtOnce::flat
   double slow_down = 1;  ///< of the worst
-  double least_slow_down = 1;
+  double min_slow_down = 1;
   double seconds = 0;  ///< of the worst, beside the others
 };
 
@@ -115,7 +115,7 @@ namespace detail {
       outcome.slow_down = slow_down;
       outcome.worst = static_cast<int>(f);
     }
-    outcome.least_slow_down = seen[c] ? std::min(outcome.least_slow_down, slow_down) : slow_down;
+    outcome.min_slow_down = seen[c] ? std::min(outcome.min_slow_down, slow_down) : slow_down;
     seen[c] = true;
   }
   for (GroupedOutcome& outcome : out.outcomes) outcome.seconds = contended_time(outcome.alone, std::max(1.0, outcome.slow_down));

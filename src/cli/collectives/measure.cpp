@@ -6,13 +6,13 @@
 #include "cli/report.hpp"
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "measure/files/machine_file.hpp"
 #include "measure/files/partial_file.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
 #include "text/csv.hpp"
 #include "text/short_time.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/machine/this_machine.hpp>
@@ -226,8 +226,8 @@ class Measurement {
                                .budget = budget_of(request_),
                                .processes = device_.processes(),
                                .nodes = nodes_};
-    write_file(files_.machine, measure::machine_yaml(machine_, measured, run), "-o");
-    write_file(files_.points, points, "-o");
+    io::write_file(files_.machine, measure::machine_yaml(machine_, measured, run), "-o");
+    io::write_file(files_.points, points, "-o");
   }
 
   const MeasureQuestion& request_;

@@ -42,8 +42,8 @@ namespace {
   TextTable rows{
       {{"collective"}, {"groups", right}, {"ranks", right}, {"runs"}, {"alone", right}, {"wire slowed", right}, {"beside", right}}};
   for (const SharedCollective& one : a.collectives) {
-    const std::string slowed = one.slow_down > one.least_slow_down * (1 + 1e-6)
-                                   ? fmt::format("{:.2f} to {:.2f} x", one.least_slow_down, one.slow_down)
+    const std::string slowed = one.slow_down > one.min_slow_down * (1 + 1e-6)
+                                   ? fmt::format("{:.2f} to {:.2f} x", one.min_slow_down, one.slow_down)
                                    : fmt::format("{:.2f} x", one.slow_down);
     rows.row({one.name, std::to_string(one.groups), std::to_string(one.ranks),
               fmt::format("{} {}", one.alone.algorithm.view(), one.alone.protocol.view()), time_text(one.alone.time()), slowed,

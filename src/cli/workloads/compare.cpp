@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/pictures/compare.hpp>
@@ -187,7 +187,7 @@ void add_compare(CLI::App& app, Runner& runner) {
     CompareAnswer found = spelled_out<CompareRequest>([&] { return answer(request_of<CompareRequest>(o->typed)); });
     for (std::size_t i = 0; i < found.rows.size(); ++i)
       found.rows[i].trouble = with_fields(found.all[i].refused, as_option<CompareRequest>);
-    if (!o->plot.empty()) write_file(o->plot, comparison_svg(found.all, found.title), "--plot");
+    if (!o->plot.empty()) io::write_file(o->plot, comparison_svg(found.all, found.title), "--plot");
     return o->json ? printed(json_text(found)) : text_of(found, terminal);
   });
 }

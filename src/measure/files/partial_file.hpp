@@ -1,7 +1,7 @@
 #pragma once
 /// \file partial_file.hpp
 /// Points on disk while they are measured, so that a crash leaves them. The finished file takes its place in one step afterwards
-/// (cli/write_file.hpp), and this one goes.
+/// (text/write_file.hpp), and this one goes.
 
 #include <cstdio>
 #include <filesystem>
