@@ -25,7 +25,7 @@ struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;
     return std::tuple_cat(MoeRequest::fields(), std::tuple{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
-                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_overrides<R>});
+                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
   }
 };
 
