@@ -33,6 +33,13 @@ namespace fabricost::python {
 /// TypeError: "ranks: a whole number is wanted, not str".
 [[noreturn]] void throw_type(std::string_view argument, std::string_view wanted, pybind11::handle given);
 
+/// The C++ value that an object of Python holds; null where it is of another class.
+template <class T>
+[[nodiscard]] const T* held(pybind11::handle given) {
+  pybind11::detail::make_caster<T> caster;
+  return caster.load(given, false) ? &pybind11::detail::cast_op<const T&>(caster) : nullptr;
+}
+
 /// The text of a str, which it lives as long as. \throws TypeError
 [[nodiscard]] std::string_view text_of(pybind11::handle given, std::string_view argument);
 

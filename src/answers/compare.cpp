@@ -1,7 +1,7 @@
 /// \file compare.cpp
 /// From one job and several machines to what each makes of it.
 
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/plan.hpp>

@@ -99,7 +99,7 @@ ShareAnswer answer(const ShareRequest& r) {
     throw Refusal(
         "which collectives? Add <collectives> for each, as in <collectives=\"all_reduce 1GiB\"> <collectives=\"all_to_all 64MiB over 8\">",
         true);
-  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(r.system);
   check_ranges(r);
   const auto system = r.system.get(r.overrides, {}, r.calibration);
   ShareAnswer out{.system = system->name,

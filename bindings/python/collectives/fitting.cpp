@@ -9,6 +9,7 @@
 
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <text/write_file.hpp>
 
 #include <fmt/format.h>
@@ -149,9 +150,8 @@ void add_this_machine(py::module_& module) {
           "save", [](const M& m, const py::object& path) { io::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
           "path"_a, "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
       .def("__repr__", [](const M& m) {
-        const std::size_t findings = m.made.findings.size();
-        return fmt::format("<ThisMachine {}, beside {}: {} figures, {} finding{}>", m.title(), m.stock(), m.made.figures.size(), findings,
-                           findings == 1 ? "" : "s");
+        return fmt::format("<ThisMachine {}, beside {}: {} figures, {}>", m.title(), m.stock(), m.made.figures.size(),
+                           counted(m.made.findings.size(), "finding"));
       });
 }
 

@@ -11,6 +11,7 @@
 
 #include <fabricost/answers/show.hpp>
 #include <fabricost/answers/systems.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/show.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
@@ -118,19 +119,14 @@ void add_tiers(py::module_& module) {
   if (!py::isinstance<OperationRequest>(operation)) throw_type("operation", "an Operation", operation);
   const Prediction p = predict(m, operation.cast<const OperationRequest&>().one());
   return picture(m, &p,
-                 fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
-                             p.nodes, p.nodes == 1 ? "" : "s"));
+                 fmt::format("{} of {} over {} ranks on {}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
+                             counted(p.nodes, "node")));
 }
 
 /// The machine with fewer NICs, read again as `--lost-rails` of the command does it. \throws RequestError
-[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost_given) {
-  const int lost = count_of(lost_given, "lost", 1);
-  const Tier* const nic = whole.tier(TierRole::nic);
-  if (nic == nullptr) throw RequestError(fmt::format("lost: {} has no NICs", whole.name));
-  if (lost >= nic->endpoints)
-    throw RequestError(fmt::format("lost: {} of {} NICs of a {}; at least one has to be left", lost, nic->endpoints, whole.name));
+[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost) {
   SavedSystem origin = whole.origin;
-  origin.set.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost));
+  origin.set.push_back(spelled_out([&] { return override_of_lost_rails(whole, count_of(lost, "lost", 1), "lost"); }));
   return loaded(std::move(origin));
 }
 
@@ -182,7 +178,7 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
           "prints it.")
       .def("__repr__", [](const Machine& s) {
-        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", fmt::join(Tiers{s.tiers}.names(), " "));
+        return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), fmt::join(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
 }

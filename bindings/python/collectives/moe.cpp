@@ -156,7 +156,7 @@ std::optional<MoeRequest> exchange_request(py::handle operation) {
 }
 
 MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine) {
-  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(machine);
   request.system = machine;
   return answered([&] { return answer(request); });
 }

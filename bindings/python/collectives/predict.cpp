@@ -50,7 +50,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 
 /// Arrays of answers. \throws RequestError
 [[nodiscard]] Predictions many(const PredictCall& r) {
-  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(r.system);
   const Choice choice = choice_of(r);
   if (choice.inference.from_host || r.fused_norm)
     throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
@@ -62,7 +62,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 [[nodiscard]] py::object predict_request(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&]() -> py::object {
     auto r = request_of<PredictCall>("predict", 2, args, kwargs);
-    if (auto exchange = exchange_request(r.given.value)) {
+    if (auto exchange = r.given.request != nullptr ? std::nullopt : exchange_request(r.given.value)) {
       refuse_others(kwargs, "an exchange of experts");
       return py::cast(exchange_answer(*exchange, r.system));
     }
@@ -78,7 +78,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
     const bool given = static_cast<bool>(r.given.value), made = given && py::isinstance<PredictAnswer>(r.given.value);
     if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // nothing is predicted again
       refuse_others(kwargs, "a prediction, which is told as it is");
-      if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+      need_machine(r.system);
       const auto system = r.system.get();
       return made ? explain(*system, r.given.value.cast<const PredictAnswer&>())
                   : explain(*system, r.given.value.cast<const MoeAnswer&>().made);

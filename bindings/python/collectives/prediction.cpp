@@ -2,8 +2,8 @@
 /// The answer to one question: how long, what ran, the terms that sum to the time, what binds, how sure; and the whole story as text.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
+#include "face.hpp"
 #include "plain.hpp"
 
 #include <fabricost/answers/predict.hpp>

@@ -185,8 +185,6 @@ void add_predictions(py::module_& module) {
       .def_property_readonly(
           "ndim", [](const Predictions& p) { return p.shape.size(); }, "Number of axes.")
       .def_readonly("seconds", &Predictions::seconds, "Times, s.")
-      .def_property_readonly(
-          "bytes", [](const Predictions& p) { return stretched(operation_object(p.operation).attr("bytes"), p); }, "Sizes, byte.")
       .def(
           "__len__", [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
       .def("__getitem__", &selected, "key"_a, "A Prediction, or Predictions of a part.")

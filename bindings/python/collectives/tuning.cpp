@@ -5,6 +5,7 @@
 #include "face.hpp"
 
 #include <fabricost/answers/tune.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <text/write_file.hpp>
 
 namespace py = pybind11;
@@ -14,7 +15,7 @@ namespace fabricost::python {
 
 void add_tuning(py::module_& module) {
   add_answer<TunedGroup>(module, "TunedGroup", "A group of ranks that was asked for.").def("__repr__", [](const TunedGroup& g) {
-    return fmt::format("{} ranks on {} node{}", g.ranks, g.nodes, g.nodes == 1 ? "" : "s");
+    return fmt::format("{} ranks on {}", g.ranks, counted(g.nodes, "node"));
   });
   add_answer<UnmeasuredChoice>(module, "UnmeasuredChoice", "A pair NCCL could run whose price no fit covers.")
       .def("__repr__",

@@ -19,6 +19,13 @@
 namespace py = pybind11;
 using namespace py::literals;
 
+namespace fabricost {
+
+[[nodiscard]] static constexpr auto words_of(FlopConvention) { return EnumWords{flop_convention_names, "a convention"}; }
+[[nodiscard]] static constexpr auto words_of(Scores) { return EnumWords{scores_names, "a way to count scores"}; }
+
+}  // namespace fabricost
+
 namespace fabricost::python {
 namespace {
 
@@ -38,10 +45,12 @@ void add_parameters(py::module_& module) {
       });
 }
 
-[[nodiscard]] FlopConvention convention_from(py::handle value) {
-  return word<FlopConvention>(value, "convention", "a convention", flop_convention_names);
+template <class E>
+[[nodiscard]] E word_from(py::handle value, std::string_view name) {
+  E out{};
+  fabricost::python::detail::from_object(value, name, {}, out);
+  return out;
 }
-[[nodiscard]] Scores scores_from(py::handle value) { return word<Scores>(value, "scores", "a way to count scores", scores_names); }
 [[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, max_tokens); }
 [[nodiscard]] double width_from(py::handle value) { return real(value, "bytes_per_value", 0, 16); }
 
@@ -52,7 +61,8 @@ void add_figures(py::class_<Model>& type) {
   type.def(
       "training_flops_per_token",
       [](const Model& m, const py::object& sequence, const py::object& convention, const py::object& scores) {
-        return training_flops_per_token(m, tokens_from(sequence, "sequence"), convention_from(convention), scores_from(scores));
+        return training_flops_per_token(m, tokens_from(sequence, "sequence"), word_from<FlopConvention>(convention, "convention"),
+                                        word_from<Scores>(scores, "scores"));
       },
       "sequence"_a = 4096, py::kw_only(), "convention"_a = "matmul", "scores"_a = "full",
       R"(training_flops_per_token(self, sequence=4096, *, convention='matmul', scores='full')
@@ -74,7 +84,7 @@ Raises RequestError where the convention has no term for the model.
   type.def(
       "forward_flops",
       [](const Model& m, const py::object& sequence, const py::object& scores) {
-        return forward_flops(m, tokens_from(sequence, "sequence"), scores_from(scores));
+        return forward_flops(m, tokens_from(sequence, "sequence"), word_from<Scores>(scores, "scores"));
       },
       "sequence"_a, py::kw_only(), "scores"_a = "causal",
       "forward_flops(self, sequence, *, scores='causal')\n--\n\n"
@@ -139,12 +149,6 @@ void add_stack(py::module_& module) {
   add_value_semantics(type);
 }
 
-[[nodiscard]] std::string path_from(const py::object& value) {
-  if (PyUnicode_Check(value.ptr()) != 0) return text(value, "name_or_path");
-  if (!py::hasattr(value, "__fspath__")) throw_type("name_or_path", "a text or a path", value);
-  return text(value.attr("__fspath__")(), "name_or_path");
-}
-
 }  // namespace
 
 void add_models(py::module_& module) {
@@ -152,7 +156,8 @@ void add_models(py::module_& module) {
   add_model(module);
   add_stack(module);
   module.def(
-      "load_model", [](const py::object& name) { return load_model(path_from(name)); }, "name_or_path"_a, R"(load_model(name_or_path)
+      "load_model", [](const py::object& name) { return load_model(path_of(name, "name_or_path")); }, "name_or_path"_a,
+      R"(load_model(name_or_path)
 --
 
 The shape of a model by name (see model_names; case, dashes and the publisher's name do not matter), or of a YAML file.
@@ -167,7 +172,7 @@ llama3-70b: 70.55 B parameters, 80 layers, hidden 8192
 )");
   module.def("model_names", &model_names, "model_names()\n--\n\nNames of all models that load_model knows, sorted.");
   module.def(
-      "load_stack", [](const py::object& name) { return load_stack(path_from(name)); }, "name_or_path"_a = default_stack,
+      "load_stack", [](const py::object& name) { return load_stack(path_of(name, "name_or_path")); }, "name_or_path"_a = default_stack,
       R"(load_stack(name_or_path='megatron-core')
 --
 

@@ -185,7 +185,7 @@ template <class T>
 /// Every number of a request lies in its range. Faces check it earlier, where they can say what was typed. \throws Refusal
 template <HasFields Request>
 void check_ranges(const Request& request) {
-  const Request defaults{};
+  [[maybe_unused]] static const Request defaults{};
   for_each_field<Request>([&](const auto& field) {
     const std::optional<double> value = detail::number_in(request.*(field.member));
     if (value && !field.range.holds(*value) && value != detail::number_in(defaults.*(field.member)))

@@ -49,6 +49,9 @@ struct Machine {
                                                   std::string_view other_calibration = {}) const;
 };
 
+/// \throws Refusal where no machine is named
+void need_machine(const Machine& machine);
+
 /// A model: a name, a file, or a Model.
 struct NamedModel {
   std::string name;

@@ -85,8 +85,6 @@ inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::siz
 
 /// An operation on so many nodes and ranks, without its size. \param path where one was said \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
-/// \throws Refusal where none was named
-void need_machine(const Machine& machine);
 
 }  // namespace detail
 
@@ -206,6 +204,10 @@ struct PredictAnswer : Prediction {
 
 /// With what an answer says besides the prediction.
 [[nodiscard]] PredictAnswer answer_of(const System& system, const Prediction& prediction);
+
+/// "tiers.nic.endpoints=7": the override of a machine whose nodes each lost so many NICs. \param field of the number, for the message
+/// \throws Refusal without NICs, or where none is left
+[[nodiscard]] std::string override_of_lost_rails(const System& whole, int lost, std::string_view field);
 
 /// What is to run it. \throws Refusal where fields contradict each other
 [[nodiscard]] Choice choice_of(const PredictRequest& request);

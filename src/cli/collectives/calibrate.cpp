@@ -109,26 +109,19 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
-  add_options<CalibrateTyped>(sub, o->typed);
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer(
+  constexpr const char* footer =
       "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml\n"
-      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml");
-  runner.add(sub, [o](const Terminal& terminal) {
+      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml";
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     return spelled_out<CalibrateTyped>([&] {
-      const auto typed = request_of<CalibrateTyped>(o->typed);
+      const auto typed = request_of<CalibrateTyped>(o.typed);
       const std::optional<std::string> machine = whole_machine(typed);
       check(typed, machine.has_value());
-      return machine ? of_machine(*machine, typed, o->json, terminal) : of_samples(typed, o->json, terminal);
+      return machine ? of_machine(*machine, typed, o.json, terminal) : of_samples(typed, o.json, terminal);
     });
-  });
+  };
+  add_command<CalibrateTyped>(app, runner, "calibrate", "Fit the constants of a machine to measurements of it", footer, job);
 }
 
 }  // namespace fabricost::cli

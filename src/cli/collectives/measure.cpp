@@ -11,7 +11,7 @@
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
 #include "text/csv.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 #include "text/write_file.hpp"
 
 #include <fabricost/error.hpp>

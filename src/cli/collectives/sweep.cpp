@@ -4,7 +4,7 @@
 #include "cli/amounts.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/rough_size.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/sweep.hpp>

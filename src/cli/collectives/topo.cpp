@@ -7,6 +7,7 @@
 #include "text/write_file.hpp"
 
 #include <fabricost/answers/topo.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 #include <fmt/format.h>
 
@@ -31,8 +32,6 @@ struct TopoTyped : TopoRequest {
   request.name = std::filesystem::path(typed.output).stem().string();
   return fabricost::answer(request);
 }
-
-[[nodiscard]] std::string counted(int count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
 [[nodiscard]] std::string topo_text(const TopoAnswer& a, const Terminal& terminal, const TopoTyped& typed) {
   const std::string& written = typed.output;

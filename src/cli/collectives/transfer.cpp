@@ -7,6 +7,7 @@
 #include "text/units.hpp"
 
 #include <fabricost/answers/transfer.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/transfer.hpp>
 #include <fabricost/text/quantity.hpp>
 
@@ -35,7 +36,6 @@ struct Explained : Request {
   }
 };
 
-[[nodiscard]] std::string plural(int count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 [[nodiscard]] std::string bytes_text(double bytes) { return size_text(Bytes::from_value(bytes)); }
 [[nodiscard]] std::string per_second_text(double rate) { return rate_text(Bandwidth::from_value(rate)); }
@@ -48,10 +48,10 @@ struct Explained : Request {
     rows.row({a.nodes == 1 ? std::string{"the node"} : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds),
               a.ways[i].direct_bottleneck, seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck});
   }
-  const std::string source = request.client ? fmt::format("{} of {}, ", plural(request.ports.value_or(1), "port"), *request.client) : "";
+  const std::string source = request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "";
   return request.below(
       terminal,
-      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), plural(a.gpus, "GPU"), plural(a.nodes, "node"), a.system),
+      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system),
       wrapped("  ",
               fmt::format("Read by {}{} a node{}.", source, per_second_text(a.node_bytes_per_second),
                           request.behind_host ? ", behind the processor" : ""),
@@ -64,7 +64,7 @@ struct Explained : Request {
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
   if (std::isinf(a.in_flight_bytes)) return "with no bound on bytes in flight";
   const std::string in_flight = bytes_text(a.in_flight_bytes) + " in flight";
-  return request.in_flight_bytes ? in_flight : plural(request.warps.value_or(1), "warp") + ", " + in_flight;
+  return request.in_flight_bytes ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
 [[nodiscard]] std::string crossover_text(std::string_view what, double meet, double largest) {
@@ -97,7 +97,7 @@ struct Explained : Request {
   rows.row({"one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate)});
   rows.row({"all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second)});
   return request.below(
-      terminal, fmt::format("{} of {} each to one port of {}", plural(a.senders, "sender"), bytes_text(a.bytes), a.system),
+      terminal, fmt::format("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes), a.system),
       rows.text(2) +
           wrapped(
               "  ",

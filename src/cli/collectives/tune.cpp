@@ -3,7 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/rough_size.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 #include "text/write_file.hpp"
 

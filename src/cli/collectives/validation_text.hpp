@@ -9,6 +9,7 @@
 #include <fabricost/validation/validate.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fabricost::cli {
 
@@ -20,6 +21,9 @@ namespace fabricost::cli {
 /// The same for measured kernels of expert exchange.
 [[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
 [[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
+
+/// Rows that were left out, by reason; nothing where there are none.
+[[nodiscard]] std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal);
 
 /// One line a point: the columns of a point CSV, then what was predicted.
 [[nodiscard]] std::string per_point_csv(const ValidationReport& report);

@@ -6,6 +6,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/models.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 #include <fmt/format.h>
 
@@ -41,8 +42,7 @@ namespace {
 }
 
 [[nodiscard]] std::string ffn_text(const Model& m) {
-  std::string out =
-      m.dense_layers() > 0 ? fmt::format("{} dense layer{} of width {}", m.dense_layers(), m.dense_layers() == 1 ? "" : "s", m.ffn) : "";
+  std::string out = m.dense_layers() > 0 ? fmt::format("{} of width {}", counted(m.dense_layers(), "dense layer"), m.ffn) : "";
   if (m.mixture()) {
     out += fmt::format("{}{} layers of {} experts of width {}, {} per token", out.empty() ? "" : ", ", m.expert_layers(), m.experts,
                        m.expert_ffn, m.top_k);
