@@ -164,7 +164,7 @@ inline constexpr auto argument_order = std::apply(
 /// visit(field)... of the arguments.
 template <HasFields Request, class Visit>
 void for_each_argument(Visit&& visit) {
-  static constexpr auto fields = fields_of(std::type_identity<Request>{});
+  [[maybe_unused]] static constexpr auto fields = fields_of(std::type_identity<Request>{});
   [&]<std::size_t... i>(std::index_sequence<i...>) { (visit(std::get<argument_order<Request>.first[i]>(fields)), ...); }
   (std::make_index_sequence<argument_order<Request>.second>{});
 }

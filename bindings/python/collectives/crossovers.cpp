@@ -47,7 +47,8 @@ void add_crossovers(py::module_& module) {
   add_answer_of_rows<A>(module, "Crossovers", "Sizes at which what runs, and what is fastest, change: a row a count. Made by crossovers.",
                         &A::rows)
       .def("__repr__", [](const A& a) {
-        return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system, counted(a.rows.size(), "count"));
+        return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system,
+                           counted(static_cast<double>(a.rows.size()), "count"));
       });
   add_face<CrossoversCall>(module, "crossovers", 2,
                            R"(For each count from which size what runs, by the library's own choice, and what is fastest: Crossovers.)",

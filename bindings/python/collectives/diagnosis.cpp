@@ -33,7 +33,8 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const D& d) {
-        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : "not healthy", counted(d.causes.size(), "cause"));
+        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : "not healthy",
+                           counted(static_cast<double>(d.causes.size()), "cause"));
       });
   add_face<DiagnoseRequest>(
       module, "diagnose", 2,

@@ -53,9 +53,9 @@ using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitA
   return out;
 }
 
-/// save(folder), to_dict of files.
+/// save(folder).
 template <class Answer>
-void add_files(py::class_<Answer>& type) {
+void add_files(py::class_<Answer> type) {
   type.def(
       "save",
       [](const Answer& fit, const py::object& folder) {
@@ -115,23 +115,18 @@ void add_fit(py::module_& module) {
 }
 
 void add_fits_of_tables(py::module_& module) {
-  auto kernels = add_report<KernelFitAnswer>(module, "KernelFit",
-                                             "Constants of kernels that are no library's: engines' all-reduces, "
-                                             "expert exchange.");
-  add_files(kernels);
+  add_files(add_report<KernelFitAnswer>(module, "KernelFit",
+                                        "Constants of kernels that are no library's: engines' all-reduces, expert exchange."));
   add_answer<GenerationFit::Constant>(module, "GenerationConstant", "What kernels reach, as it was fitted.");
   add_answer<GenerationFit>(module, "GenerationFit", "What kernels reach on a GPU generation.");
   add_answer<StackFactor>(module, "StackFactor", "What a software stack adds to a step.");
-  auto training = add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels.");
-  add_files(training);
-  auto serving = add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs.");
-  add_files(serving);
+  add_files(add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels."));
+  add_files(add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs."));
 }
 
 void add_this_machine(py::module_& module) {
   using M = MachineAnswer;
-  py::class_<M> type(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
-  add_properties<M, true>(type);
+  auto type = add_report<M>(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
   type.def_property_readonly(
           "system", [](const M& m) { return loaded(m.made.system); }, "The machine with what was measured: for predict, or to save.")
       .def_property_readonly(
@@ -151,7 +146,7 @@ void add_this_machine(py::module_& module) {
           "path"_a, "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
       .def("__repr__", [](const M& m) {
         return fmt::format("<ThisMachine {}, beside {}: {} figures, {}>", m.title(), m.stock(), m.made.figures.size(),
-                           counted(m.made.findings.size(), "finding"));
+                           counted(static_cast<double>(m.made.findings.size()), "finding"));
       });
 }
 

@@ -14,55 +14,33 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-/// One column of all bars.
-template <class T, class Value>
-[[nodiscard]] py::array_t<T> column(const PipelineRun& run, Value&& value) {
-  std::size_t count = 0;
-  for (const auto& stage : run.bars) count += stage.size();
-  py::array_t<T> out{static_cast<py::ssize_t>(count)};
-  T* at = out.mutable_data();
-  for (std::size_t s = 0; s < run.bars.size(); ++s)
-    for (const Bar& bar : run.bars[s]) *at++ = value(s, bar);
-  return out;
-}
-
 /// A structured array: one element per piece of work, stage by stage, in order of time.
 [[nodiscard]] py::array bars_of(const PipelineAnswer& p) {
-  const auto each = [&](auto value) { return column<decltype(value(std::size_t{}, Bar{}))>(p.run, value); };
-  const py::array kind = each([](std::size_t, const Bar& b) { return static_cast<int>(b.work.kind); });
-  return structured({{"stage", each([](std::size_t s, const Bar&) { return static_cast<int>(s); })},
+  std::vector<std::pair<int, const Bar*>> bars;
+  for (std::size_t s = 0; s < p.run.bars.size(); ++s)
+    for (const Bar& bar : p.run.bars[s]) bars.emplace_back(static_cast<int>(s), &bar);
+  const auto column = [&](auto value) { return column_of(bars, [&](const auto& at) { return value(*at.second); }); };
+  const py::array kind = column([](const Bar& b) { return static_cast<int>(b.work.kind); });
+  return structured({{"stage", column_of(bars, [](const auto& at) { return at.first; })},
                      {"kind", py::array(numpy().attr("array")(work_kind_names).attr("take")(kind))},
-                     {"chunk", each([](std::size_t, const Bar& b) { return b.work.chunk; })},
-                     {"microbatch", each([](std::size_t, const Bar& b) { return b.work.microbatch; })},
-                     {"start_seconds", each([](std::size_t, const Bar& b) { return b.start; })},
-                     {"end_seconds", each([](std::size_t, const Bar& b) { return b.end; })}});
-}
-
-[[nodiscard]] py::array_t<double> waits_of(const PipelineAnswer& p) {
-  py::array_t<double> out{static_cast<py::ssize_t>(p.run.bars.size())};
-  std::transform(p.run.bars.begin(), p.run.bars.end(), out.mutable_data(), waiting);
-  return out;
+                     {"chunk", column([](const Bar& b) { return b.work.chunk; })},
+                     {"microbatch", column([](const Bar& b) { return b.work.microbatch; })},
+                     {"start_seconds", column([](const Bar& b) { return b.start; })},
+                     {"end_seconds", column([](const Bar& b) { return b.end; })}});
 }
 
 void add_run(py::module_& module) {
   using P = PipelineAnswer;
-  py::class_<P> type(module, "PipelineRun", "One step of a pipeline schedule, worked off piece by piece. Made by pipeline.");
-  for_each_field<P>([&](const auto& gives) {
-    if (!gives.name.empty())
-      type.def_property_readonly(
-          gives.name.data(), [m = gives.member](const P& p) { return std::invoke(m, p); }, gives.words.data());
-  });
-  const auto array = [&type](const char* name, auto get, const char* doc) { type.def_property_readonly(name, get, doc); };
-  array(
-      "peak_activations",
-      [](const P& p) {
-        return py::array_t<double>(static_cast<py::ssize_t>(p.run.peak_activations.size()), p.run.peak_activations.data());
-      },
+  auto type = add_report<P>(module, "PipelineRun", "One step of a pipeline schedule, worked off piece by piece. Made by pipeline.");
+  type.def_property_readonly(
+      "peak_activations", [](const P& p) { return number_column(p.run.peak_activations); },
       "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.");
-  array("waits_seconds", &waits_of, "By stage: waiting between its first and last piece, s.");
-  array("bars", &bars_of,
-        "The Gantt chart, a structured array: stage, kind (forward, backward, weight, full_backward), chunk, microbatch, start_seconds,\n"
-        "end_seconds; stage by stage, in order of time.");
+  type.def_property_readonly(
+      "waits_seconds", [](const P& p) { return column_of(p.run.bars, waiting); }, "By stage: waiting between its first and last piece, s.");
+  type.def_property_readonly(
+      "bars", &bars_of,
+      "The Gantt chart, a structured array: stage, kind (forward, backward, weight, full_backward), chunk, microbatch, start_seconds,\n"
+      "end_seconds; stage by stage, in order of time.");
   type.def(
       "to_pandas", [](const P& p) { return pandas().attr("DataFrame")(bars_of(p)); },
       "to_pandas(self)\n--\n\nThe bars as a pandas.DataFrame. Needs pandas.");

@@ -13,17 +13,6 @@
 namespace fabricost::cli {
 namespace {
 
-/// 405.9 B, 1.808 T, 855.6 M.
-[[nodiscard]] std::string count_text(double n) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  for (const Unit unit : {Unit{1e12, " T"}, Unit{1e9, " B"}, Unit{1e6, " M"}, Unit{1e3, " k"}})
-    if (n >= unit.size) return fmt::format("{:.4g}{}", n / unit.size, unit.name);
-  return fmt::format("{:.4g}", n);
-}
-
 /// "256 of which 8", or a dash.
 [[nodiscard]] std::string experts_text(const ListedModel& m) { return m.experts > 0 ? fmt::format("{} top {}", m.experts, m.top_k) : "-"; }
 
