@@ -3,6 +3,8 @@
 
 #include "arguments.hpp"
 
+#include "machine.hpp"
+
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
 
@@ -25,21 +27,12 @@ namespace {
   return py::module_::import("fabricost._given").attr("number")(given, argument);
 }
 
-/// A str, or what os.fspath makes of a path.
-[[nodiscard]] std::optional<std::string> path_text(py::handle value) {
-  if (PyUnicode_Check(value.ptr()) != 0) return text(value, "path");
-  if (!py::hasattr(value, "__fspath__")) return std::nullopt;
-  const py::object path = value.attr("__fspath__")();
-  if (PyUnicode_Check(path.ptr()) == 0) return std::nullopt;
-  return text(path, "path");
-}
-
 template <class Thing, class Load>
 [[nodiscard]] Thing named_or_read(py::handle value, std::string_view name, const char* kind, Load&& load) {
-  if (py::isinstance<Thing>(value)) return value.cast<const Thing&>();
-  const std::optional<std::string> path = path_text(value);
-  if (!path) throw_type(name, fmt::format("a {}, or its name or path,", kind), value);
-  return load(*path);
+  if (const Thing* const thing = held<Thing>(value)) return *thing;
+  if (PyUnicode_Check(value.ptr()) == 0 && !py::hasattr(value, "__fspath__"))
+    throw_type(name, fmt::format("a {}, or its name or path,", kind), value);
+  return load(path_of(value, name));
 }
 
 }  // namespace

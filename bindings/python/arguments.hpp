@@ -11,7 +11,6 @@
 
 #include "text.hpp"
 
-#include <cli/names.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -34,7 +33,14 @@ namespace fabricost::python {
 /// TypeError: "ranks: a whole number is wanted, not str".
 [[noreturn]] void throw_type(std::string_view argument, std::string_view wanted, pybind11::handle given);
 
-/// The text of a str, valid as long as the str. \throws TypeError
+/// The C++ value that an object of Python holds; null where it is of another class.
+template <class T>
+[[nodiscard]] const T* held(pybind11::handle given) {
+  pybind11::detail::make_caster<T> caster;
+  return caster.load(given, false) ? &pybind11::detail::cast_op<const T&>(caster) : nullptr;
+}
+
+/// The text of a str, which it lives as long as. \throws TypeError
 [[nodiscard]] std::string_view text_of(pybind11::handle given, std::string_view argument);
 
 /// A real number, NaN refused. \throws TypeError, RequestError
@@ -73,17 +79,7 @@ inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole num
 /// A Stack, or its name or path. \throws as load_stack
 [[nodiscard]] Stack stack_from(pybind11::handle value, std::string_view name = "stack");
 
-/// One of an enum's names. `what`: with its article. \throws RequestError naming the argument and the names near
-template <class Enum, class Names>
-[[nodiscard]] Enum word(pybind11::handle value, std::string_view name, std::string_view what, const Names& names) {
-  const std::string given = text(value, name);
-  const auto found = fabricost::detail::parse_enum<Enum>(given, names);
-  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_text(given, what, cli::listed(names))));
-  return *found;
-}
-
-/// Raises the exceptions of Python's signal handlers, such as KeyboardInterrupt for Ctrl-C. Searches call it
-/// periodically without the GIL.
+/// Raises what Python's signal handlers raise, KeyboardInterrupt for Ctrl-C: called by a search without the GIL, it looks now and then.
 void raise_signals();
 
 /// Runs the search with the GIL released, so that Ctrl-C ends it.

@@ -10,8 +10,8 @@
 
 namespace fabricost::python {
 
-/// The request without its machine; empty for any other object.
-[[nodiscard]] std::optional<MoeRequest> exchange_asked(pybind11::handle operation);
+/// What is asked, without its machine; nothing for any other object.
+[[nodiscard]] std::optional<MoeRequest> exchange_request(pybind11::handle operation);
 
 /// The answer on a machine. \throws as answer(MoeRequest)
 [[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine);

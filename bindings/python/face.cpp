@@ -44,15 +44,13 @@ struct LetGo {
 }  // namespace
 
 void detail::from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
-  const bool named = PyUnicode_Check(given.ptr()) != 0 || (!py::isinstance<Machine>(given) && py::hasattr(given, "__fspath__"));
-  if (!named && !py::isinstance<Machine>(given)) throw_type(name, "a System, or its name or path,", given);
-  if (named) {
+  if (const auto* const machine = held<Machine>(given))
+    out = {machine->origin.extends, std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
+           machine->origin.set, machine->origin.calibration};
+  else if (PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__"))
     out = {path_of(given, name), nullptr};
-    return;
-  }
-  const auto& machine = given.cast<const Machine&>();
-  out = {machine.origin.extends, std::shared_ptr<const System>(&machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
-         machine.origin.set, machine.origin.calibration};
+  else
+    throw_type(name, "a System, or its name or path,", given);
 }
 
 py::object object_of(const fabricost::Machine& machine) {

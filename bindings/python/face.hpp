@@ -144,19 +144,29 @@ template <class Field>
 [[nodiscard]] constexpr bool is_argument(const Field& field) {
   return !field.name.empty() && !field.inside;
 }
-/// visit(field)... of the arguments: first those that Request::by_place names, if any, then the others in the
-/// order of the table.
+/// Places in the table of the fields that are arguments, in the order of a call, and how many they are: those that Request::by_place
+/// names, if it does, then the others in the order of the table.
+template <HasFields Request>
+inline constexpr auto argument_order = std::apply(
+    [](const auto&... field) {
+      constexpr std::size_t count = sizeof...(field);
+      const std::array<std::string_view, count> names{(is_argument(field) ? field.name : std::string_view{})...};
+      std::span<const std::string_view> first;
+      if constexpr (requires { Request::by_place; }) first = Request::by_place;
+      std::pair<std::array<std::size_t, count>, std::size_t> out{};
+      for (const std::string_view name : first)
+        out.first[out.second++] = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+      for (std::size_t i = 0; i < count; ++i)
+        if (!names[i].empty() && std::find(first.begin(), first.end(), names[i]) == first.end()) out.first[out.second++] = i;
+      return out;
+    },
+    fields_of(std::type_identity<Request>{}));
+/// visit(field)... of the arguments.
 template <HasFields Request, class Visit>
 void for_each_argument(Visit&& visit) {
-  std::span<const std::string_view> first;
-  if constexpr (requires { Request::by_place; }) first = Request::by_place;
-  for (const std::string_view name : first)
-    for_each_field<Request>([&](const auto& field) {
-      if (is_argument(field) && field.name == name) visit(field);
-    });
-  for_each_field<Request>([&](const auto& field) {
-    if (is_argument(field) && std::find(first.begin(), first.end(), field.name) == first.end()) visit(field);
-  });
+  [[maybe_unused]] static constexpr auto fields = fields_of(std::type_identity<Request>{});
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (visit(std::get<argument_order<Request>.first[i]>(fields)), ...); }
+  (std::make_index_sequence<argument_order<Request>.second>{});
 }
 
 /// Names of the arguments, in their order.
@@ -269,8 +279,9 @@ void add_properties(pybind11::class_<Class>& type) {
     if constexpr (std::is_function_v<T>) {
       if constexpr (std::invocable<decltype(gives.member), const Class&>) {
         const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
-        const std::function<pybind11::object(const Class&)> object = [value_of](const Class& self) { return pybind11::cast(value_of(self)); };
-        type.def_property_readonly(gives.name.data(), object, gives.words.data());
+        using Object = std::function<pybind11::object(const Class&)>;  // one instance of the property's code a class
+        type.def_property_readonly(
+            gives.name.data(), Object{[value_of](const Class& self) { return pybind11::cast(value_of(self)); }}, gives.words.data());
         annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
       }
     } else if constexpr (members) {
@@ -329,16 +340,9 @@ template <HasFields Row>
   std::vector<std::pair<const char*, pybind11::array>> columns;
   for_each_field<Row>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    using Cell =
-        std::conditional_t<std::same_as<T, std::string>, std::string_view, std::conditional_t<std::same_as<T, int>, std::int32_t, T>>;
-    if (field.name.empty()) return;
-    std::vector<Cell> column;
-    column.reserve(rows.size());
-    for (const Row& row : rows) column.push_back(row.*(field.member));
-    if constexpr (std::same_as<Cell, std::string_view>)
-      columns.emplace_back(field.name.data(), text_column(column));
-    else
-      columns.emplace_back(field.name.data(), number_column(column));
+    using Cell = std::conditional_t<std::same_as<T, std::string>, std::string_view, T>;
+    if (!field.name.empty())
+      columns.emplace_back(field.name.data(), column_of(rows, [&](const Row& row) -> Cell { return row.*(field.member); }));
   });
   return structured(columns);
 }

@@ -27,7 +27,7 @@ struct type_caster<fabricost::ByName<T>> {
   PYBIND11_TYPE_CASTER(fabricost::ByName<T>, const_name("dict"));
   bool load(handle given, bool) {
     if (!isinstance<dict>(given)) return false;
-    for (const auto& [name, each] : reinterpret_borrow<dict>(given)) 
+    for (const auto& [name, each] : reinterpret_borrow<dict>(given))
       value.emplace_back(name.template cast<std::string>(), each.template cast<T>());
     return true;
   }

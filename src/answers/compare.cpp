@@ -1,7 +1,7 @@
 /// \file compare.cpp
 /// Finds the best plan of each machine for one job.
 
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/plan.hpp>
@@ -193,12 +193,12 @@ CompareAnswer answer(const CompareRequest& request) {
     out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
                             q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);
   } else {
-    const ServeRequest asked = serving_of(request);
+    const ServeRequest serving = serving_of(request);
     out.all = compare(systems, [&](const System& system) {
-      const ServingQuestion q = serving_question(asked, model, system);
+      const ServingQuestion q = serving_question(serving, model, system);
       return compared(q, found_deployments(q, system).layouts.front(), system, prices);
     });
-    out.title = serving_title(request, asked, model.name);
+    out.title = serving_title(request, serving, model.name);
   }
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};

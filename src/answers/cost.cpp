@@ -20,7 +20,7 @@ constexpr double hour = 3600, day = 24 * hour, year = hours_of_a_year * hour;
 [[nodiscard]] double usd(Dollars d) { return in(d, units::USD).value(); }
 
 void refuse_contradictions(const CostRequest& r) {
-  if (!r.system && !r.plan) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  if (!r.plan) need_machine(r.system);
   if (!r.gpus && !r.plan) throw Refusal("how many GPUs? Add <gpus>, as in <gpus=16384>", true);
   if (r.plan && r.gpus && std::fabs(*r.gpus - r.plan->gpus) > 0.5)
     throw Refusal(fmt::format("<gpus>: {}, but the plan is for {:.0f}; leave it out", *r.gpus, r.plan->gpus));

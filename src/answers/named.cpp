@@ -23,6 +23,10 @@ std::shared_ptr<const System> Machine::get(const std::vector<std::string>& more_
   return value != nullptr ? value : std::make_shared<const System>(load(more_overrides, kernels, other_calibration));
 }
 
+void need_machine(const Machine& machine) {
+  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+}
+
 Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }
 
 Stack NamedStack::load() const { return value != nullptr ? *value : load_stack(name); }

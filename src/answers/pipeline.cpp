@@ -36,8 +36,8 @@ std::vector<PipelineStage> PipelineAnswer::by_stage() const {
 PipelineAnswer answer(const PipelineRequest& request) {
   check_ranges(request);
   PipelineAnswer out;
-  out.asked = filled_in(request);
-  const PipelineRequest& r = out.asked;
+  out.request = filled_in(request);
+  const PipelineRequest& r = out.request;
   const StageTimes times{.forward = *r.forward_seconds,
                          .backward = *r.backward_seconds,
                          .weight = *r.weight_seconds,

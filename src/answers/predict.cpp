@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 
 namespace fabricost {
@@ -46,10 +47,6 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
   return out;
 }
 
-void detail::need_machine(const Machine& machine) {
-  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
-}
-
 Choice choice_of(const PredictRequest& r) {
   Choice out{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol, .inference = r.library.value_or(Inference{})};
   if (r.version) {
@@ -64,38 +61,43 @@ Choice choice_of(const PredictRequest& r) {
   return out;
 }
 
+std::string override_of_lost_rails(const System& whole, int lost, std::string_view field) {
+  const Tier* const nic = whole.tier(TierRole::nic);
+  if (nic == nullptr) throw Refusal(fmt::format("<{}>: {} has no NICs", field, whole.name));
+  if (lost >= nic->endpoints)
+    throw Refusal(fmt::format("<{}>: {} of {} NICs of a {}; at least one has to be left", field, lost, nic->endpoints, whole.name));
+  return fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost);
+}
+
 namespace {
 
 /// The machine with some NICs of one node lost. All ranks wait for that node, so all are priced like it.
 [[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
   const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
-  const Tier* const nic = whole->tier(TierRole::nic);
-  if (nic == nullptr) throw Refusal(fmt::format("<lost_rails>: {} has no NICs", whole->name));
-  if (r.lost_rails >= nic->endpoints)
-    throw Refusal(
-        fmt::format("<lost_rails>: {} of {} NICs of a {}; at least one has to be left", r.lost_rails, nic->endpoints, whole->name));
-  const int left = nic->endpoints - r.lost_rails;
+  const std::string fewer = override_of_lost_rails(*whole, r.lost_rails, "lost_rails");
   if (!r.system.name.empty()) {
     std::vector<std::string> overrides = r.overrides;
-    overrides.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), left));
+    overrides.push_back(fewer);
     return Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
   }
   System out = *whole;
-  out.tiers[static_cast<std::size_t>(nic - whole->tiers.data())].endpoints = left;
-  // as with an override, it is no longer the measured machine
+  std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; })->endpoints -= r.lost_rails;
+  // not the measured machine any more, as with an override
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));
 }
 
-struct Asked {
+/// A request with its machine loaded.
+struct LoadedRequest {
   std::shared_ptr<const System> system;
   Operation operation;
   Choice choice;
 };
-/// Runs the checks that need no file before any file is read.
-[[nodiscard]] Asked asked(const PredictRequest& r) {
-  Asked out{.system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
-  detail::need_machine(r.system);
+/// Whatever needs no file is checked before one is read.
+[[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
+  LoadedRequest out{
+      .system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
+  need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
   out.operation.bytes = Bytes::from_value(*r.bytes);
   if (out.choice.inference.from_host && *r.operation != Collective::all_reduce)
@@ -117,7 +119,7 @@ struct Asked {
           .made = both};
 }
 
-[[nodiscard]] PredictAnswer answered(const Asked& a, bool norm) {
+[[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
   if (norm) out.norm = normed(*a.system, out);
   return out;
@@ -129,10 +131,10 @@ PredictAnswer answer_of(const System& system, const Prediction& prediction) {
   return {prediction, system.name, assumed(system, prediction), {}};
 }
 
-PredictAnswer answer(const PredictRequest& request) { return answered(asked(request), request.fused_norm); }
+PredictAnswer answer(const PredictRequest& request) { return answered(loaded(request), request.fused_norm); }
 
 ExplainAnswer answer(const ExplainRequest& request) {
-  const Asked a = asked(request);
+  const LoadedRequest a = loaded(request);
   const System& system = *a.system;
   ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation).value(), {}};
   std::vector<std::string> notes;

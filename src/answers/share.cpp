@@ -52,13 +52,13 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   return out;
 }
 
-[[nodiscard]] SharedCollective answer_of(const System& system, const std::vector<GroupedCollective>& asked, const AtOnce& all,
+[[nodiscard]] SharedCollective answer_of(const System& system, const std::vector<GroupedCollective>& collectives, const AtOnce& all,
                                          std::size_t c) {
   const GroupedOutcome& one = all.outcomes[c];
-  SharedCollective out{.name = asked[c].name,
+  SharedCollective out{.name = collectives[c].name,
                        .groups = one.groups,
                        .ranks = one.size,
-                       .stride = asked[c].stride,
+                       .stride = collectives[c].stride,
                        .slow_down = one.slow_down,
                        .least_slow_down = one.least_slow_down,
                        .seconds = one.seconds,
@@ -69,7 +69,7 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   out.link_bytes_per_second = link->capacity, out.link_load_bytes_per_second = link->load;
   const std::vector<int> groups = groups_on(all, *link);
   for (std::size_t other = 0; other < groups.size(); ++other)
-    if (groups[other] > 0) out.sharers.push_back({asked[other].name, groups[other], all.outcomes[other].groups});
+    if (groups[other] > 0) out.sharers.push_back({collectives[other].name, groups[other], all.outcomes[other].groups});
   return out;
 }
 
@@ -99,7 +99,7 @@ ShareAnswer answer(const ShareRequest& r) {
     throw Refusal(
         "which collectives? Add <collectives> for each, as in <collectives=\"all_reduce 1GiB\"> <collectives=\"all_to_all 64MiB over 8\">",
         true);
-  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(r.system);
   check_ranges(r);
   const auto system = r.system.get(r.overrides, {}, r.calibration);
   ShareAnswer out{.system = system->name,
@@ -109,13 +109,13 @@ ShareAnswer answer(const ShareRequest& r) {
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
-  std::vector<GroupedCollective> asked;
-  for (const GroupedRequest& one : r.collectives) asked.push_back(placed(one, axes, r.choice));
+  std::vector<GroupedCollective> collectives;
+  for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, r.choice));
   const ConcurrentOptions options{.routes = {.relay_on_rails = r.pxn, .adaptive = r.adaptive}, .balancing = r.balancing};
-  const AtOnce all = at_once(*system, out.nodes, asked, options);
+  const AtOnce all = at_once(*system, out.nodes, collectives, options);
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
-  for (std::size_t c = 0; c < asked.size(); ++c) out.collectives.push_back(answer_of(*system, asked, all, c));
+  for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));
   return out;
 }
 

@@ -77,8 +77,7 @@ GroupedRequest grouped_from(const std::string& text) {
   constexpr std::array<std::string_view, 6> known{"over", "every", "by", "under", "in", "weight"};
   for (std::size_t i = 2; i < words.size(); i += 2) {
     const std::string& word = words[i];
-    if (std::find(known.begin(), known.end(), word) == known.end())
-      throw RequestError(unknown_text(word, "a word known here", std::vector<std::string>(known.begin(), known.end())));
+    if (std::find(known.begin(), known.end(), word) == known.end()) throw RequestError(unknown_text(word, "a word known here", known));
     if (i + 1 == words.size()) throw RequestError(fmt::format("\"{}\" misses what it is followed by: {}", word, form));
     const std::string& value = words[i + 1];
     if (word == "over")

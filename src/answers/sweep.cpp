@@ -22,7 +22,7 @@ namespace {
   for (std::size_t i = 0; i < count; ++i)
     out.push_back(detail::operation_of(r.operation, r.dtype, r.path, several(r.nodes) ? r.nodes.values[i] : first(r.nodes),
                                        several(r.ranks) ? r.ranks.values[i] : first(r.ranks)));
-  detail::need_machine(r.system);
+  need_machine(r.system);
   return out;
 }
 

@@ -31,7 +31,7 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 }  // namespace
 
 System OnMachine::load() const {
-  if (!system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(system);
   return system.load(overrides, {}, calibration);
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 TuneAnswer answer(const TuneRequest& request) {
   check_ranges(request);
-  if (!request.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(request.system);
   TuneOptions options{.nodes = request.nodes.values, .ranks = request.ranks, .dtype = request.dtype};
   if (request.operation) options.collective = static_cast<Collective>(*request.operation);
   const TuneReport report = tune(request.system.load(request.overrides, {}, request.calibration), options);

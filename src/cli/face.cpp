@@ -4,7 +4,7 @@
 #include "cli/face.hpp"
 
 #include "text/csv.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/answers/moe.hpp>

@@ -291,32 +291,43 @@ template <HasFields Request, class Text, class Beside>
 }
 inline constexpr auto nothing_beside = [](const auto&, const auto&) {};
 
-/// Adds a subcommand whose options are the request's fields and --json. Options beyond the question (such as
-/// the width of a picture) are in a struct derived from its request, with fields() of both.
+/// What was typed for a subcommand.
+struct GivenOptions {
+  Typed typed;
+  bool json = false;
+};
+
+/// Adds a subcommand whose options are the request's fields and --json.
+/// \param job what it prints: std::string(const GivenOptions&, const Terminal&)
+/// \param more adds further options: (CLI::App&, GivenOptions&)
+template <HasFields Request, class Job, class More = decltype(nothing_beside)>
+void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Job job,
+                 const char* json_words = "Print JSON", More more = nothing_beside) {
+  const auto o = std::make_shared<GivenOptions>();
+  CLI::App& sub = *app.add_subcommand(name, words);
+  add_options<Request>(sub, o->typed);
+  more(sub, *o);
+  sub.add_flag("--json", o->json, json_words);
+  sub.footer(footer);
+  runner.add(sub, [o, job](const Terminal& terminal) { return job(*o, terminal); });
+}
+
+/// The same of a question. What a command asks beyond the question (how wide a picture is)
+/// stands in a struct derived from its request, with fields() of both.
 /// \param text_of the answer as text: std::string(const Answer&, const Terminal&), or with the request as a third argument
 /// aram beside called with (answer, request) before anything is printed
 template <HasFields Request, class Text, class Beside = decltype(nothing_beside)>
 void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
               Beside beside = nothing_beside) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand(name, words);
-  OptionRows rows;
-  rows.add<Request>();
-  rows.add_to(sub, o->typed);
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer(footer);
-  runner.add(sub,
-             [o, text_of, beside](const Terminal& terminal) { return output_of<Request>(o->typed, o->json, terminal, text_of, beside); });
+  add_command<Request>(app, runner, name, words, footer, [text_of, beside](const GivenOptions& o, const Terminal& terminal) {
+    return output_of<Request>(o.typed, o.json, terminal, text_of, beside);
+  });
 }
 
-/// One of several questions of a subcommand.
-template <HasFields Asked, class Text>
+/// One of several questions behind one subcommand.
+template <HasFields R, class Text>
 struct Face {
-  using Request = Asked;
+  using Request = R;
   std::string_view word;
   Text text_of;
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fabricost {
 
@@ -113,7 +114,10 @@ namespace {
 }  // namespace
 }  // namespace detail
 
-std::string counted(double count, std::string_view one) { return fmt::format("{:.6g} {}{}", count, one, count == 1 ? "" : "s"); }
+std::string counted(double count, std::string_view one) {
+  const std::string number = count == std::floor(count) ? fmt::format("{:.0f}", count) : fmt::format("{:.6g}", count);
+  return fmt::format("{} {}{}", number, one, count == 1 ? "" : "s");
+}
 
 std::vector<std::string> names_of(const Extrapolated& beyond) {
   std::vector<std::string> out;

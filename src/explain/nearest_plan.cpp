@@ -1,7 +1,7 @@
 /// \file nearest_plan.cpp
 /// When no layout fits or meets the limits: the nearest one, and what would help.
 
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/memory/advice.hpp>

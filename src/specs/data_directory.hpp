@@ -3,6 +3,8 @@
 /// The data folders that come with a program or its library.
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace fabricost::io {
 
@@ -13,5 +15,8 @@ namespace fabricost::io {
 /// and for a library in PREFIX/lib, in a build tree a link to the sources. A wheel has data/ beside the
 /// folder of its command. Empty: none.
 [[nodiscard]] std::filesystem::path data_beside(const std::filesystem::path& program);
+
+/// Names of the YAML files in a folder, without ".yaml", sorted; none if it cannot be read.
+[[nodiscard]] std::vector<std::string> yaml_names(const std::filesystem::path& folder);
 
 }  // namespace fabricost::io

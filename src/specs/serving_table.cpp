@@ -2,7 +2,7 @@
 /// Serving frameworks and their fitted constants: data/workloads/serving-stacks.yaml and serving.yaml.
 
 #include "specs/store.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/serving/parameters.hpp>

@@ -4,6 +4,7 @@
 
 #include "specs/store.hpp"
 
+#include "specs/data_directory.hpp"
 #include "specs/parts/identities.hpp"
 #include "text/ascii.hpp"
 
@@ -29,18 +30,9 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-std::vector<std::string> yaml_names(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
 
-std::vector<std::string> names_in(std::string_view folder) { return yaml_names(data_directory() / folder); }
+std::vector<std::string> names_in(std::string_view folder) { return io::yaml_names(data_directory() / folder); }
 
 std::vector<SystemName> system_names() {
   std::vector<SystemName> out;

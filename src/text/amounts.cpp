@@ -137,6 +137,13 @@ std::string dollars_text(double dollars) {
   return fmt::format("{},{:03d} USD", whole / 1000, std::abs(whole % 1000));
 }
 
+std::string count_text(double n) {
+  constexpr std::array<std::pair<double, std::string_view>, 4> units{{{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [worth, unit] : units)
+    if (n >= worth) return fmt::format("{:.4g} {}", n / worth, unit);
+  return fmt::format("{:.4g}", n);
+}
+
 std::string large_text(double value, std::string_view unit) {
   constexpr std::array<std::pair<double, std::string_view>, 5> prefixes{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
   for (const auto& [worth, prefix] : prefixes)

@@ -43,6 +43,9 @@ namespace fabricost::io {
 /// "11,796 USD", "1.77 M USD", "0.0123 USD": at least three digits.
 [[nodiscard]] std::string dollars_text(double dollars);
 
+/// "405.9 B", "1.808 T", "12.3 k": a count, as of parameters, in four digits.
+[[nodiscard]] std::string count_text(double n);
+
 /// "20.89 MW", "15.6 T": four digits with a decimal prefix in front of the unit.
 [[nodiscard]] std::string large_text(double value, std::string_view unit = "");
 

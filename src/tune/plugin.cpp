@@ -8,7 +8,7 @@
 /// means ONE channel; so does a call that no line matches. AMD fixed its copy of the plugin (ROCm/rccl pull
 /// request 1985); the file says what to change.
 
-#include "text/rough_size.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/tune/tune.hpp>
 

@@ -64,8 +64,8 @@ TEST_CASE("A pipeline that is asked again with everything filled in is the same"
   CHECK(a.bubble_seconds == Approx(7 * 3));  // arXiv 2104.04473
   CHECK(a.by_stage().size() == 8);
   CHECK(a.by_stage().front().work.size() == a.run.bars.front().size());
-  const PipelineAnswer again = answer(a.asked);
-  CHECK(again.asked == a.asked);
+  const PipelineAnswer again = answer(a.request);
+  CHECK(again.request == a.request);
   CHECK(again.step_seconds == a.step_seconds);
 
   CHECK(worded<PipelineSchedule>("vpp") == PipelineSchedule::interleaved);

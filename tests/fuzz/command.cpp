@@ -3,7 +3,7 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include "cli/write_file.hpp"
+#include "text/write_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "cli/main.cpp"  // NOLINT(bugprone-suspicious-include): the command's own main, under another name
 #undef main
 
-// Linked in place of src/cli/write_file.cpp.
-void fabricost::cli::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
+// Linked in place of src/text/write_file.cpp.
+void fabricost::io::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
 
 namespace fuzz {
 

@@ -5,7 +5,7 @@
 #include "cli/counts.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/answers/share.hpp>

@@ -12,18 +12,18 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-struct CrossoversAsked : CrossoversRequest {
+struct CrossoversCall : CrossoversRequest {
   GivenOperation given{};
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(CrossoversRequest::fields(), std::tuple{asks(&CrossoversAsked::given, "operation", "", "",
+    return std::tuple_cat(CrossoversRequest::fields(), std::tuple{asks(&CrossoversCall::given, "operation", "", "",
                                                                        "An Operation without arrays; its bytes do not matter", true)});
   }
 };
-[[nodiscard]] CrossoversAnswer answer(const CrossoversAsked& asked) {
-  CrossoversRequest r = asked;
-  const OperationRequest& of = asked.given.operation();
+[[nodiscard]] CrossoversAnswer answer(const CrossoversCall& call) {
+  CrossoversRequest r = call;
+  const OperationRequest& of = call.given.operation();
   if (of.ranks || of.nodes) throw RequestError("ranks and nodes of the operation are arrays; give lists: crossovers(..., ranks=[8, 16])");
   const Operation& op = of.scalar;
   r.operation = op.collective, r.dtype = op.dtype;
@@ -47,11 +47,12 @@ void add_crossovers(py::module_& module) {
   add_answer_of_rows<A>(module, "Crossovers", "Sizes at which what runs, and what is fastest, change: a row a count. Made by crossovers.",
                         &A::rows)
       .def("__repr__", [](const A& a) {
-        return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system, counted(a.rows.size(), "count"));
+        return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system,
+                           counted(static_cast<double>(a.rows.size()), "count"));
       });
-  add_face<CrossoversAsked>(module, "crossovers", 2,
-                            R"(For each count from which size what runs, by the library's own choice, and what is fastest: Crossovers.)",
-                            R"(>>> import fabricost as fc
+  add_face<CrossoversCall>(module, "crossovers", 2,
+                           R"(For each count from which size what runs, by the library's own choice, and what is fastest: Crossovers.)",
+                           R"(>>> import fabricost as fc
 >>> row = fc.crossovers("dgx-b200", fc.AllReduce(), sizes=[fc.KiB, fc.GiB])[0]
 >>> row.runs[-1].algorithm, row.fastest[0].algorithm
 ('nvls', 'one_shot')

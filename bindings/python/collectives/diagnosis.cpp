@@ -5,6 +5,7 @@
 #include "face.hpp"
 
 #include <fabricost/answers/diagnose.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 namespace py = pybind11;
 
@@ -32,8 +33,8 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const D& d) {
-        return fmt::format("<Diagnosis: {}, {} cause{}>", d.healthy ? "healthy" : "not healthy", d.causes.size(),
-                           d.causes.size() == 1 ? "" : "s");
+        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : "not healthy",
+                           counted(static_cast<double>(d.causes.size()), "cause"));
       });
   add_face<DiagnoseRequest>(
       module, "diagnose", 2,

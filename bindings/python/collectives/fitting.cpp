@@ -7,9 +7,10 @@
 #include "face.hpp"
 #include "machine.hpp"
 
-#include <cli/write_file.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <text/write_file.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -52,16 +53,16 @@ using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitA
   return out;
 }
 
-/// save(folder), to_dict of files.
+/// save(folder).
 template <class Answer>
-void add_files(py::class_<Answer>& type) {
+void add_files(py::class_<Answer> type) {
   type.def(
       "save",
       [](const Answer& fit, const py::object& folder) {
         for (const auto& [file, text] : fit.files(today())) {
           const std::filesystem::path path = std::filesystem::path{path_of(folder, "folder")} / file;
           std::filesystem::create_directories(path.parent_path());
-          cli::write_file(path.string(), text, "folder");
+          io::write_file(path.string(), text, "folder");
         }
       },
       "folder"_a, "save(self, folder)\n--\n\nWrites what was fitted below that folder, as it lies in data/.");
@@ -95,8 +96,8 @@ void add_fit(py::module_& module) {
           "save",
           [](const Fit& f, const py::object& path) {
             const std::string file = path_of(path, "path");
-            if (f.machine) return cli::write_file(file, f.yaml(calibration_name(file), today()), "path");
-            for (const auto& [name, text] : f.files(today())) cli::write_file((std::filesystem::path{file} / name).string(), text, "path");
+            if (f.machine) return io::write_file(file, f.yaml(calibration_name(file), today()), "path");
+            for (const auto& [name, text] : f.files(today())) io::write_file((std::filesystem::path{file} / name).string(), text, "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the "
@@ -114,23 +115,18 @@ void add_fit(py::module_& module) {
 }
 
 void add_fits_of_tables(py::module_& module) {
-  auto kernels = add_report<KernelFitAnswer>(module, "KernelFit",
-                                             "Constants of kernels that are no library's: engines' all-reduces, "
-                                             "expert exchange.");
-  add_files(kernels);
+  add_files(add_report<KernelFitAnswer>(module, "KernelFit",
+                                        "Constants of kernels that are no library's: engines' all-reduces, expert exchange."));
   add_answer<GenerationFit::Constant>(module, "GenerationConstant", "What kernels reach, as it was fitted.");
   add_answer<GenerationFit>(module, "GenerationFit", "What kernels reach on a GPU generation.");
   add_answer<StackFactor>(module, "StackFactor", "What a software stack adds to a step.");
-  auto training = add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels.");
-  add_files(training);
-  auto serving = add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs.");
-  add_files(serving);
+  add_files(add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels."));
+  add_files(add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs."));
 }
 
 void add_this_machine(py::module_& module) {
   using M = MachineAnswer;
-  py::class_<M> type(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
-  add_properties<M, true>(type);
+  auto type = add_report<M>(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
   type.def_property_readonly(
           "system", [](const M& m) { return loaded(m.made.system); }, "The machine with what was measured: for predict, or to save.")
       .def_property_readonly(
@@ -146,12 +142,11 @@ void add_this_machine(py::module_& module) {
       .def(
           "to_yaml", [](const M& m) { return this_machine_yaml(m.made); }, "to_yaml(self)\n--\n\nThe text save() writes.")
       .def(
-          "save", [](const M& m, const py::object& path) { cli::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
+          "save", [](const M& m, const py::object& path) { io::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
           "path"_a, "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
       .def("__repr__", [](const M& m) {
-        const std::size_t findings = m.made.findings.size();
-        return fmt::format("<ThisMachine {}, beside {}: {} figures, {} finding{}>", m.title(), m.stock(), m.made.figures.size(), findings,
-                           findings == 1 ? "" : "s");
+        return fmt::format("<ThisMachine {}, beside {}: {} figures, {}>", m.title(), m.stock(), m.made.figures.size(),
+                           counted(static_cast<double>(m.made.findings.size()), "finding"));
       });
 }
 

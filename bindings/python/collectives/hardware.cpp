@@ -7,10 +7,11 @@
 #include "machine.hpp"
 #include "plain.hpp"
 
-#include <cli/write_file.hpp>
+#include <text/write_file.hpp>
 
 #include <fabricost/answers/show.hpp>
 #include <fabricost/answers/systems.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/show.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
@@ -21,6 +22,7 @@
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -48,7 +50,7 @@ struct Tiers {
   }
   [[nodiscard]] const Tier& by_name(const std::string& wanted) const {
     if (const Tier* tier = find(wanted)) return *tier;
-    throw py::key_error(cli::unknown_text(wanted, "a tier of this system", names()));
+    throw py::key_error(unknown_text(wanted, "a tier of this system", names()));
   }
   [[nodiscard]] const Tier& by_place(py::ssize_t place) const {
     const auto count = static_cast<py::ssize_t>(all.size());
@@ -94,7 +96,7 @@ void add_tiers(py::module_& module) {
       .def("__contains__", [](const Tiers&, const py::object&) { return false; })
       .def(
           "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
-      .def("__repr__", [](const Tiers& tiers) { return "tiers " + cli::joined(tiers.names(), " "); });
+      .def("__repr__", [](const Tiers& tiers) { return fmt::format("tiers {}", fmt::join(tiers.names(), " ")); });
   add_value_semantics(type);
 }
 
@@ -117,19 +119,14 @@ void add_tiers(py::module_& module) {
   if (!py::isinstance<OperationRequest>(operation)) throw_type("operation", "an Operation", operation);
   const Prediction p = predict(m, operation.cast<const OperationRequest&>().one());
   return picture(m, &p,
-                 fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
-                             p.nodes, p.nodes == 1 ? "" : "s"));
+                 fmt::format("{} of {} over {} ranks on {}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
+                             counted(p.nodes, "node")));
 }
 
 /// The machine with fewer NICs, read again as `--lost-rails` of the command does it. \throws RequestError
-[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost_given) {
-  const int lost = count_of(lost_given, "lost", 1);
-  const Tier* const nic = whole.tier(TierRole::nic);
-  if (nic == nullptr) throw RequestError(fmt::format("lost: {} has no NICs", whole.name));
-  if (lost >= nic->endpoints)
-    throw RequestError(fmt::format("lost: {} of {} NICs of a {}; at least one has to be left", lost, nic->endpoints, whole.name));
+[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost) {
   SavedSystem origin = whole.origin;
-  origin.set.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost));
+  origin.set.push_back(spelled_out([&] { return override_of_lost_rails(whole, count_of(lost, "lost", 1), "lost"); }));
   return loaded(std::move(origin));
 }
 
@@ -158,7 +155,7 @@ void add_system(py::module_& module) {
            "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is "
            "priced with.")
       .def(
-          "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
+          "save", [](const Machine& s, const py::object& path) { io::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
           "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
           "cannot.")
       .def("without_rails", &without_rails, "lost"_a,
@@ -181,17 +178,17 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
           "prints it.")
       .def("__repr__", [](const Machine& s) {
-        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
+        return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), fmt::join(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
 }
 
 [[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
-  SavedSystem asked{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
+  SavedSystem origin{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
   if (PyUnicode_Check(overrides.ptr()) || py::isinstance<py::bytes>(overrides) || !py::isinstance<py::iterable>(overrides))
     throw_type("overrides", "a list of texts PATH=VALUE", overrides);
-  for (const py::handle one : overrides) asked.set.emplace_back(text_of(one, "overrides"));
-  return loaded(std::move(asked));
+  for (const py::handle one : overrides) origin.set.emplace_back(text_of(one, "overrides"));
+  return loaded(std::move(origin));
 }
 
 [[nodiscard]] std::vector<std::string> all_names() {
@@ -233,7 +230,7 @@ void add_hardware(py::module_& module) {
   module.def(
       "_write_file",
       [](const py::object& path, const py::object& text, const py::object& argument) {
-        cli::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
+        io::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
       },
       "path"_a, "text"_a, "argument"_a,
       "_write_file(path, text, argument)\n--\n\nWrites a text whole or not at all; a link stays one. RequestError naming the argument "

@@ -2,8 +2,8 @@
 /// All-reduces of inference engines: own kernels, NCCL above a size, and the norm that follows.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
+#include "face.hpp"
 
 #include <fabricost/answers/predict.hpp>
 
@@ -12,11 +12,11 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-/// A prediction with the kernels of an engine by default.
-struct EngineAsked : PredictRequest {
+/// predict with the kernels of an engine, unless it is said otherwise.
+struct EngineCall : PredictRequest {
   GivenOperation given{};
   bool from_python = false;
-  EngineAsked() { library = Inference{.library = InferenceLibrary::vllm}; }
+  EngineCall() { library = Inference{.library = InferenceLibrary::vllm}; }
 
   template <class R>
   static constexpr auto engine_fields() {
@@ -27,7 +27,7 @@ struct EngineAsked : PredictRequest {
   }
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    using R = EngineAsked;
+    using R = EngineCall;
     using enum Amount;
     return std::tuple_cat(engine_fields<R>(),
                           std::tuple{asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
@@ -36,20 +36,20 @@ struct EngineAsked : PredictRequest {
                                           "the host, known for AllReduce alone")});
   }
 };
-[[nodiscard]] PredictAnswer answer(const EngineAsked& asked) {
-  PredictRequest r = asked;
-  if (asked.from_python && r.launch == Launch::graph)
+[[nodiscard]] PredictAnswer answer(const EngineCall& call) {
+  PredictRequest r = call;
+  if (call.from_python && r.launch == Launch::graph)
     throw Refusal("<launch=graph> and <from_python=True> contradict each other; leave one out");
-  if (asked.from_python) r.launch = Launch::eager;
-  put_operation(asked.given.operation(), r);
+  if (call.from_python) r.launch = Launch::eager;
+  put_operation(call.given.operation(), r);
   return fabricost::answer(r);
 }
 
-struct NormAsked : EngineAsked {
-  static constexpr auto fields() { return engine_fields<NormAsked>(); }
+struct NormCall : EngineCall {
+  static constexpr auto fields() { return engine_fields<NormCall>(); }
 };
-[[nodiscard]] FusedNormAnswer answer(const NormAsked& asked) {
-  EngineAsked r = asked;
+[[nodiscard]] FusedNormAnswer answer(const NormCall& call) {
+  EngineCall r = call;
   r.fused_norm = true;
   return *answer(r).norm;
 }
@@ -66,21 +66,21 @@ void add_inference(py::module_& module) {
         return fmt::format("all-reduce {:.4g} us; with residual and norm {:.4g} us apart, {:.4g} us fused", 1e6 * n.all_reduce_seconds,
                            1e6 * n.apart_seconds, 1e6 * n.fused_seconds);
       });
-  add_face<EngineAsked>(module, "predict_inference", 2,
-                        R"(Time of one all-reduce as an inference engine runs it, a Prediction: predict with library='vllm'.
+  add_face<EngineCall>(module, "predict_inference", 2,
+                       R"(Time of one all-reduce as an inference engine runs it, a Prediction: predict with library='vllm'.
 
 Its own one-shot or two-shot kernel up to a size, NCCL beyond. Any other operation runs as NCCL's. fused_norm adds what follows.)",
-                        R"(>>> import fabricost as fc
+                       R"(>>> import fabricost as fc
 >>> p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=64 * fc.KiB, ranks=8), library="vllm")
 >>> p.seconds < fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(bytes=64 * fc.KiB, ranks=8)).seconds
 True
 )");
-  add_face<NormAsked>(module, "fused_norm", 2,
-                      R"(An all-reduce of an inference engine, then adding the residual and normalising, in a CUDA graph: a FusedNorm.
+  add_face<NormCall>(module, "fused_norm", 2,
+                     R"(An all-reduce of an inference engine, then adding the residual and normalising, in a CUDA graph: a FusedNorm.
 
 apart = all-reduce + 1.8 us + 4 S / M;  fused = all-reduce + 3 S / M: the sum is still in registers. S is the operation's bytes, M what
 kernels reach of the memory's rate.)",
-                      R"(Raises RequestError for anything but an AllReduce.
+                     R"(Raises RequestError for anything but an AllReduce.
 
 >>> import fabricost as fc
 >>> norm = fc.fused_norm("dgx-h100", fc.AllReduce(bytes=64 * fc.KiB))

@@ -4,7 +4,6 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <cli/write_file.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/machine/this_machine.hpp>
 
@@ -65,8 +64,8 @@ void add_measuring(py::module_& module) {
           "save",
           [](const MeasureAnswer& a, const py::object& path) {
             const std::string file = path_of(path, "path");
-            cli::write_file(machine_file_of(file).string(), a.yaml(std::filesystem::path(file).filename().string()), "path");
-            cli::write_file(file, a.csv(), "path");
+            io::write_file(machine_file_of(file).string(), a.yaml(std::filesystem::path(file).filename().string()), "path");
+            io::write_file(file, a.csv(), "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the points as that CSV and the machine beside it (docs/reference/measured-files.md): for "

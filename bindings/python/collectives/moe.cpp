@@ -77,12 +77,12 @@ template <MoePhase P>
                                     : fmt::format(", distribution=[{:.6g}])", fmt::join(e.histogram, ", ")));
 }
 
-struct MoeAsked {
+struct MoeCall {
   fabricost::Machine system{};
   py::object operation{};
 
   static constexpr auto fields() {
-    using R = MoeAsked;
+    using R = MoeCall;
     return std::tuple{fabricost::detail::ask_system<R>,
                       asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
@@ -90,8 +90,8 @@ struct MoeAsked {
 
 [[nodiscard]] MoeAnswer predict_exchange(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&] {
-    const auto r = fabricost::python::request_of<MoeAsked>("predict_moe", 2, args, kwargs);
-    const auto exchange = exchange_asked(r.operation);
+    const auto r = fabricost::python::request_of<MoeCall>("predict_moe", 2, args, kwargs);
+    const auto exchange = exchange_request(r.operation);
     if (!exchange) throw_type("operation", "MoeDispatch, MoeCombine or MoePrepare", r.operation ? r.operation : py::none());
     return exchange_answer(*exchange, r.system);
   });
@@ -145,7 +145,7 @@ void add_predicted(py::module_& module) {
 
 }  // namespace
 
-std::optional<MoeRequest> exchange_asked(py::handle operation) {
+std::optional<MoeRequest> exchange_request(py::handle operation) {
   const auto as = [&]<MoePhase P>() -> std::optional<MoeRequest> {
     if (!operation || !py::isinstance<Exchange<P>>(operation)) return std::nullopt;
     return exchange_request(operation.cast<const Exchange<P>&>());
@@ -156,7 +156,7 @@ std::optional<MoeRequest> exchange_asked(py::handle operation) {
 }
 
 MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine) {
-  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  need_machine(machine);
   request.system = machine;
   return answered([&] { return answer(request); });
 }
@@ -168,9 +168,9 @@ void add_moe(py::module_& module) {
   add_predicted(module);
   module.def(
       "predict_moe", &predict_exchange,
-      docstring_of<MoeAsked>("predict_moe", 2,
-                             "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
-                             R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
+      docstring_of<MoeCall>("predict_moe", 2,
+                            "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
+                            R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
 
 >>> import fabricost as fc
 >>> p = fc.predict_moe("dgx-h100", fc.MoeDispatch(4096, hidden=7168, experts=256, top_k=8))

@@ -13,9 +13,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -115,63 +118,51 @@ void take(const py::object& given, std::string_view field, bool whole, Number& s
   return bytes;
 }
 
-void take_bytes(OperationRequest& out, const py::object& bytes) {
-  double one = std::numeric_limits<double>::quiet_NaN();
-  if (bytes) take(bytes, "bytes", false, one, out.bytes, size_of);
-  out.scalar.bytes = Bytes::from_value(one);
-}
-
+/// Names of the arguments of a collective's class.
 template <Collective C>
-[[nodiscard]] Asked<C> ask(const py::object& bytes, const py::object& ranks, const py::object& nodes, const py::object& dtype) {
-  Fields given{bytes, ranks, nodes};
-  given.by_place();
-  Asked<C> out;
-  out.scalar.collective = C;
-  out.axes = given.axes;
-  take_bytes(out, given.bytes);
+inline constexpr std::array<const char*, 4> argument_names_of{"bytes", "ranks", "nodes", "dtype"};
+template <>
+inline constexpr std::array<const char*, 2> argument_names_of<Collective::send_recv>{"bytes", "path"};
+/// Objects for them, null where nothing was given.
+template <Collective C>
+using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
+
+/// \throws TypeError, RequestError
+template <Collective C>
+[[nodiscard]] CollectiveRequest<C> collective_request(const GivenArguments<C>& given) {
+  CollectiveRequest<C> out;
+  Fields fields{given[0], {}, {}};
+  if constexpr (C == Collective::send_recv) {
+    Path path = Path::gpu_gpu;
+    if (given[1]) detail::from_object(given[1], "path", {}, path);
+    out.scalar = SendRecv{.path = path};
+  } else {
+    out.scalar.collective = C;
+    fields.ranks = given[1], fields.nodes = given[2];
+  }
+  fields.by_place();
+  out.axes = fields.axes;
+  double bytes = std::numeric_limits<double>::quiet_NaN();
+  if (fields.bytes) take(fields.bytes, "bytes", false, bytes, out.bytes, size_of);
+  out.scalar.bytes = Bytes::from_value(bytes);
   const auto take_count = [](const py::object& of, std::string_view field, int& scalar, py::object& array) {
     if (of) take(of, field, true, scalar, array, [&](const py::object& o) { return count_of(o, field); });
   };
-  take_count(given.ranks, "ranks", out.scalar.ranks, out.ranks);
-  take_count(given.nodes, "nodes", out.scalar.nodes, out.nodes);
-  if (dtype) detail::from_object(dtype, "dtype", {}, out.scalar.dtype);
-  return out;
-}
-
-[[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
-  Asked<Collective::send_recv> out;
-  Path by = Path::gpu_gpu;
-  if (path) detail::from_object(path, "path", {}, by);
-  static_cast<OperationRequest&>(out).scalar = SendRecv{.path = by};
-  Fields given{bytes, {}, {}};
-  given.by_place();
-  out.axes = given.axes;
-  take_bytes(out, given.bytes);
-  return out;
-}
-
-/// The objects given for some names, null where missing. \throws TypeError
-template <std::size_t N>
-[[nodiscard]] std::array<py::object, N> objects_of(const char* function, const std::array<std::string, N>& names, std::size_t by_place,
-                                                   const py::args& args, const py::kwargs& kwargs) {
-  std::array<py::handle, N> given{};
-  place_arguments(function, names, by_place, args, kwargs, given);
-  std::array<py::object, N> out;
-  for (std::size_t i = 0; i < N; ++i) out[i] = py::reinterpret_borrow<py::object>(given[i]);
+  take_count(fields.ranks, "ranks", out.scalar.ranks, out.ranks);
+  take_count(fields.nodes, "nodes", out.scalar.nodes, out.nodes);
+  if constexpr (C != Collective::send_recv)
+    if (given[3]) detail::from_object(given[3], "dtype", {}, out.scalar.dtype);
   return out;
 }
 
 template <Collective C>
-[[nodiscard]] Asked<C> asked_by(const py::args& args, const py::kwargs& kwargs) {
-  static const std::array<std::string, 4> names{"bytes", "ranks", "nodes", "dtype"};
-  const auto [bytes, ranks, nodes, dtype] = objects_of(class_names[static_cast<std::size_t>(C)], names, 1, args, kwargs);
-  return ask<C>(bytes, ranks, nodes, dtype);
-}
-
-[[nodiscard]] Asked<Collective::send_recv> pair_asked_by(const py::args& args, const py::kwargs& kwargs) {
-  static const std::array<std::string, 2> names{"bytes", "path"};
-  const auto [bytes, path] = objects_of("SendRecv", names, 2, args, kwargs);
-  return ask_pair(bytes, path);
+[[nodiscard]] CollectiveRequest<C> collective_request_of(const py::args& args, const py::kwargs& kwargs) {
+  static const std::vector<std::string> names(argument_names_of<C>.begin(), argument_names_of<C>.end());
+  std::array<py::handle, argument_names_of<C>.size()> given{};
+  place_arguments(class_names[static_cast<std::size_t>(C)], names, C == Collective::send_recv ? 2 : 1, args, kwargs, given);
+  GivenArguments<C> objects;
+  for (std::size_t i = 0; i < given.size(); ++i) objects[i] = py::reinterpret_borrow<py::object>(given[i]);
+  return collective_request<C>(objects);
 }
 
 /// What an array reads like: "array of float64, shape (4, 1)".
@@ -218,19 +209,25 @@ template <Collective C>
   return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}), axes);
 }
 
-/// The operation of a pickle. \param ask (its first fields) to an operation
-template <class Ask>
-[[nodiscard]] auto from_pickle(const py::tuple& state, std::size_t fields, Ask&& ask) {
-  if (state.size() != fields + 1) throw py::value_error("a pickle of another version of this class");
-  auto out = ask(state);
-  if (!state[fields].is_none()) out.axes = state[fields];
-  return out;
+/// The class of an operation. \param signature of its __init__
+template <Collective C>
+void add_class(py::module_& module, const std::string& doc, const char* signature) {
+  py::class_<CollectiveRequest<C>, OperationRequest>(module, class_names[static_cast<std::size_t>(C)], doc.c_str())
+      .def(py::init(&collective_request_of<C>), signature)
+      .def(py::pickle([](const CollectiveRequest<C>& op) { return state_of(op); },
+                      [](const py::tuple& state) {
+                        GivenArguments<C> given;
+                        if (state.size() != given.size() + 1) throw py::value_error("a pickle of another version of this class");
+                        for (std::size_t i = 0; i < given.size(); ++i) given[i] = state[i];
+                        auto out = collective_request<C>(given);
+                        if (!state[given.size()].is_none()) out.axes = state[given.size()];
+                        return out;
+                      }));
 }
 
 /// \param bytes what `bytes` counts; \param factor busbw / algbw over n ranks
 template <Collective C>
 void add_collective(py::module_& module, const char* what, const char* bytes, const char* factor) {
-  const char* const title = class_names[static_cast<std::size_t>(C)];
   const std::string doc = fmt::format(
       "{0}\n\n"
       "bytes: {1}; may be fractional, and is left out where a function brings sizes of its own.\n"
@@ -242,11 +239,7 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
       "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
       "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
-  py::class_<Asked<C>, OperationRequest>(module, title, doc.c_str())
-      .def(py::init(&asked_by<C>), "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
-      .def(py::pickle(
-          [](const Asked<C>& op) { return state_of(op); },
-          [](const py::tuple& state) { return from_pickle(state, 4, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }); }));
+  add_class<C>(module, doc, "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.");
 }
 
 void add_operation(py::module_& module) {
@@ -285,8 +278,8 @@ void add_operation(py::module_& module) {
 
 const OperationRequest& GivenOperation::operation() const {
   if (!value) throw py::type_error("which operation? As in fc.AllReduce(bytes=256 * fc.MiB)");
-  if (asked == nullptr) throw_type("operation", "an Operation", value);
-  return *asked;
+  if (request == nullptr) throw_type("operation", "an Operation", value);
+  return *request;
 }
 
 const Operation& OperationRequest::one() const {
@@ -296,9 +289,9 @@ const Operation& OperationRequest::one() const {
   return scalar;
 }
 
-py::object operation_object(const OperationRequest& asked) {
-  const auto as = [&]<Collective C>() { return py::cast(Asked<C>{asked}); };
-  switch (asked.scalar.collective) {
+py::object operation_object(const OperationRequest& request) {
+  const auto as = [&]<Collective C>() { return py::cast(CollectiveRequest<C>{request}); };
+  switch (request.scalar.collective) {
     case Collective::all_reduce: return as.operator()<Collective::all_reduce>();
     case Collective::all_gather: return as.operator()<Collective::all_gather>();
     case Collective::reduce_scatter: return as.operator()<Collective::reduce_scatter>();
@@ -324,26 +317,22 @@ void add_operations(py::module_& module) {
   add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
   add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
   add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
-  py::class_<Asked<Collective::send_recv>, OperationRequest>(module, "SendRecv",
-                                                             R"(From one rank to another.
+  add_class<Collective::send_recv>(module, R"(From one rank to another.
 
 bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
-algbw = busbw = bytes / seconds.)")
-      .def(py::init(&pair_asked_by), "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
-      .def(py::pickle(
-          [](const Asked<Collective::send_recv>& op) { return state_of(op); },
-          [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return ask_pair(s[0], s[1]); }); }));
+algbw = busbw = bytes / seconds.)",
+                                   "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.");
 }
 
 }  // namespace fabricost::python
 
 void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
   out.value = given;
-  if (py::isinstance<python::OperationRequest>(given))
-    out.asked = &given.cast<const python::OperationRequest&>();
-  else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_asked(given))
+  out.request = python::held<python::OperationRequest>(given);
+  if (out.request == nullptr && !py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) &&
+      !python::exchange_request(given))
     python::throw_type(name, "an Operation", given);
 }
 

@@ -31,7 +31,7 @@ struct OperationRequest {
 
 /// A type of its own per collective, so that Python has a class of its own.
 template <Collective C>
-struct Asked : OperationRequest {};
+struct CollectiveRequest : OperationRequest {};
 
 /// "AllReduce" of all_reduce: the class of Python.
 inline constexpr std::array<const char*, 7> class_names{"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
@@ -40,13 +40,13 @@ inline constexpr std::array<const char*, 7> class_names{"AllReduce", "AllGather"
 /// Sizes go up to (not including) 10^18 bytes.
 inline constexpr double max_bytes = 1e18;
 
-/// A Python object of the class for `asked.scalar.collective`.
-[[nodiscard]] pybind11::object operation_object(const OperationRequest& asked);
+/// A Python object of the class for `request.scalar.collective`.
+[[nodiscard]] pybind11::object operation_object(const OperationRequest& request);
 
 /// The `operation` of a call and its Python object: an Operation, or another type that the function accepts.
 struct GivenOperation {
   pybind11::handle value{};
-  const OperationRequest* asked = nullptr;  ///< if it is an Operation
+  const OperationRequest* request = nullptr;  ///< where it is an Operation
   /// \throws TypeError where it is none
   [[nodiscard]] const OperationRequest& operation() const;
 };
@@ -56,8 +56,8 @@ inline constexpr std::array<std::string_view, 2> system_and_operation{"system", 
 
 /// The same as fields of a request. \throws RequestError if one is an array or the bytes are missing
 template <class Request>
-void put_operation(const OperationRequest& asked, Request& out) {
-  const Operation& op = asked.one();
+void put_operation(const OperationRequest& request, Request& out) {
+  const Operation& op = request.one();
   out.operation = op.collective, out.dtype = op.dtype, out.bytes = op.bytes.value();
   out.ranks = op.ranks, out.nodes = op.nodes;
   if (op.collective == Collective::send_recv) out.path = op.path;

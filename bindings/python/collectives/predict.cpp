@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* what_moves = "AllReduce, AllGather, ...; or MoeDispatch, MoeCombine, MoePrepare";
 
-struct PredictAsked : PredictRequest {
+struct PredictCall : PredictRequest {
   GivenOperation given{};
   int threads = 0;
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    using R = PredictAsked;
+    using R = PredictCall;
     using enum Amount;
     return std::tuple_cat(PredictRequest::fields(),
                           std::tuple{asks(&R::given, "operation", "", "", what_moves, true),
@@ -31,12 +31,12 @@ struct PredictAsked : PredictRequest {
   }
 };
 
-struct ExplainAsked : ExplainRequest {
+struct ExplainCall : ExplainRequest {
   GivenOperation given{};
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(ExplainRequest::fields(), std::tuple{asks(&ExplainAsked::given, "operation", "", "",
+    return std::tuple_cat(ExplainRequest::fields(), std::tuple{asks(&ExplainCall::given, "operation", "", "",
                                                                     "What predict takes, without arrays; or what it returned", true)});
   }
 };
@@ -49,8 +49,8 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 }
 
 /// Arrays of answers. \throws RequestError
-[[nodiscard]] Predictions many(const PredictAsked& r) {
-  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+[[nodiscard]] Predictions many(const PredictCall& r) {
+  need_machine(r.system);
   const Choice choice = choice_of(r);
   if (choice.inference.from_host || r.fused_norm)
     throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
@@ -61,8 +61,8 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 
 [[nodiscard]] py::object predict_request(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&]() -> py::object {
-    auto r = request_of<PredictAsked>("predict", 2, args, kwargs);
-    if (auto exchange = exchange_asked(r.given.value)) {
+    auto r = request_of<PredictCall>("predict", 2, args, kwargs);
+    if (auto exchange = r.given.request != nullptr ? std::nullopt : exchange_request(r.given.value)) {
       refuse_others(kwargs, "an exchange of experts");
       return py::cast(exchange_answer(*exchange, r.system));
     }
@@ -72,18 +72,18 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   });
 }
 
-[[nodiscard]] std::string explain_asked(const py::args& args, const py::kwargs& kwargs) {
+[[nodiscard]] std::string explain_request(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&]() -> std::string {
-    auto r = request_of<ExplainAsked>("explain", 2, args, kwargs);
+    auto r = request_of<ExplainCall>("explain", 2, args, kwargs);
     const bool given = static_cast<bool>(r.given.value), made = given && py::isinstance<PredictAnswer>(r.given.value);
     if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // reuses the given prediction
       refuse_others(kwargs, "a prediction, which is told as it is");
-      if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+      need_machine(r.system);
       const auto system = r.system.get();
       return made ? explain(*system, r.given.value.cast<const PredictAnswer&>())
                   : explain(*system, r.given.value.cast<const MoeAnswer&>().made);
     }
-    if (auto exchange = exchange_asked(r.given.value)) {
+    if (auto exchange = exchange_request(r.given.value)) {
       refuse_others(kwargs, "an exchange of experts");
       const MoeAnswer found = exchange_answer(*exchange, r.system);
       return explain(*found.machine, found.made);
@@ -98,7 +98,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 void add_predict(py::module_& module) {
   module.def(
       "predict", &predict_request,
-      docstring_of<PredictAsked>(
+      docstring_of<PredictCall>(
           "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
 
 With arrays in the operation, Predictions: one for each element of what the fields broadcast to, as NumPy does it. An exchange of experts
@@ -126,12 +126,12 @@ True
 True
 )")
           .c_str());
-  module.def("explain", &explain_asked,
-             docstring_of<ExplainAsked>("explain", 2, R"(The whole story of one prediction as text.
+  module.def("explain", &explain_request,
+             docstring_of<ExplainCall>("explain", 2, R"(The whole story of one prediction as text.
 
 The schedule, the arithmetic with numbers put in (s, byte, byte/s), where each constant comes from, which tier binds, and what would change
 the answer. A prediction made for this system is told as it is: nothing is predicted again.)",
-                                        R"(Raises RequestError as predict.
+                                       R"(Raises RequestError as predict.
 
 >>> import fabricost as fc
 >>> system = fc.load_system("dgx-h100")

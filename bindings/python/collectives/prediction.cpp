@@ -3,8 +3,8 @@
 /// and the explanation as text.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/operations.hpp"
+#include "face.hpp"
 #include "plain.hpp"
 
 #include <fabricost/answers/predict.hpp>
@@ -53,8 +53,7 @@ namespace fabricost::python {
 namespace {
 
 void add_term(py::module_& module) {
-  py::class_<Term> type(module, "Term", "One contribution to a predicted time.");
-  add_properties<Term, true>(type);
+  auto type = add_report<Term>(module, "Term", "One contribution to a predicted time.");
   type.def("__repr__", [](const Term& t) { return fmt::format("{} ({}): {:.4g} us", t.name.view(), t.tier.view(), t.time.value() * 1e6); });
   add_value_semantics(type);
 }
@@ -64,9 +63,8 @@ void add_term(py::module_& module) {
 void add_prediction(py::module_& module) {
   add_term(module);
   using P = PredictAnswer;
-  py::class_<P> type(module, "Prediction",
-                     "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.");
-  add_properties<P, true>(type);
+  auto type =
+      add_report<P>(module, "Prediction", "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.");
   type.def_property_readonly(
           "operation", [](const P& p) { return operation_object({.scalar = p.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
           "The question, an Operation.")

@@ -138,14 +138,13 @@ Prediction answer_at(const System& system, const Operation& op, const Choice& ch
 
 const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const System& system, const Operation& op, const Stretch& stretch) {
   constexpr std::int64_t pays_for_a_table = 64;
-  return curves.of(op, [&](const Operation& asked) {
+  return curves.of(op, [&](const Operation& one) {
     try {
-      return stretch.count < pays_for_a_table ? fabricost::detail::compile_lines(system, asked, p.choice)
-                                              : compile(system, asked, p.choice);
+      return stretch.count < pays_for_a_table ? fabricost::detail::compile_lines(system, one, p.choice) : compile(system, one, p.choice);
     } catch (const RequestError& error) {
       if (!p.operation.ranks && !p.operation.nodes) throw;
       throw RequestError(
-          fmt::format("ranks {}, nodes {} at {}: {}", asked.ranks, asked.nodes, place_text(p.shape, stretch.place(0)), error.what()));
+          fmt::format("ranks {}, nodes {} at {}: {}", one.ranks, one.nodes, place_text(p.shape, stretch.place(0)), error.what()));
     }
   });
 }
@@ -186,8 +185,6 @@ void add_predictions(py::module_& module) {
       .def_property_readonly(
           "ndim", [](const Predictions& p) { return p.shape.size(); }, "Number of axes.")
       .def_readonly("seconds", &Predictions::seconds, "Times, s.")
-      .def_property_readonly(
-          "bytes", [](const Predictions& p) { return stretched(operation_object(p.operation).attr("bytes"), p); }, "Sizes, byte.")
       .def(
           "__len__", [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
       .def("__getitem__", &selected, "key"_a, "A Prediction, or Predictions of a part.")

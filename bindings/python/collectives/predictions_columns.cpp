@@ -88,14 +88,6 @@ template <class WordOf>
   });
 }
 
-[[nodiscard]] py::object algorithms(Predictions& p) {
-  return ran_column(p, "algorithm", [](const Candidate& ran) { return name(ran.algorithm); });
-}
-
-[[nodiscard]] py::object protocols(Predictions& p) {
-  return ran_column(p, "protocol", [](const Candidate& ran) { return name(ran.protocol); });
-}
-
 [[nodiscard]] std::size_t code_of(const Extrapolated& e) { return (e.sizes ? 1U : 0U) + (e.ranks ? 2U : 0U) + (e.nodes ? 4U : 0U); }
 
 /// "sizes nodes" of each code.
@@ -202,8 +194,12 @@ void add_columns(py::class_<Predictions>& type) {
           "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
       .def_property_readonly("low_seconds", whole("low_seconds"), "Lower ends of the intervals, s.")
       .def_property_readonly("high_seconds", whole("high_seconds"), "Upper ends, s: nine in ten measurements fall between low and high.")
-      .def_property_readonly("algorithm", &algorithms, "What runs, as in `ring`: an array of text.")
-      .def_property_readonly("protocol", &protocols, "What it runs under: ll, ll128 or simple.")
+      .def_property_readonly(
+          "algorithm", [](Predictions& p) { return ran_column(p, "algorithm", [](const Candidate& ran) { return name(ran.algorithm); }); },
+          "What runs, as in `ring`: an array of text.")
+      .def_property_readonly(
+          "protocol", [](Predictions& p) { return ran_column(p, "protocol", [](const Candidate& ran) { return name(ran.protocol); }); },
+          "What it runs under: ll, ll128 or simple.")
       .def_property_readonly("bottleneck", whole("bottleneck"), "Name of the tier of the largest term.")
       .def_property_readonly("basis", whole("basis"),
                              "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")

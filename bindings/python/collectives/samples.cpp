@@ -23,20 +23,6 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-template <class Get>
-[[nodiscard]] py::array numbers_of(const std::vector<Point>& points, Get get) {
-  std::vector<std::decay_t<decltype(get(points.front()))>> out;
-  out.reserve(points.size());
-  for (const Point& p : points) out.push_back(get(p));
-  return number_column(out);
-}
-template <class Get>
-[[nodiscard]] py::array texts_of(const std::vector<Point>& points, Get get) {
-  std::vector<std::string_view> out;
-  out.reserve(points.size());
-  for (const Point& p : points) out.push_back(get(p));
-  return text_column(out);
-}
 [[nodiscard]] std::int8_t flag_code(std::optional<bool> value) { return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1); }
 
 /// A column of the given samples; None if it is missing.
@@ -88,7 +74,7 @@ class Texts {
 template <class Parse, class Names>
 [[nodiscard]] auto parsed(std::string_view text, const char* what, py::ssize_t row, Parse parse, const Names& names) {
   const auto found = parse(text);
-  if (!found) throw RequestError(fmt::format("sample {}: {}", row, cli::unknown_text(text, what, cli::listed(names))));
+  if (!found) throw RequestError(fmt::format("sample {}: {}", row, unknown_text(text, what, names)));
   return *found;
 }
 
@@ -146,36 +132,35 @@ py::object data_frame(const py::array& structured) {
 }
 
 py::array samples_of(const std::vector<Point>& points) {
-  const auto number = [&](auto get) { return numbers_of(points, get); };
-  const auto text = [&](auto get) { return texts_of(points, get); };
+  const auto column = [&](auto get) { return column_of(points, get); };
   using View = std::string_view;
   return structured({
-      {"bytes", number([](const Point& p) { return p.bytes; })},
-      {"ranks", number([](const Point& p) { return static_cast<std::int32_t>(p.ranks()); })},
-      {"nodes", number([](const Point& p) { return static_cast<std::int32_t>(p.nodes); })},
-      {"seconds", number([](const Point& p) { return p.seconds; })},
-      {"bus_bytes_per_second", number([](const Point& p) {
+      {"bytes", column([](const Point& p) { return p.bytes; })},
+      {"ranks", column([](const Point& p) { return static_cast<std::int32_t>(p.ranks()); })},
+      {"nodes", column([](const Point& p) { return static_cast<std::int32_t>(p.nodes); })},
+      {"seconds", column([](const Point& p) { return p.seconds; })},
+      {"bus_bytes_per_second", column([](const Point& p) {
          return p.ranks() > 1 ? p.bytes / p.seconds * bus_factor(p.collective, p.ranks()) : p.bytes / p.seconds;
        })},
-      {"operation", text([](const Point& p) { return name(p.collective); })},
-      {"dtype", text([](const Point& p) { return name(p.dtype); })},
-      {"in_place", number([](const Point& p) { return flag_code(p.in_place); })},
-      {"algorithm", text([](const Point& p) { return p.algorithm ? name(*p.algorithm) : View{}; })},
-      {"protocol", text([](const Point& p) { return p.protocol ? name(*p.protocol) : View{}; })},
-      {"path", text([](const Point& p) { return p.path ? name(*p.path) : View{}; })},
-      {"system", text([](const Point& p) { return View{p.system.str()}; })},
-      {"source", text([](const Point& p) { return View{p.source.str()}; })},
-      {"library", text([](const Point& p) { return View{p.library.str()}; })},
-      {"library_version", text([](const Point& p) { return View{p.library_version.str()}; })},
-      {"notes", text([](const Point& p) { return View{p.notes.str()}; })},
-      {"gpu_direct", number([](const Point& p) { return flag_code(p.gpu_direct); })},
-      {"sharp", number([](const Point& p) { return flag_code(p.sharp); })},
-      {"nics_per_node", number([](const Point& p) { return static_cast<std::int32_t>(p.nics_per_node); })},
-      {"nic_bits_per_second", number([](const Point& p) { return p.nic_rate.value(); })},
-      {"both_ways", number([](const Point& p) { return flag_code(p.both_ways); })},
-      {"streamed", number([](const Point& p) { return flag_code(p.streamed); })},
-      {"contradicts_itself", number([](const Point& p) { return flag_code(p.contradicts_itself); })},
-      {"repeats", number([](const Point& p) { return static_cast<std::int32_t>(p.repeats); })},
+      {"operation", column([](const Point& p) { return name(p.collective); })},
+      {"dtype", column([](const Point& p) { return name(p.dtype); })},
+      {"in_place", column([](const Point& p) { return flag_code(p.in_place); })},
+      {"algorithm", column([](const Point& p) { return p.algorithm ? name(*p.algorithm) : View{}; })},
+      {"protocol", column([](const Point& p) { return p.protocol ? name(*p.protocol) : View{}; })},
+      {"path", column([](const Point& p) { return p.path ? name(*p.path) : View{}; })},
+      {"system", column([](const Point& p) { return View{p.system.str()}; })},
+      {"source", column([](const Point& p) { return View{p.source.str()}; })},
+      {"library", column([](const Point& p) { return View{p.library.str()}; })},
+      {"library_version", column([](const Point& p) { return View{p.library_version.str()}; })},
+      {"notes", column([](const Point& p) { return View{p.notes.str()}; })},
+      {"gpu_direct", column([](const Point& p) { return flag_code(p.gpu_direct); })},
+      {"sharp", column([](const Point& p) { return flag_code(p.sharp); })},
+      {"nics_per_node", column([](const Point& p) { return static_cast<std::int32_t>(p.nics_per_node); })},
+      {"nic_bits_per_second", column([](const Point& p) { return p.nic_rate.value(); })},
+      {"both_ways", column([](const Point& p) { return flag_code(p.both_ways); })},
+      {"streamed", column([](const Point& p) { return flag_code(p.streamed); })},
+      {"contradicts_itself", column([](const Point& p) { return flag_code(p.contradicts_itself); })},
+      {"repeats", column([](const Point& p) { return static_cast<std::int32_t>(p.repeats); })},
   });
 }
 

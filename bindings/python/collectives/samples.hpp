@@ -12,6 +12,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace fabricost::python {
@@ -30,6 +31,18 @@ namespace fabricost::python {
 template <class Number>
 [[nodiscard]] pybind11::array number_column(const std::vector<Number>& numbers) {
   return pybind11::array_t<Number>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
+}
+/// What get(row) is of each row, as an array: texts or numbers.
+template <class Row, class Get>
+[[nodiscard]] pybind11::array column_of(const std::vector<Row>& rows, Get get) {
+  using T = std::decay_t<decltype(get(rows.front()))>;
+  std::vector<std::conditional_t<std::is_arithmetic_v<T>, T, std::string_view>> out;
+  out.reserve(rows.size());
+  for (const Row& row : rows) out.push_back(get(row));
+  if constexpr (std::is_arithmetic_v<T>)
+    return number_column(out);
+  else
+    return text_column(out);
 }
 /// Columns of equal length as one structured array.
 [[nodiscard]] pybind11::array structured(const std::vector<std::pair<const char*, pybind11::array>>& columns);

@@ -4,8 +4,9 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <cli/write_file.hpp>
 #include <fabricost/answers/tune.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <text/write_file.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -14,7 +15,7 @@ namespace fabricost::python {
 
 void add_tuning(py::module_& module) {
   add_answer<TunedGroup>(module, "TunedGroup", "A group of ranks that was asked for.").def("__repr__", [](const TunedGroup& g) {
-    return fmt::format("{} ranks on {} node{}", g.ranks, g.nodes, g.nodes == 1 ? "" : "s");
+    return fmt::format("{} ranks on {}", g.ranks, counted(g.nodes, "node"));
   });
   add_answer<UnmeasuredChoice>(module, "UnmeasuredChoice", "A pair NCCL could run whose price no fit covers.")
       .def("__repr__",
@@ -32,7 +33,7 @@ void add_tuning(py::module_& module) {
           "config", [](const TuneAnswer& a) { return a.config; },
           "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
       .def(
-          "save", [](const TuneAnswer& a, const py::object& path) { cli::write_file(path_of(path, "path"), a.config, "path"); }, "path"_a,
+          "save", [](const TuneAnswer& a, const py::object& path) { io::write_file(path_of(path, "path"), a.config, "path"); }, "path"_a,
           "save(self, path)\n--\n\nWrites config() to a file.")
       .def("__repr__", [](const TuneAnswer& a) {
         return fmt::format("<Tuning of {}: {} ranges, {} sure>", a.system, a.ranges.size(),

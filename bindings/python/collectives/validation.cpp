@@ -2,8 +2,8 @@
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
-#include "face.hpp"
 #include "collectives/samples.hpp"
+#include "face.hpp"
 
 #include <fabricost/evaluation/validate.hpp>
 
@@ -16,41 +16,23 @@ namespace py = pybind11;
 namespace fabricost::python {
 
 [[nodiscard]] static py::array compared_of(const ValidationAnswer& answer) {
-  std::vector<double> bytes, measured, predicted, low, high, error;
-  std::vector<std::int32_t> ranks, nodes;
-  std::vector<std::string_view> operation, dtype, algorithm, protocol, system, library, source;
-  for (const ComparedPoint& p : answer.report.points) {
-    bytes.push_back(p.point.bytes);
-    ranks.push_back(p.point.ranks());
-    nodes.push_back(p.point.nodes);
-    measured.push_back(p.point.seconds);
-    predicted.push_back(p.prediction.seconds);
-    low.push_back(p.prediction.low);
-    high.push_back(p.prediction.high);
-    error.push_back(p.error());
-    operation.push_back(name(p.point.collective));
-    dtype.push_back(name(p.point.dtype));
-    algorithm.push_back(p.prediction.algorithm.view());
-    protocol.push_back(p.prediction.protocol.view());
-    system.push_back(p.point.system.str());
-    library.push_back(p.point.library.str());
-    source.push_back(p.point.source.str());
-  }
-  return structured({{"operation", text_column(operation)},
-                     {"dtype", text_column(dtype)},
-                     {"bytes", number_column(bytes)},
-                     {"ranks", number_column(ranks)},
-                     {"nodes", number_column(nodes)},
-                     {"measured_seconds", number_column(measured)},
-                     {"predicted_seconds", number_column(predicted)},
-                     {"low_seconds", number_column(low)},
-                     {"high_seconds", number_column(high)},
-                     {"error", number_column(error)},
-                     {"algorithm", text_column(algorithm)},
-                     {"protocol", text_column(protocol)},
-                     {"system", text_column(system)},
-                     {"library", text_column(library)},
-                     {"source", text_column(source)}});
+  using P = ComparedPoint;
+  const auto column = [&](auto get) { return column_of(answer.report.points, get); };
+  return structured({{"operation", column([](const P& p) { return name(p.point.collective); })},
+                     {"dtype", column([](const P& p) { return name(p.point.dtype); })},
+                     {"bytes", column([](const P& p) { return p.point.bytes; })},
+                     {"ranks", column([](const P& p) { return std::int32_t{p.point.ranks()}; })},
+                     {"nodes", column([](const P& p) { return std::int32_t{p.point.nodes}; })},
+                     {"measured_seconds", column([](const P& p) { return p.point.seconds; })},
+                     {"predicted_seconds", column([](const P& p) { return p.prediction.seconds; })},
+                     {"low_seconds", column([](const P& p) { return p.prediction.low; })},
+                     {"high_seconds", column([](const P& p) { return p.prediction.high; })},
+                     {"error", column([](const P& p) { return p.error(); })},
+                     {"algorithm", column([](const P& p) { return p.prediction.algorithm.view(); })},
+                     {"protocol", column([](const P& p) { return p.prediction.protocol.view(); })},
+                     {"system", column([](const P& p) { return std::string_view{p.point.system.str()}; })},
+                     {"library", column([](const P& p) { return std::string_view{p.point.library.str()}; })},
+                     {"source", column([](const P& p) { return std::string_view{p.point.source.str()}; })}});
 }
 
 [[nodiscard]] static std::string errors_text(const Errors& e) {
@@ -58,32 +40,22 @@ namespace fabricost::python {
 }
 
 [[nodiscard]] static py::array rows_of(const WorkloadsAnswer& answer) {
-  std::vector<std::string_view> id, group, model, metric, skipped;
-  std::vector<double> measured, predicted, low, high, error;
-  for (const WorkloadRow& row : answer.report.rows) {
-    const bool priced = row.skipped.empty();
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    id.push_back(row.id);
-    group.push_back(row.group);
-    model.push_back(row.model);
-    metric.push_back(row.metric);
-    skipped.push_back(row.skipped);
-    measured.push_back(row.measured);
-    predicted.push_back(priced ? row.predicted : none);
-    low.push_back(priced && row.high > 0 ? row.low : none);
-    high.push_back(priced && row.high > 0 ? row.high : none);
-    error.push_back(priced ? row.error() : none);
-  }
-  return structured({{"id", text_column(id)},
-                     {"group", text_column(group)},
-                     {"model", text_column(model)},
-                     {"metric", text_column(metric)},
-                     {"measured", number_column(measured)},
-                     {"predicted", number_column(predicted)},
-                     {"low", number_column(low)},
-                     {"high", number_column(high)},
-                     {"error", number_column(error)},
-                     {"skipped", text_column(skipped)}});
+  using R = WorkloadRow;
+  const auto column = [&](auto get) { return column_of(answer.report.rows, get); };
+  const auto known = [&](auto get, bool interval = false) {  // NaN where the row has none
+    return column(
+        [=](const R& r) { return r.skipped.empty() && (!interval || r.high > 0) ? get(r) : std::numeric_limits<double>::quiet_NaN(); });
+  };
+  return structured({{"id", column([](const R& r) { return std::string_view{r.id}; })},
+                     {"group", column([](const R& r) { return std::string_view{r.group}; })},
+                     {"model", column([](const R& r) { return std::string_view{r.model}; })},
+                     {"metric", column([](const R& r) { return std::string_view{r.metric}; })},
+                     {"measured", column([](const R& r) { return r.measured; })},
+                     {"predicted", known([](const R& r) { return r.predicted; })},
+                     {"low", known([](const R& r) { return r.low; }, true)},
+                     {"high", known([](const R& r) { return r.high; }, true)},
+                     {"error", known([](const R& r) { return r.error(); })},
+                     {"skipped", column([](const R& r) { return std::string_view{r.skipped}; })}});
 }
 
 void add_validation(py::module_& module) {

@@ -41,7 +41,7 @@ owned = (servers + network) x time / lifetime + energy x electricity + rated pow
 
 One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan, a TrainingPlan. Your own prices come before those of `prices`, a name of
 data/prices or a YAML file; each has source and date there.)",
-                            R"(>>> import fabricost as fc
+                        R"(>>> import fabricost as fc
 >>> c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3)
 >>> round(c.share_dollars_per_day)  # 1 % of 16,384 GPUs at 3 USD an hour
 11796

@@ -11,6 +11,8 @@
 #include <fabricost/specs/load_model.hpp>
 #include <fabricost/specs/stacks.hpp>
 
+#include <text/amounts.hpp>
+
 #include <pybind11/stl/filesystem.h>
 
 #include <filesystem>
@@ -19,29 +21,32 @@
 namespace py = pybind11;
 using namespace py::literals;
 
+namespace fabricost {
+
+[[nodiscard]] static constexpr auto words_of(FlopConvention) { return EnumWords{flop_convention_names, "a convention"}; }
+[[nodiscard]] static constexpr auto words_of(Scores) { return EnumWords{scores_names, "a way to count scores"}; }
+
+}  // namespace fabricost
+
 namespace fabricost::python {
 namespace {
 
 constexpr double max_tokens = 1e9;
 
-[[nodiscard]] std::string count_text(double n) {
-  for (const auto& [size, unit] : {std::pair{1e12, " T"}, {1e9, " B"}, {1e6, " M"}})
-    if (n >= size) return fmt::format("{:.4g}{}", n / size, unit);
-  return fmt::format("{:.4g}", n);
-}
-
 void add_parameters(py::module_& module) {
   add_answer<ParameterFields, ParameterCount>(module, "ParameterCount",
                                               "Parameters of a model by where they stand: counts of numbers, not bytes.")
       .def("__repr__", [](const ParameterCount& n) {
-        return fmt::format("{} parameters, {} active per token", count_text(n.total), count_text(n.active));
+        return fmt::format("{} parameters, {} active per token", io::count_text(n.total), io::count_text(n.active));
       });
 }
 
-[[nodiscard]] FlopConvention convention_from(py::handle value) {
-  return word<FlopConvention>(value, "convention", "a convention", flop_convention_names);
+template <class E>
+[[nodiscard]] E word_from(py::handle value, std::string_view name) {
+  E out{};
+  fabricost::python::detail::from_object(value, name, {}, out);
+  return out;
 }
-[[nodiscard]] Scores scores_from(py::handle value) { return word<Scores>(value, "scores", "a way to count scores", scores_names); }
 [[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, max_tokens); }
 [[nodiscard]] double width_from(py::handle value) { return real(value, "bytes_per_value", 0, 16); }
 
@@ -52,7 +57,8 @@ void add_figures(py::class_<Model>& type) {
   type.def(
       "training_flops_per_token",
       [](const Model& m, const py::object& sequence, const py::object& convention, const py::object& scores) {
-        return training_flops_per_token(m, tokens_from(sequence, "sequence"), convention_from(convention), scores_from(scores));
+        return training_flops_per_token(m, tokens_from(sequence, "sequence"), word_from<FlopConvention>(convention, "convention"),
+                                        word_from<Scores>(scores, "scores"));
       },
       "sequence"_a = 4096, py::kw_only(), "convention"_a = "matmul", "scores"_a = "full",
       R"(training_flops_per_token(self, sequence=4096, *, convention='matmul', scores='full')
@@ -74,7 +80,7 @@ Raises RequestError where the convention has no term for the model.
   type.def(
       "forward_flops",
       [](const Model& m, const py::object& sequence, const py::object& scores) {
-        return forward_flops(m, tokens_from(sequence, "sequence"), scores_from(scores));
+        return forward_flops(m, tokens_from(sequence, "sequence"), word_from<Scores>(scores, "scores"));
       },
       "sequence"_a, py::kw_only(), "scores"_a = "causal",
       "forward_flops(self, sequence, *, scores='causal')\n--\n\n"
@@ -112,8 +118,8 @@ void add_model(py::module_& module) {
   add_figures(type);
   type.def("__repr__", [](const M& m) {
     const ParameterCount n = parameters_of(m);
-    return fmt::format("{}: {} parameters{}, {} layers, hidden {}{}", m.name, count_text(n.total),
-                       m.mixture() ? fmt::format(" ({} active)", count_text(n.active)) : "", m.layers, m.hidden,
+    return fmt::format("{}: {} parameters{}, {} layers, hidden {}{}", m.name, io::count_text(n.total),
+                       m.mixture() ? fmt::format(" ({} active)", io::count_text(n.active)) : "", m.layers, m.hidden,
                        m.mixture() ? fmt::format(", {} experts top {}", m.experts, m.top_k) : "");
   });
 }
@@ -139,12 +145,6 @@ void add_stack(py::module_& module) {
   add_value_semantics(type);
 }
 
-[[nodiscard]] std::string path_from(const py::object& value) {
-  if (PyUnicode_Check(value.ptr()) != 0) return text(value, "name_or_path");
-  if (!py::hasattr(value, "__fspath__")) throw_type("name_or_path", "a text or a path", value);
-  return text(value.attr("__fspath__")(), "name_or_path");
-}
-
 }  // namespace
 
 void add_models(py::module_& module) {
@@ -152,7 +152,8 @@ void add_models(py::module_& module) {
   add_model(module);
   add_stack(module);
   module.def(
-      "load_model", [](const py::object& name) { return load_model(path_from(name)); }, "name_or_path"_a, R"(load_model(name_or_path)
+      "load_model", [](const py::object& name) { return load_model(path_of(name, "name_or_path")); }, "name_or_path"_a,
+      R"(load_model(name_or_path)
 --
 
 The shape of a model by name (see model_names; case, dashes and the publisher's name do not matter), or of a YAML file.
@@ -167,7 +168,7 @@ llama3-70b: 70.55 B parameters, 80 layers, hidden 8192
 )");
   module.def("model_names", &model_names, "model_names()\n--\n\nNames of all models that load_model knows, sorted.");
   module.def(
-      "load_stack", [](const py::object& name) { return load_stack(path_from(name)); }, "name_or_path"_a = default_stack,
+      "load_stack", [](const py::object& name) { return load_stack(path_of(name, "name_or_path")); }, "name_or_path"_a = default_stack,
       R"(load_stack(name_or_path='megatron-core')
 --
 
@@ -178,7 +179,7 @@ A training stack by name (see stack_names), or a YAML file. Raises as load_model
 'megatron-core'
 )");
   add_answer<ListedModel>(module, "ListedModel", "A model that has a name. Made by models.").def("__repr__", [](const ListedModel& m) {
-    return fmt::format("{}: {} parameters", m.name, count_text(m.parameters));
+    return fmt::format("{}: {} parameters", m.name, io::count_text(m.parameters));
   });
   add_answer<ModelAnswer>(module, "ModelFigures", "A model and what follows from its shape. Made by models.")
       .def("__repr__", [](const ModelAnswer& a) { return fmt::format("{} at sequences of {:.0f}", a.model.name, a.sequence); });

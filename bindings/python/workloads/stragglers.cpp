@@ -15,7 +15,7 @@ namespace fabricost {
 /// A path, or numbers of seconds. Found by ADL from face.hpp, like the next one.
 static void from_object(py::handle given, std::string_view name, const Range&, TimesGiven& out) {
   if (PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__")) {
-    out.file = python::text(py::module_::import("os").attr("fspath")(given), name);
+    out.file = python::path_of(given, name);
     if (out.file.empty()) throw RequestError(fmt::format("{}: an empty path", name));
     return;
   }

@@ -45,9 +45,9 @@ struct CalibrateRequest {
         asks(&R::samples, "samples", "--from,-f", "FILE...",
              "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
-        asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"),
-        asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"),
-        asks(&R::calibration, "calibration", "--calibration", "FILE", "What to start from: none or a file; default the shipped one"),
+        detail::ask_nodes_of_files<R>,
+        detail::ask_ranks_of_files<R>,
+        detail::ask_first_calibration<R>,
         asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
              "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters")};

@@ -39,7 +39,7 @@ struct CompareRequest {
     constexpr Range wait{0, 1e9, true};
     return std::tuple{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
-        asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file", true),
+        detail::ask_model<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs of each", true),
         asks(&R::train, "train", "--train", "", "Compare training"),
         asks(&R::serve, "serve", "--serve", "", "Compare serving"),
@@ -79,7 +79,7 @@ struct ComparedAnswer {
     using A = ComparedAnswer;
     constexpr bool left_out = true;
     return std::tuple{
-        gives(&A::system, "system", "system", "Name of the machine."),
+        detail::give_system<A>,
         gives(&A::job, "", "job", "train or serve."),
         gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
         gives(&A::step_seconds, "step_s", "", "Of a step, s.", 1, left_out),

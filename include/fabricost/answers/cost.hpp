@@ -46,7 +46,7 @@ struct CostRequest {
     using R = CostRequest;
     using enum Amount;
     return std::tuple{
-        asks(&R::system, "system", "--system,-s", "NAME", "The machine: a name of fabricost systems, or a YAML file", true),
+        detail::ask_machine<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"),
         asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"),
         asks(&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"),
@@ -74,7 +74,7 @@ struct CostRequest {
         asks(&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site over that of racks and switches"),
         asks(&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Over which servers are written off"),
         asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default"),
-        asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine")};
+        detail::ask_overrides<R>};
   }
 };
 
@@ -129,7 +129,7 @@ struct CostAnswer {
     using A = CostAnswer;
     constexpr bool left_out = true;
     return std::tuple{
-        gives(&A::system, "system", "system", "Name of the machine."),
+        detail::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
         gives(&A::prices, "prices.file", "prices", "Name of the prices."),
         gives(&A::prices_date, "prices.date", "prices_date", "Their date."),

@@ -57,10 +57,10 @@ struct DiagnosedSize {
   static constexpr auto fields() {
     using A = DiagnosedSize;
     return std::tuple{
-        gives(&A::operation, "operation", "operation", "As in `all_reduce`."),
+        detail::give_operation<A>,
         gives(&A::bytes, "bytes", "bytes", "Size, byte."),
-        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
-        gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
+        detail::give_ranks<A>,
+        detail::give_nodes<A>,
         gives(&A::measured_seconds, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds),
         gives(&A::predicted_seconds, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds),
         gives(&A::low_seconds, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),

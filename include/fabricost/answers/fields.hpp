@@ -142,11 +142,15 @@ requires std::is_enum_v<E>
 /// `"allreduc" is not an operation; did you mean all_reduce?`; lists all names when none is similar. `what`
 /// has its article.
 [[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names);
-/// The same for a value of an enumeration.
+template <std::size_t N>
+[[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, const std::array<std::string_view, N>& names) {
+  return unknown_text(given, what, std::vector<std::string>(names.begin(), names.end()));
+}
+/// The same of an enumeration's value.
 template <class E>
 [[nodiscard]] std::string unknown_value(std::string_view given) {
   const auto words = words_of(E{});
-  return unknown_text(given, words.what, std::vector<std::string>(words.names.begin(), words.names.end()));
+  return unknown_text(given, words.what, words.names);
 }
 
 /// The table of a struct. For types of the model, which do not depend on tables, an overload stands beside
@@ -187,7 +191,7 @@ template <class T>
 /// typed text. \throws Refusal
 template <HasFields Request>
 void check_ranges(const Request& request) {
-  const Request defaults{};
+  [[maybe_unused]] static const Request defaults{};
   for_each_field<Request>([&](const auto& field) {
     const std::optional<double> value = detail::number_in(request.*(field.member));
     if (value && !field.range.holds(*value) && value != detail::number_in(defaults.*(field.member)))

@@ -89,27 +89,27 @@ struct MoeAnswer {
     constexpr JsonUnit us = in_microseconds;
     return std::tuple{
         gives(&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."),
-        gives(&A::system, "system", "system", "Name of the machine."),
+        detail::give_system<A>,
         gives(&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."),
-        gives(&A::ranks, "ranks", "ranks", "GPUs that took part."),
+        detail::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
         gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
-        gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us),
+        detail::give_seconds_of_terms<A>,
         gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
         gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
               "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),
         gives(&A::implementation, "algorithm", "implementation", "The kernels."),
         gives(&A::protocol, "protocol", "", "simple."),
-        gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term."),
+        detail::give_binding_tier<A>,
         gives(&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."),
         gives(&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
-        gives(&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."),
+        detail::give_assumed<A>,
         gives(&A::interval_seconds, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
         gives(&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."),
         gives(&A::copies, "copies", "copies", "Expected copies of a token that kernels count."),
         gives(&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
         gives(&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
-        gives(&A::terms, "terms", "terms", "List of Term.")};
+        detail::give_terms<A>};
   }
 };
 

@@ -48,9 +48,9 @@ struct PlanRequest {
     using R = PlanRequest;
     using enum Amount;
     return std::tuple{
-        asks(&R::system, "system", "--system,-s", "NAME", "The machine: a name of fabricost systems, or a YAML file", true),
-        asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file", true),
-        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs", true),
+        detail::ask_machine<R>,
+        detail::ask_model<R>,
+        detail::ask_gpus<R>,
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true),
         asks(&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Tokens a sequence; default 4096"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"),
@@ -79,7 +79,7 @@ struct PlanRequest {
         asks(&R::headroom, "headroom", "--headroom", number, {0, 0.9}, "X",
              "Share of a GPU's memory to leave free; default 0.05,\nof a layout given in full 0"),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many layouts to return; default 10"),
-        asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
+        detail::ask_calibration<R>,
         asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"),
         asks(&R::sensitivity, "", "--sensitivity", "", "What 10 % more of each tier, of memory, or a larger domain would give"),
         asks(&R::pareto, "", "--pareto", "", "Layouts none other beats in both time and memory; serving: in both rates")};
@@ -108,7 +108,7 @@ struct PlannedLayout {
   static constexpr auto fields() {
     using A = PlannedLayout;
     return std::tuple{
-        gives(&A::system, "", "system", "Name of the machine."),
+        detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the software stack."),
         gives(&A::gpus, "", "gpus", "GPUs: tp x pp x cp x dp."),
@@ -201,7 +201,7 @@ struct PlanAnswer {
         gives(&A::layouts, "layouts", "", "The layouts, fastest first."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),
-        gives(&A::search_seconds, "seconds", "search_seconds", "How long the search took, s."),
+        detail::give_search_seconds<A>,
         gives(&A::model, "model", "", "Name of the model."),
         gives(&A::system, "system", "", "Name of the machine."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
@@ -213,7 +213,7 @@ struct PlanAnswer {
         gives(&A::unfit, "unfit", "unfit", "Of those left out, the ones that need more memory than a GPU has."),
         gives(&A::fits, "fits", "fits", "Whether the layouts fit; False only where one layout was named: they are priced as named then."),
         gives(&A::advice, "advice", "advice", "Of a layout that does not fit, what it lacks and what would fit; else empty.", 1, true),
-        gives(&A::kernels, "kernels", "", "measured or assumed: what kernels reach on processors of this generation."),
+        detail::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
         gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true)};
   }

@@ -68,8 +68,6 @@ inline constexpr auto ask_operation = asks(&R::operation, "operation", "OP", " "
                                            "all_to_all send_recv (case, - and _ do not matter)",
                                            true, true);
 template <class R>
-inline constexpr auto ask_system = asks(&R::system, "system", "--system", "NAME", "A name (see fabricost systems) or a YAML file", true);
-template <class R>
 inline constexpr auto ask_dtype = asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half", false,
                                        true);
 template <class R>
@@ -78,13 +76,10 @@ inline constexpr auto ask_algorithm = asks(&R::algorithm, "algorithm", "--algori
 template <class R>
 inline constexpr auto ask_protocol = asks(&R::protocol, "protocol", "--protocol", "P", "Force one: ll ll128 simple");
 template <class R>
-inline constexpr auto ask_choice = asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest");
-template <class R>
-inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one");
-template <class R>
-inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VALUE",
-                                           "Override one value of the system, repeatable:\n"
-                                           "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
+inline constexpr auto ask_tier_override = asks(&R::overrides, "", "--set", "PATH=VALUE",
+                                               "Override one value of the system, repeatable:
+"
+                                               "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
 inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
 template <class R>
@@ -93,8 +88,6 @@ inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::siz
 
 /// An operation on the given nodes and ranks, without its size. \param path if given \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
-/// \throws Refusal where no machine is named
-void need_machine(const Machine& machine);
 
 }  // namespace detail
 
@@ -133,7 +126,7 @@ struct PredictRequest {
         detail::ask_protocol<R>,
         detail::ask_choice<R>,
         detail::ask_calibration<R>,
-        detail::ask_overrides<R>,
+        detail::ask_tier_override<R>,
         detail::ask_path<R>,
         detail::ask_bytes<R>,
         asks(&R::library, "library", "--library", "ENGINE", "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"),
@@ -186,28 +179,28 @@ struct PredictAnswer : Prediction {
     constexpr bool left_out = true;
     return std::tuple{
         gives(&A::collective, "operation", "", "Its name."),
-        gives(&A::system, "system", "system", "Name of the machine."),
+        detail::give_system<A>,
         gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
-        gives(&A::ranks, "ranks", "ranks", "GPUs that took part."),
+        detail::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "", "Element type."),
         gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
-        gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us),
+        detail::give_seconds_of_terms<A>,
         gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
         gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
               "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
               1e9),
         gives(&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."),
         gives(&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."),
-        gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term."),
+        detail::give_binding_tier<A>,
         gives(&A::basis, "basis", "basis",
               "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."),
         gives(&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
-        gives(&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."),
+        detail::give_assumed<A>,
         gives(&A::interval, "interval_us", "interval_seconds",
               "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.", us),
         gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
-        gives(&A::terms, "terms", "terms", "List of Term."),
+        detail::give_terms<A>,
         gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out)};
   }
 };
@@ -215,7 +208,11 @@ struct PredictAnswer : Prediction {
 /// Adds the details of an answer to a prediction.
 [[nodiscard]] PredictAnswer answer_of(const System& system, const Prediction& prediction);
 
-/// The forced algorithm, protocol or engine of a request. \throws Refusal where fields contradict each other
+/// "tiers.nic.endpoints=7": the override of a machine whose nodes each lost so many NICs. \param field of the number, for the message
+/// \throws Refusal without NICs, or where none is left
+[[nodiscard]] std::string override_of_lost_rails(const System& whole, int lost, std::string_view field);
+
+/// What is to run it. \throws Refusal where fields contradict each other
 [[nodiscard]] Choice choice_of(const PredictRequest& request);
 
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system

@@ -47,9 +47,9 @@ struct ServeRequest {
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, on_host{0, 65536 * gibibyte};
     return std::tuple{
-        asks(&R::system, "system", "--system,-s", "NAME", "The machine: a name of fabricost systems, or a YAML file", true),
-        asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file", true),
-        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs", true),
+        detail::ask_machine<R>,
+        detail::ask_model<R>,
+        detail::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", count, any_count, "N", "Tokens of a prompt; default 4096"),
         asks(&R::osl, "osl", "--osl", count, any_count, "N", "Tokens of an answer; default 512"),
         asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the time to the first token, as 1s"),
@@ -72,8 +72,8 @@ struct ServeRequest {
              "Most GiB of a GPU's weights that may lie in host memory; 0: none"),
         asks(&R::offload_kv_bytes, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
              "Most GiB of a GPU's cache that may lie there; 0: none"),
-        asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
-        asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine"),
+        detail::ask_calibration<R>,
+        detail::ask_overrides<R>,
         asks(&R::pareto, "", "--pareto", "", "Deployments none other beats in both rates")};
   }
 };
@@ -96,7 +96,7 @@ struct PlannedDeployment {
     using A = PlannedDeployment;
     constexpr bool left_out = true;
     return std::tuple{
-        gives(&A::system, "", "system", "Name of the machine."),
+        detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the serving framework."),
         gives(&A::precision, "", "precision", "Of the weights: bf16, fp8, fp4 or int4."),
@@ -159,13 +159,13 @@ struct ServeAnswer {
     return std::tuple{gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
                       gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
                       gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
-                      gives(&A::search_seconds, "seconds", "search_seconds", "How long the search took, s."),
+                      detail::give_search_seconds<A>,
                       gives(&A::model, "model", "", "Name of the model."),
                       gives(&A::system, "system", "", "Name of the machine."),
                       gives(&A::gpus, "gpus", "", "GPUs asked for."),
                       gives(&A::precision, "precision", "", "Of the weights."),
                       gives(&A::stack, "stack", "", "Name of the serving framework."),
-                      gives(&A::kernels, "kernels", "", "measured or assumed: what kernels reach on processors of this generation."),
+                      detail::give_kernels<A>,
                       gives(&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true)};
   }
 };

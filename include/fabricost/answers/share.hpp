@@ -93,7 +93,7 @@ struct ShareRequest {
         asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
         detail::ask_choice<R>,
         detail::ask_calibration<R>,
-        asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
+        detail::ask_override<R>};
   }
 };
 
@@ -164,7 +164,7 @@ struct ShareAnswer {
 
   static constexpr auto fields() {
     using A = ShareAnswer;
-    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+    return std::tuple{detail::give_system<A>,
                       gives(&A::nodes, "nodes", "nodes", "Nodes."),
                       gives(&A::gpus, "gpus", "gpus", "GPUs."),
                       gives(&A::balancing, "balancing", "balancing", "even or hashed."),

@@ -20,9 +20,8 @@ struct ShowRequest {
   static constexpr auto fields() {
     using R = ShowRequest;
     using enum Amount;
-    return std::tuple{asks(&R::system, "system", "SYSTEM", " ", "A name (see fabricost systems) or a YAML file", true),
-                      asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
-                      asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
+    return std::tuple{asks(&R::system, "system", "SYSTEM", " ", detail::ask_system<R>.words, true), detail::ask_calibration<R>,
+                      detail::ask_override<R>};
   }
 };
 

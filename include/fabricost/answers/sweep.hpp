@@ -47,9 +47,9 @@ struct SweepRequest : OperationOnCounts {
 
   static constexpr auto fields() {
     using R = SweepRequest;
-    return std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,    detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
-                      detail::ask_dtype<R>,       detail::ask_algorithm<R>, detail::ask_protocol<R>,      detail::ask_choice<R>,
-                      detail::ask_calibration<R>, detail::ask_overrides<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
+    return std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,        detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
+                      detail::ask_dtype<R>,       detail::ask_algorithm<R>,     detail::ask_protocol<R>,      detail::ask_choice<R>,
+                      detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
                       detail::ask_bytes<R>};
   }
 };
@@ -75,7 +75,7 @@ struct CrossoversRequest : OperationOnCounts {
                       detail::ask_algorithm<R>,
                       detail::ask_protocol<R>,
                       detail::ask_calibration<R>,
-                      detail::ask_overrides<R>,
+                      detail::ask_tier_override<R>,
                       detail::ask_path<R>,
                       asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
                            "The least and the largest of these bound them; default 8 B to 16 GiB")};
@@ -102,7 +102,7 @@ struct CrossoversAtCount {
 
   static constexpr auto fields() {
     using A = CrossoversAtCount;
-    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes."), gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
+    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes."), detail::give_ranks<A>,
                       gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
                       gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
   }
@@ -115,7 +115,7 @@ struct CrossoversAnswer {
   static constexpr auto fields() {
     using A = CrossoversAnswer;
     return std::tuple{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
-                      gives(&A::system, "", "system", "Name of the machine.")};
+                      detail::give_system_to_python<A>};
   }
 };
 

@@ -206,7 +206,7 @@ struct CalibrateMachineRequest {
     return std::tuple{
         asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
         asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
-        asks(&R::calibration, "calibration", "--calibration", "FILE", "What to start from: none or a file; default the shipped one"),
+        detail::ask_first_calibration<R>,
         asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
   }
 };

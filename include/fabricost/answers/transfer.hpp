@@ -28,15 +28,8 @@ struct OnMachine {
   /// \throws Refusal where no machine is named; SpecError, RequestError as load_system
   [[nodiscard]] System load() const;
 
-  static constexpr auto machine() {
-    return std::tuple{asks(&OnMachine::system, "system", "--system", Amount::number, Range{}, "NAME",
-                           "A name (see fabricost systems) or a YAML file", true)};
-  }
-  static constexpr auto changes() {
-    return std::tuple{
-        asks(&OnMachine::calibration, "", "--calibration", Amount::number, Range{}, "FILE", "none or a file; default the shipped one"),
-        asks(&OnMachine::overrides, "", "--set", Amount::number, Range{}, "PATH=VALUE", "Override one value of the system, repeatable")};
-  }
+  static constexpr auto machine() { return std::tuple{detail::ask_system<OnMachine>}; }
+  static constexpr auto changes() { return std::tuple{detail::ask_calibration<OnMachine>, detail::ask_override<OnMachine>}; }
 };
 
 struct StorageRequest : OnMachine {
@@ -89,7 +82,7 @@ struct StorageWay {
   static constexpr auto fields() {
     using A = StorageWay;
     return std::tuple{
-        gives(&A::system, "", "system", "Name of the machine."),
+        detail::give_system_to_python<A>,
         gives(&A::sharing, "sharing", "sharing",
               "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
         gives(&A::nodes, "", "nodes", "Nodes that load."),
@@ -115,7 +108,7 @@ struct StorageAnswer {
 
   static constexpr auto fields() {
     using A = StorageAnswer;
-    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+    return std::tuple{detail::give_system<A>,
                       gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
                       gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
                       gives(&A::bytes, "bytes", "bytes", "All of the weights."),
@@ -172,7 +165,7 @@ struct AccessAnswer {
 
   static constexpr auto fields() {
     using A = AccessAnswer;
-    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+    return std::tuple{detail::give_system<A>,
                       gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
                       gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."),
                       gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
@@ -212,7 +205,7 @@ struct IncastAnswer {
   static constexpr auto fields() {
     using A = IncastAnswer;
     return std::tuple{
-        gives(&A::system, "system", "system", "Name of the machine."),
+        detail::give_system<A>,
         gives(&A::senders, "senders", "senders", "How many write at once."),
         gives(&A::bytes, "bytes", "bytes", "Of each sender."),
         gives(&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6),

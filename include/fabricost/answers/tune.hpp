@@ -40,13 +40,13 @@ struct TuneRequest {
     using R = TuneRequest;
     using enum Amount;
     return std::tuple{
-        asks(&R::system, "system", "--system,-s", "NAME", "A name (see fabricost systems) or a YAML file", true),
+        asks(&R::system, "system", "--system,-s", "NAME", detail::ask_system<R>.words, true),
         asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"),
         asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"),
         asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half"),
         asks(&R::operation, "operation", "--op", "OP", "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"),
-        asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one"),
-        asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
+        detail::ask_calibration<R>,
+        detail::ask_override<R>};
   }
 };
 
@@ -57,8 +57,7 @@ struct TunedGroup {
 
   static constexpr auto fields() {
     using A = TunedGroup;
-    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
-                      gives(&A::ranks, "ranks", "ranks", "GPUs that take part.")};
+    return std::tuple{detail::give_nodes<A>, detail::give_ranks<A>};
   }
 };
 
@@ -71,10 +70,9 @@ struct UnmeasuredChoice {
 
   static constexpr auto fields() {
     using A = UnmeasuredChoice;
-    return std::tuple{
-        gives(&A::operation, "operation", "operation", "As in `all_reduce`."), gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
-        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."), gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
-        gives(&A::protocol, "protocol", "protocol", "Under what.")};
+    return std::tuple{detail::give_operation<A>, detail::give_nodes<A>, detail::give_ranks<A>,
+                      gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
+                      gives(&A::protocol, "protocol", "protocol", "Under what.")};
   }
 };
 
@@ -92,9 +90,9 @@ struct SlowChoice {
   static constexpr auto fields() {
     using A = SlowChoice;
     return std::tuple{
-        gives(&A::operation, "operation", "operation", "As in `all_reduce`."),
-        gives(&A::nodes, "nodes", "nodes", "Nodes that take part."),
-        gives(&A::ranks, "ranks", "ranks", "GPUs that take part."),
+        detail::give_operation<A>,
+        detail::give_nodes<A>,
+        detail::give_ranks<A>,
         gives(&A::first_bytes, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number),
         gives(&A::last_bytes, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number),
         gives(&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."),
@@ -125,7 +123,7 @@ struct TuneAnswer {
 
   static constexpr auto fields() {
     using A = TuneAnswer;
-    return std::tuple{gives(&A::system, "system", "system", "Name of the machine."),
+    return std::tuple{detail::give_system<A>,
                       gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
                       gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
                       gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),

@@ -27,9 +27,9 @@ struct ValidateRequest {
     using enum Amount;
     return std::tuple{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
-                      asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"),
-                      asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"),
-                      asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest"),
+                      detail::ask_nodes_of_files<R>,
+                      detail::ask_ranks_of_files<R>,
+                      detail::ask_choice<R>,
                       asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
                       asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median")};
   }

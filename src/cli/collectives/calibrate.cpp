@@ -5,8 +5,8 @@
 #include "cli/collectives/calibrate_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
@@ -77,7 +77,7 @@ void check(const CalibrateTyped& typed, bool machine) {
       answer(CalibrateMachineRequest{.path = points, .system = typed.system, .calibration = typed.calibration, .date = typed.date});
   found.file = typed.out.empty() ? usual_machine : typed.out;
   std::string out = json ? printed(json_of(found)) : text_of(found.made, found.file, terminal);
-  write_file(found.file, this_machine_yaml(found.made));
+  io::write_file(found.file, this_machine_yaml(found.made), "--out");
   return out;
 }
 
@@ -85,11 +85,11 @@ void check(const CalibrateTyped& typed, bool machine) {
 template <class Fit>
 void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
   if constexpr (std::same_as<Fit, CalibrationAnswer>)
-    if (typed.system) return write_file(typed.out, fit.yaml(calibration_name(typed.out), date));
+    if (typed.system) return io::write_file(typed.out, fit.yaml(calibration_name(typed.out), date), "--out");
   for (const auto& [file, text] : fit.files(date)) {
     const std::filesystem::path path = std::filesystem::path{typed.out} / file;
     std::filesystem::create_directories(path.parent_path());
-    write_file(path.string(), text);
+    io::write_file(path.string(), text, "--out");
   }
 }
 
@@ -109,26 +109,19 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
-  add_options<CalibrateTyped>(sub, o->typed);
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer(
+  constexpr const char* footer =
       "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml\n"
-      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml");
-  runner.add(sub, [o](const Terminal& terminal) {
+      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml";
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     return spelled_out<CalibrateTyped>([&] {
-      const auto typed = request_of<CalibrateTyped>(o->typed);
+      const auto typed = request_of<CalibrateTyped>(o.typed);
       const std::optional<std::string> machine = whole_machine(typed);
       check(typed, machine.has_value());
-      return machine ? of_machine(*machine, typed, o->json, terminal) : of_samples(typed, o->json, terminal);
+      return machine ? of_machine(*machine, typed, o.json, terminal) : of_samples(typed, o.json, terminal);
     });
-  });
+  };
+  add_command<CalibrateTyped>(app, runner, "calibrate", "Fit the constants of a machine to measurements of it", footer, job);
 }
 
 }  // namespace fabricost::cli

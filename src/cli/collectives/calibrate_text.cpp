@@ -3,7 +3,10 @@
 
 #include "cli/collectives/calibrate_text.hpp"
 
+#include "cli/collectives/validation_text.hpp"
 #include "text/text_table.hpp"
+
+#include <fabricost/explain/assumed.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,20 +27,38 @@ namespace {
   return fmt::format("{:.4g}", value);
 }
 
-[[nodiscard]] std::string counted_words(int n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
+/// "12.3 us", or a plain number.
+[[nodiscard]] std::string value_text(const FittedConstant& c, double value) {
+  return c.measure == Measure::time ? fmt::format("{:.4g} us", 1e6 * value) : fmt::format("{:.4g}", value);
+}
+
+[[nodiscard]] std::string_view narrowed_text(const FittedConstant& c) {
+  return !c.determined ? "not determined" : c.shared ? "all generations" : "";
+}
+
+[[nodiscard]] std::string residuals_text(const char* heading, const std::vector<ClassResidual>& classes) {
+  TextTable rows{{{heading}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
+  for (const ClassResidual& c : classes)
+    rows.row({std::string{c.key}, std::to_string(c.points), c.points > 0 ? fmt::format("{:.2f}", c.median_ape) : "-",
+              c.points > 0 ? fmt::format("{:.2f}", c.mape) : "-", fmt::format("x{:.3f}", std::exp(c.width))});
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string skipped_text(const std::vector<Skipped>& skipped) {
+  std::string out = skipped.empty() ? "" : "\nnot fitted\n";
+  for (const Skipped& s : skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
+  return out;
 }
 
 }  // namespace
 
 std::string text_of(const Calibration& fit, const Terminal& terminal) {
-  std::string out =
-      fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
-                  counted_words(fit.constants, "constant", "constants"), fit.determined, counted_words(fit.points, "point", "points"),
-                  fit.median_before, fit.median_after, fit.mean_before, fit.mean_after);
+  std::string out = fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
+                                counted(fit.constants, "constant"), fit.determined, counted(fit.points, "point"), fit.median_before,
+                                fit.median_after, fit.mean_before, fit.mean_after);
   if (!fit.converged) out += "The fit had not settled after its last step: more points, or points of other sizes, would help.\n";
   for (const CalibratedSet& set : fit.sets) {
-    out += fmt::format("\n{}: {}, {}\n", set.name, counted_words(set.points, "point", "points"), fmt::join(set.systems, ", "));
+    out += fmt::format("\n{}: {}, {}\n", set.name, counted(set.points, "point"), fmt::join(set.systems, ", "));
     TextTable constants{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {"goes with"}}};
     std::string held;
     for (const FittedConstant& c : set.fitted) {
@@ -51,16 +72,9 @@ std::string text_of(const Calibration& fit, const Terminal& terminal) {
     }
     out += constants.text(2);
     if (!held.empty()) out += "  not determined by these points, kept near what was known before:\n" + wrapped("    ", held, 100);
-    TextTable classes{{{"ran as"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
-    for (const ClassResidual& c : set.classes)
-      classes.row({std::string{c.key}, std::to_string(c.points), c.points > 0 ? fmt::format("{:.2f}", c.median_ape) : "-",
-                   c.points > 0 ? fmt::format("{:.2f}", c.mape) : "-", fmt::format("x{:.3f}", std::exp(c.width))});
-    out += classes.text(2);
+    out += residuals_text("ran as", set.classes);
   }
-  if (!fit.skipped.empty()) {
-    out += "\nnot fitted\n";
-    for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
-  }
+  out += skipped_text(fit.skipped);
   if (!fit.set_aside.empty()) {
     constexpr std::size_t max_listed = 20;
     out += "\nset aside: points nobody should fit\n";
@@ -81,24 +95,13 @@ std::string text_of(const KernelCalibration& fit, const Terminal& terminal) {
   for (const CalibratedSet& set : fit.sets) {
     out += "\n" + terminal.strong(fmt::format("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "))) + "\n";
     TextTable rows{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {""}}};
-    const auto value = [](const FittedConstant& c, double v) {
-      return fmt::format("{:.4g}{}", c.measure == Measure::time ? 1e6 * v : v, c.measure == Measure::time ? " us" : "");
-    };
     for (const FittedConstant& c : set.fitted)
-      rows.row({std::string{c.key}, value(c, c.value), fmt::format("{:.2g}", 100 * c.deviation), value(c, c.prior),
-                c.determined ? c.shared ? "all generations" : "" : "not determined"});
+      rows.row({std::string{c.key}, value_text(c, c.value), fmt::format("{:.2g}", 100 * c.deviation), value_text(c, c.prior),
+                std::string{narrowed_text(c)}});
     out += rows.text(2);
-    TextTable classes{{{"kernel"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
-    for (const ClassResidual& c : set.classes)
-      classes.row({std::string{c.key}, std::to_string(c.points), fmt::format("{:.2f}", c.median_ape), fmt::format("{:.2f}", c.mape),
-                   fmt::format("x{:.3f}", std::exp(c.width))});
-    out += classes.text(2);
+    out += residuals_text("kernel", set.classes);
   }
-  if (!fit.skipped.empty()) {
-    out += "\nnot fitted\n";
-    for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
-  }
-  return out;
+  return out + skipped_text(fit.skipped);
 }
 
 std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
@@ -111,9 +114,7 @@ std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
            "\n";
     TextTable rows{{{"constant"}, {"value", right}, {"+- %", right}, {""}}};
     for (const FittedConstant& c : set.fitted)
-      rows.row({std::string{c.key},
-                fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
-                fmt::format("{:.2g}", 100 * c.deviation), c.determined ? c.shared ? "all generations" : "" : "not determined"});
+      rows.row({std::string{c.key}, value_text(c, c.value), fmt::format("{:.2g}", 100 * c.deviation), std::string{narrowed_text(c)}});
     out += rows.text(2);
   }
   out += "\n" + terminal.strong("Software stacks") + "\n";
@@ -122,13 +123,7 @@ std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
     rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation),
               fmt::format("{:.2g}", 100 * s.spread)});
   out += rows.text(2);
-  if (!fit.skipped.empty()) {
-    out += "\n" + terminal.strong("Not fitted") + "\n";
-    TextTable reasons{{{"rows", right}, {"reason"}}};
-    for (const Skipped& s : fit.skipped) reasons.row({std::to_string(s.rows), s.reason});
-    out += reasons.text(2);
-  }
-  return out;
+  return out + reasons_text("Not fitted", fit.skipped, terminal);
 }
 
 std::string text_of(const ServingFit& fit, const Terminal& /*terminal*/) {

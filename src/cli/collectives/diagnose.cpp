@@ -6,6 +6,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/diagnose.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -39,9 +40,8 @@ namespace {
   }
   if (!a.sizes.empty()) {
     const DiagnosedSize& first = a.sizes.front();
-    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} node{} ({})", a.system,
-                                       a.system_guessed ? " (guessed from the log)" : "", first.ranks, first.nodes,
-                                       first.nodes == 1 ? "" : "s", a.basis));
+    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+                                       first.ranks, counted(first.nodes, "node"), a.basis));
     out += "\n" + table_of(a);
   }
   if (!a.notes.empty()) {

@@ -5,11 +5,11 @@
 #include "cli/face.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "measure/files/partial_file.hpp"
 #include "measure/files/rows.hpp"
 #include "text/csv.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/machine/this_machine.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -148,9 +148,6 @@ class Interrupts {
   return found;
 }
 
-template <class Answer>
-[[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal) {
-  return !found.speaks ? "" : json ? printed(json_of(found)) : text_of(found, terminal);
 }
 
 }  // namespace

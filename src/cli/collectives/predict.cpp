@@ -3,8 +3,8 @@
 /// exchanges of experts.
 
 #include "cli/face.hpp"
-#include "cli/workloads/moe.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/workloads/moe.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/predict.hpp>
@@ -41,24 +41,16 @@ namespace {
 template <HasFields Request, class MoeText>
 void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
                         MoeText moe_text) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand(name, words);
-  add_options<Request>(sub, o->typed);
-  add_moe_options(sub, o->typed);
-  sub.add_flag("--json", o->json, json_words);
-  sub.footer(footer);
-  runner.add(sub, [o, moe_text](const Terminal& terminal) {
-    const std::string& operation = o->typed.texts.at("OP");
+  const auto job = [moe_text](const GivenOptions& o, const Terminal& terminal) {
+    const std::string& operation = o.typed.texts.at("OP");
     if (operation.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
-    if (worded<MoePhase>(operation)) return moe_output(o->typed, o->json, terminal, moe_text);
-    refuse_moe_options(o->typed);
+    if (worded<MoePhase>(operation)) return moe_output(o.typed, o.json, terminal, moe_text);
+    refuse_moe_options(o.typed);
     return output_of<Request>(
-        o->typed, o->json, terminal, [](const auto& a, const Terminal& t) { return text_of(a, t); }, nothing_beside);
-  });
+        o.typed, o.json, terminal, [](const auto& a, const Terminal& t) { return text_of(a, t); }, nothing_beside);
+  };
+  add_command<Request>(app, runner, name, words, footer, job, json_words,
+                       [](CLI::App& sub, GivenOptions& o) { add_moe_options(sub, o.typed); });
 }
 
 }  // namespace

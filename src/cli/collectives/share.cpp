@@ -6,6 +6,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/share.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -50,8 +51,7 @@ namespace {
               time_text(Time::from_value(one.seconds))});
   }
   std::string out =
-      terminal.strong(fmt::format("At once on {} GPUs, {} node{} of {}", a.gpus, a.nodes, a.nodes == 1 ? "" : "s", a.system)) + "\n" +
-      rows.text(2) + "\n";
+      terminal.strong(fmt::format("At once on {} GPUs, {} of {}", a.gpus, counted(a.nodes, "node"), a.system)) + "\n" + rows.text(2) + "\n";
   for (const SharedCollective& one : a.collectives)
     if (one.link) out += wrapped("  ", fmt::format("{}: held by {}.", one.name, link_text(one)), 98);
   if (a.sharp.turns > 1)

@@ -8,8 +8,6 @@
 #include <fabricost/answers/show.hpp>
 #include <fabricost/pictures/picture.hpp>
 
-#include <memory>
-
 namespace fabricost::cli {
 namespace {
 
@@ -50,23 +48,16 @@ struct ShowTyped : ShowRequest {
 }  // namespace
 
 void add_show(CLI::App& app, Runner& runner) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("show", "One machine, tier by tier");
-  add_options<ShowTyped>(sub, o->typed);
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost show gb200-nvl72\n         fabricost show dgx-h100 --svg --op all_reduce --size 256MiB > dgx-h100.svg");
-  runner.add(sub, [o](const Terminal& terminal) {
-    const auto request = request_of<ShowTyped>(o->typed);
-    if (request.svg && o->json) throw RequestError("--svg or --json, not both");
+  constexpr const char* footer =
+      "Example: fabricost show gb200-nvl72\n         fabricost show dgx-h100 --svg --op all_reduce --size 256MiB > dgx-h100.svg";
+  add_command<ShowTyped>(app, runner, "show", "One machine, tier by tier", footer, [](const GivenOptions& o, const Terminal& terminal) {
+    const auto request = request_of<ShowTyped>(o.typed);
+    if (request.svg && o.json) throw RequestError("--svg or --json, not both");
     if (request.svg) return spelled_out<ShowTyped>([&] { return drawn(request); });
     if (request.of_an_operation() || request.nodes > 0 || request.ranks > 0)
       throw RequestError("--op, --size, --nodes and --ranks colour a picture: add --svg");
     return output_of<ShowTyped>(
-        o->typed, o->json, terminal, [](const ShowAnswer& a, const Terminal& t) { return t.strong_headings(a.text); }, nothing_beside);
+        o.typed, o.json, terminal, [](const ShowAnswer& a, const Terminal& t) { return t.strong_headings(a.text); }, nothing_beside);
   });
 }
 

@@ -5,7 +5,7 @@
 #include "cli/amounts.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/rough_size.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/sweep.hpp>
@@ -13,13 +13,11 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 namespace fabricost::cli {
 namespace {
 
 struct SweepTyped : SweepRequest {
-  bool crossovers = false, csv = false, json = false;
+  bool crossovers = false, csv = false;
 
   static constexpr auto fields() {
     using R = SweepTyped;
@@ -28,7 +26,7 @@ struct SweepTyped : SweepRequest {
                           std::tuple{asks(&R::crossovers, "crossovers", "--crossovers", "",
                                           "For each count the sizes at which what runs, and what is\nfastest, change "
                                           "(<sizes> FIRST:LAST:x2 bounds them)"),
-                                     asks(&R::csv, "csv", "--csv", "", "Print CSV"), asks(&R::json, "json", "--json", "", "Print JSON")});
+                                     asks(&R::csv, "csv", "--csv", "", "Print CSV")});
   }
 };
 
@@ -47,26 +45,18 @@ struct SweepTyped : SweepRequest {
 
 /// One row each: time, bandwidths, algorithm and protocol, bottleneck, interval.
 [[nodiscard]] std::string table_of(const SweepAnswer& a) {
-  std::vector<TextTable::Column> columns;
-  if (a.by_count)
-    columns = {{"nodes", right}, {"ranks", right}};
-  else
-    columns = {{"size", right}};
-  for (const char* heading : {"time", "algbw GB/s", "busbw GB/s"}) columns.push_back({heading, right});
-  columns.insert(columns.end(), {{"runs"}, {"bottleneck"}, {"nine in ten within", right}});
+  std::vector<TextTable::Column> columns{{"size", right}};
+  if (a.by_count) columns = {{"nodes", right}, {"ranks", right}};
+  columns.insert(columns.end(),
+                 {{"time", right}, {"algbw GB/s", right}, {"busbw GB/s", right}, {"runs"}, {"bottleneck"}, {"nine in ten within", right}});
   TextTable rows{columns};
   for (const PredictAnswer& p : a.rows) {
-    std::vector<std::string> cells;
-    if (a.by_count)
-      cells = {std::to_string(p.nodes), std::to_string(p.ranks)};
-    else
-      cells = {size_text(p.operation.bytes)};
-    cells.push_back(time_text(p.time()));
-    cells.push_back(fmt::format("{:.2f}", p.algorithm_bytes_per_second() / 1e9));
-    cells.push_back(fmt::format("{:.2f}", p.bus_bytes_per_second() / 1e9));
-    cells.push_back(fmt::format("{} {}", p.algorithm.view(), p.protocol.view()));
-    cells.emplace_back(p.binding_tier());
-    cells.push_back(fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high))));
+    std::vector<std::string> cells{size_text(p.operation.bytes)};
+    if (a.by_count) cells = {std::to_string(p.nodes), std::to_string(p.ranks)};
+    cells.insert(cells.end(), {time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bytes_per_second() / 1e9),
+                               fmt::format("{:.2f}", p.bus_bytes_per_second() / 1e9),
+                               fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), std::string{p.binding_tier()},
+                               fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
     rows.row(cells);
   }
   return rows.text(2);
@@ -110,27 +100,26 @@ struct SweepTyped : SweepRequest {
 
 /// In the requested format. \param found the rows
 template <class Answer>
-[[nodiscard]] std::string printed_as_asked(const Answer& found, const SweepTyped& request, const Terminal& terminal) {
-  return request.json ? printed(json_parts::json_value(found.rows, {})) : request.csv ? csv_of(found) : text_of(found, terminal);
+[[nodiscard]] std::string output_of(const Answer& found, bool json, bool csv, const Terminal& terminal) {
+  return json ? printed(json_parts::json_value(found.rows, {})) : csv ? csv_of(found) : text_of(found, terminal);
 }
 
 }  // namespace
 
 void add_sweep(CLI::App& app, Runner& runner) {
-  const auto typed = std::make_shared<Typed>();
-  CLI::App& sub = *app.add_subcommand("sweep", "One operation at many sizes, or on many counts of nodes or ranks");
-  add_options<SweepTyped>(sub, *typed);
-  sub.footer("Example: fabricost sweep all_to_all --system aws-p5 --nodes 2 --sizes 1KiB:8GiB:x2 --csv");
-  runner.add(sub, [typed](const Terminal& terminal) {
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     return spelled_out<SweepTyped>([&] {
-      const auto request = request_of<SweepTyped>(*typed);
-      if (request.csv && request.json) throw Refusal("<csv> and <json> exclude each other");
-      if (!request.crossovers) return printed_as_asked(answer(static_cast<const SweepRequest&>(request)), request, terminal);
+      const auto request = request_of<SweepTyped>(o.typed);
+      if (request.csv && o.json) throw RequestError("--csv and --json exclude each other");
+      const auto printed_as_typed = [&](const auto& found) { return output_of(found, o.json, request.csv, terminal); };
+      if (!request.crossovers) return printed_as_typed(answer(static_cast<const SweepRequest&>(request)));
       if (request.bytes) throw Refusal("<crossovers> looks at all sizes; leave <bytes> out (<sizes> bounds them)");
-      if (typed->given("--choice")) throw Refusal("<crossovers> shows the library's own choice beside the fastest; leave <choice> out");
-      return printed_as_asked(answer(CrossoversRequest{request}), request, terminal);
+      if (o.typed.given("--choice")) throw Refusal("<crossovers> shows the library's own choice beside the fastest; leave <choice> out");
+      return printed_as_typed(answer(CrossoversRequest{request}));
     });
-  });
+  };
+  add_command<SweepTyped>(app, runner, "sweep", "One operation at many sizes, or on many counts of nodes or ranks",
+                          "Example: fabricost sweep all_to_all --system aws-p5 --nodes 2 --sizes 1KiB:8GiB:x2 --csv", job);
 }
 
 }  // namespace fabricost::cli

@@ -3,10 +3,11 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/topo.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 #include <fmt/format.h>
 
@@ -31,8 +32,6 @@ struct TopoTyped : TopoRequest {
   request.name = std::filesystem::path(typed.output).stem().string();
   return fabricost::answer(request);
 }
-
-[[nodiscard]] std::string counted(int count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
 [[nodiscard]] std::string topo_text(const TopoAnswer& a, const Terminal& terminal, const TopoTyped& typed) {
   const std::string& written = typed.output;
@@ -70,7 +69,7 @@ void add_topo(CLI::App& app, Runner& runner) {
   add_face<TopoTyped>(app, runner, "topo", "A machine from nvidia-smi topo -m, rocm-smi --showtopo or NCCL's XML",
                       "Example: nvidia-smi topo -m > topo.txt; fabricost topo topo.txt --compare dgx-h100", topo_text,
                       [](const TopoAnswer& a, const TopoTyped& typed) {
-                        if (!typed.output.empty()) write_file(typed.output, a.yaml, "--output");
+                        if (!typed.output.empty()) io::write_file(typed.output, a.yaml, "--output");
                       });
 }
 

@@ -7,6 +7,7 @@
 #include "text/units.hpp"
 
 #include <fabricost/answers/transfer.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/transfer.hpp>
 #include <fabricost/text/quantity.hpp>
 
@@ -35,12 +36,11 @@ struct Explained : Request {
   }
 };
 
-[[nodiscard]] std::string plural(int count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 [[nodiscard]] std::string bytes_text(double bytes) { return size_text(Bytes::from_value(bytes)); }
 [[nodiscard]] std::string per_second_text(double rate) { return rate_text(Bandwidth::from_value(rate)); }
 
-[[nodiscard]] std::string storage_text(const StorageAnswer& a, const Terminal& terminal, const Explained<StorageRequest>& asked) {
+[[nodiscard]] std::string storage_text(const StorageAnswer& a, const Terminal& terminal, const Explained<StorageRequest>& request) {
   constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
   TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
   for (std::size_t i = 0; i < a.ways.size(); ++i) {
@@ -48,23 +48,23 @@ struct Explained : Request {
     rows.row({a.nodes == 1 ? std::string{"the node"} : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds),
               a.ways[i].direct_bottleneck, seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck});
   }
-  const std::string source = asked.client ? fmt::format("{} of {}, ", plural(asked.ports.value_or(1), "port"), *asked.client) : "";
-  return asked.below(
+  const std::string source = request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "";
+  return request.below(
       terminal,
-      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), plural(a.gpus, "GPU"), plural(a.nodes, "node"), a.system),
+      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system),
       wrapped("  ",
               fmt::format("Read by {}{} a node{}.", source, per_second_text(a.node_bytes_per_second),
-                          asked.behind_host ? ", behind the processor" : ""),
+                          request.behind_host ? ", behind the processor" : ""),
               98) +
           rows.text(2),
       explain(a.made));
 }
 
-[[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& asked) {
+[[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& request) {
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
   if (std::isinf(a.in_flight_bytes)) return "with no bound on bytes in flight";
   const std::string in_flight = bytes_text(a.in_flight_bytes) + " in flight";
-  return asked.in_flight_bytes ? in_flight : plural(asked.warps.value_or(1), "warp") + ", " + in_flight;
+  return request.in_flight_bytes ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
 [[nodiscard]] std::string crossover_text(std::string_view what, double meet, double largest) {
@@ -74,7 +74,7 @@ struct Explained : Request {
                      meet > largest ? ", beyond the sizes shown" : "");
 }
 
-[[nodiscard]] std::string access_text(const AccessAnswer& a, const Terminal& terminal, const Explained<AccessRequest>& asked) {
+[[nodiscard]] std::string access_text(const AccessAnswer& a, const Terminal& terminal, const Explained<AccessRequest>& request) {
   TextTable rows{{{"size", right}, {"store", right}, {"load", right}, {"RDMA", right}, {"faster than RDMA"}}};
   for (const AccessOfSize& at : a.sizes()) {
     const bool store = at.store_seconds <= at.rdma_seconds, load = at.load_seconds <= at.rdma_seconds;
@@ -84,20 +84,20 @@ struct Explained : Request {
                             : "none"});
   }
   const double largest = a.bytes.back();
-  return asked.below(
-      terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, asked), a.nic_tier, a.system),
+  return request.below(
+      terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system),
       rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", a.store_until_bytes, largest), 98) +
           wrapped("  ", crossover_text("Loads", a.load_until_bytes, largest), 98) +
           wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98),
       explain(a.made));
 }
 
-[[nodiscard]] std::string incast_text(const IncastAnswer& a, const Terminal& terminal, const Explained<IncastRequest>& asked) {
+[[nodiscard]] std::string incast_text(const IncastAnswer& a, const Terminal& terminal, const Explained<IncastRequest>& request) {
   TextTable rows{{{""}, {"time", right}, {"rate of each", right}}};
   rows.row({"one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate)});
   rows.row({"all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second)});
-  return asked.below(
-      terminal, fmt::format("{} of {} each to one port of {}", plural(a.senders, "sender"), bytes_text(a.bytes), a.system),
+  return request.below(
+      terminal, fmt::format("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes), a.system),
       rows.text(2) +
           wrapped(
               "  ",

@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
-#include "text/rough_size.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/tune.hpp>
 
@@ -104,7 +104,7 @@ void add_tune(CLI::App& app, Runner& runner) {
   add_face<TuneTyped>(app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
                       "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
                       [](const TuneAnswer& a, const TuneTyped& typed) {
-                        if (!typed.out.empty()) write_file(typed.out, a.config);
+                        if (!typed.out.empty()) io::write_file(typed.out, a.config, "--out");
                       });
 }
 

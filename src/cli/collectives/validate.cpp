@@ -4,7 +4,7 @@
 #include "cli/collectives/validation_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/evaluation/validate.hpp>
 
@@ -37,7 +37,7 @@ void add_validate(CLI::App& app, Runner& runner) {
       app, runner, "validate", "Measured times beside predicted ones", "Example: fabricost validate all_reduce.log --system dgx-h100",
       [](const auto& found, const Terminal& t) { return std::visit([&](const auto& one) { return text_of(one.report, t); }, found); },
       [](const auto& found, const ValidateTyped& typed) {
-        if (!typed.out.empty()) std::visit([&](const auto& one) { write_file(typed.out, csv_of(one.report)); }, found);
+        if (!typed.out.empty()) std::visit([&](const auto& one) { io::write_file(typed.out, csv_of(one.report), "--out"); }, found);
       });
 }
 

@@ -7,6 +7,7 @@
 #include "text/error_histogram.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -45,8 +46,8 @@ constexpr std::size_t max_rows = 64;
 }
 
 [[nodiscard]] std::string run_title(const Point& p) {
-  std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes,
-                                p.nodes == 1 ? "" : "s", p.system.str());
+  std::string out =
+      fmt::format("{} ({}), {} ranks on {}, {}", name(p.collective), name(p.dtype), p.ranks(), counted(p.nodes, "node"), p.system.str());
   if (!p.library.empty()) out += ", " + p.library;
   if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
   if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
@@ -147,19 +148,6 @@ void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGro
   return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
-void list_reasons(std::string& out, const Terminal& terminal, const char* title, const std::vector<Skipped>& reasons) {
-  if (reasons.empty()) return;
-  out += "\n" + terminal.strong(title) + "\n";
-  TextTable rows{{{"rows", right}, {"reason"}}};
-  for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
-  out += rows.text(2);
-}
-
-/// "12 published figures, fully specified"
-[[nodiscard]] std::string counted(int many, const char* what, const char* more, const Terminal& terminal) {
-  return terminal.strong(fmt::format("{} {}{}{}", many, what, many == 1 ? "" : "s", more)) + "\n";
-}
-
 [[nodiscard]] std::string histogram(const std::vector<double>& errors, const Terminal& terminal) {
   return "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
 }
@@ -176,8 +164,15 @@ void list_reasons(std::string& out, const Terminal& terminal, const char* title,
 
 }  // namespace
 
+std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal) {
+  if (reasons.empty()) return "";
+  TextTable rows{{{"rows", right}, {"reason"}}};
+  for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
+  return "\n" + terminal.strong(title) + "\n" + rows.text(2);
+}
+
 std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
-  std::string out = counted(report.total.points, "published figure", ", fully specified", terminal);
+  std::string out = terminal.strong(counted(report.total.points, "published figure") + ", fully specified") + "\n";
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
@@ -189,12 +184,11 @@ std::string workload_text(const WorkloadReport& report, const Terminal& terminal
       if (row.skipped.empty() && row.fully_specified) errors.push_back(row.error());
     out += rows.text(2) + layouts_line(report) + histogram(errors, terminal);
   }
-  list_reasons(out, terminal, "Not counted", report.skipped);
-  return out;
+  return out + reasons_text("Not counted", report.skipped, terminal);
 }
 
 std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
-  std::string out = counted(report.total.points, "measured time", " of expert exchange", terminal);
+  std::string out = terminal.strong(counted(report.total.points, "measured time") + " of expert exchange") + "\n";
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
@@ -206,8 +200,7 @@ std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& termi
       if (row.skipped.empty()) errors.push_back(row.error());
     out += rows.text(2) + histogram(errors, terminal);
   }
-  list_reasons(out, terminal, "Not counted", report.skipped);
-  return out;
+  return out + reasons_text("Not counted", report.skipped, terminal);
 }
 
 std::string per_row_csv(const WorkloadReport& report) {
@@ -233,16 +226,14 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
     const auto points = by_bytes(report.points);
     out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
   }
-  out += terminal.strong(fmt::format("{} measured times, {} point{}", measured, report.total.points, report.total.points == 1 ? "" : "s")) +
-         "\n";
+  out += terminal.strong(fmt::format("{} measured times, {}", measured, counted(report.total.points, "point"))) + "\n";
   if (!report.points.empty()) {
     out += error_tables(report);
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
     out += histogram(errors_of(report.points), terminal);
   }
-  list_reasons(out, terminal, "Counted, but untrustworthy", report.untrustworthy);
-  list_reasons(out, terminal, "Skipped", report.skipped);
-  return out;
+  return out + reasons_text("Counted, but untrustworthy", report.untrustworthy, terminal) +
+         reasons_text("Skipped", report.skipped, terminal);
 }
 
 std::string per_point_csv(const ValidationReport& report) {

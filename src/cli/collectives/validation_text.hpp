@@ -10,6 +10,7 @@
 #include <fabricost/validation/validate.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fabricost::cli {
 
@@ -22,7 +23,10 @@ namespace fabricost::cli {
 [[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
 [[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
 
-/// One line per point: the columns of a point CSV, then the prediction.
+/// Rows that were left out, by reason; nothing where there are none.
+[[nodiscard]] std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal);
+
+/// One line a point: the columns of a point CSV, then what was predicted.
 [[nodiscard]] std::string per_point_csv(const ValidationReport& report);
 
 }  // namespace fabricost::cli

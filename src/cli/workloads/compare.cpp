@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/pictures/compare.hpp>
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 namespace fabricost {
 
@@ -31,6 +30,14 @@ static void from_text(const std::string& text, std::string_view option, const Am
 
 namespace fabricost::cli {
 namespace {
+
+struct CompareTyped : CompareRequest {
+  std::string plot;
+
+  static constexpr auto fields() {
+    return std::tuple_cat(CompareRequest::fields(), std::tuple{asks(&CompareTyped::plot, "", "--plot", "FILE", "Write a picture (SVG)")});
+  }
+};
 
 /// Bars of tokens per second and GPU.
 [[nodiscard]] std::string bars(const std::vector<Compared>& all) {
@@ -172,24 +179,16 @@ namespace {
 }  // namespace
 
 void add_compare(CLI::App& app, Runner& runner) {
-  struct Options {
-    Typed typed;
-    std::string plot;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("compare", "The best machines make of a job, side by side");
-  add_options<CompareRequest>(sub, o->typed);
-  sub.add_option("--plot", o->plot, "Write a picture (SVG)")->option_text("FILE");
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304");
-  runner.add(sub, [o](const Terminal& terminal) {
-    CompareAnswer found = spelled_out<CompareRequest>([&] { return answer(request_of<CompareRequest>(o->typed)); });
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
+    const auto request = request_of<CompareTyped>(o.typed);
+    CompareAnswer found = spelled_out<CompareTyped>([&] { return answer(request); });
     for (std::size_t i = 0; i < found.rows.size(); ++i)
       found.rows[i].trouble = with_fields(found.all[i].refused, as_option<CompareRequest>);
-    if (!o->plot.empty()) write_file(o->plot, comparison_svg(found.all, found.title), "--plot");
-    return o->json ? printed(json_text(found)) : text_of(found, terminal);
-  });
+    if (!request.plot.empty()) io::write_file(request.plot, comparison_svg(found.all, found.title), "--plot");
+    return o.json ? printed(json_text(found)) : text_of(found, terminal);
+  };
+  add_command<CompareTyped>(app, runner, "compare", "The best machines make of a job, side by side",
+                            "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", job);
 }
 
 }  // namespace fabricost::cli

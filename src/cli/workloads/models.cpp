@@ -6,22 +6,12 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/models.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 #include <fmt/format.h>
 
 namespace fabricost::cli {
 namespace {
-
-/// 405.9 B, 1.808 T, 855.6 M.
-[[nodiscard]] std::string count_text(double n) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  for (const Unit unit : {Unit{1e12, " T"}, Unit{1e9, " B"}, Unit{1e6, " M"}, Unit{1e3, " k"}})
-    if (n >= unit.size) return fmt::format("{:.4g}{}", n / unit.size, unit.name);
-  return fmt::format("{:.4g}", n);
-}
 
 /// "256 of which 8", or a dash.
 [[nodiscard]] std::string experts_text(const ListedModel& m) { return m.experts > 0 ? fmt::format("{} top {}", m.experts, m.top_k) : "-"; }
@@ -41,8 +31,7 @@ namespace {
 }
 
 [[nodiscard]] std::string ffn_text(const Model& m) {
-  std::string out =
-      m.dense_layers() > 0 ? fmt::format("{} dense layer{} of width {}", m.dense_layers(), m.dense_layers() == 1 ? "" : "s", m.ffn) : "";
+  std::string out = m.dense_layers() > 0 ? fmt::format("{} of width {}", counted(m.dense_layers(), "dense layer"), m.ffn) : "";
   if (m.mixture()) {
     out += fmt::format("{}{} layers of {} experts of width {}, {} per token", out.empty() ? "" : ", ", m.expert_layers(), m.experts,
                        m.expert_ffn, m.top_k);

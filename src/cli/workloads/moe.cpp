@@ -11,6 +11,7 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/evaluation/workload.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/moe.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;
     return std::tuple_cat(MoeRequest::fields(), std::tuple{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
-                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_overrides<R>});
+                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
   }
 };
 
@@ -34,9 +35,9 @@ struct MoeTyped : MoeRequest {
 std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
-  std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} ranks on {} node{}, {}, {}",
-                                                a.operation, q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts, p.placement.ranks,
-                                                p.nodes, p.nodes == 1 ? "" : "s", a.implementation, a.system)) +
+  std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} ranks on {}, {}, {}", a.operation,
+                                                q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts, p.placement.ranks,
+                                                counted(p.nodes, "node"), a.implementation, a.system)) +
                     "\n";
   out +=
       fmt::format("  {:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}\n", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));

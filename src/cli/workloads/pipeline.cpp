@@ -3,9 +3,9 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/write_file.hpp"
 #include "text/text_table.hpp"
 #include "text/units.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/pictures/gantt.hpp>
@@ -67,7 +67,7 @@ void add_pipeline(CLI::App& app, Runner& runner) {
                             "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24\n"
                             "           --forward 18.5ms --backward 18.1ms --weight 9.3ms --exchange 0.6ms",
                             pipeline_text, [](const PipelineAnswer& a, const PipelineCommand& how) {
-                              if (!how.svg.empty()) write_file(how.svg, gantt_svg(a.run, title(a)), "--svg");
+                              if (!how.svg.empty()) io::write_file(how.svg, gantt_svg(a.run, title(a)), "--svg");
                             });
 }
 

@@ -2,8 +2,8 @@
 /// fabricost plan: --train and --serve, two questions that share options.
 
 #include "cli/face.hpp"
-#include "cli/workloads/plan_text.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/workloads/plan_text.hpp"
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>

@@ -4,7 +4,7 @@
 #include "cli/workloads/plan_text.hpp"
 
 #include "cli/report.hpp"
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>

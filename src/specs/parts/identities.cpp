@@ -4,6 +4,8 @@
 
 #include "specs/parts/identities.hpp"
 
+#include "specs/data_directory.hpp"
+
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -81,15 +83,6 @@ void each(MapReader& in, std::string_view key, Visit&& visit) {
   for (std::size_t i = 0; i < list->items.size(); ++i) visit(list->items[i], fmt::format("{}[{}]", in.path_of(key), i));
 }
 
-std::vector<std::string> stems(const fs::path& folder) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".yaml") out.push_back(entry.path().stem().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 /// The text of a scalar, or of a value map; empty: none.
 std::string_view plain(const SpecNode* node) {
   if (node != nullptr && node->kind == SpecNode::Kind::map) node = node->find("value");
@@ -156,7 +149,7 @@ GpuIdentity read_identity(const SpecNode& identity, std::string_view gpu, std::s
 GpuIdentities::GpuIdentities(const fs::path& data) {
   Faults faults;
   int slowest = 0;
-  for (const std::string& name : stems(data / "gpus")) {
+  for (const std::string& name : yaml_names(data / "gpus")) {
     const SpecNode tree = parse_spec(data / "gpus" / (name + ".yaml"));
     const std::string_view vendor = plain(tree.find("vendor"));
     if (const SpecNode* identity = tree.find("identity")) {
@@ -182,7 +175,7 @@ GpuIdentities::GpuIdentities(const fs::path& data) {
   settle(pci_, "PCI id", data);
   std::sort(instances_.begin(), instances_.end(),
             [](const CloudInstance& a, const CloudInstance& b) { return a.name.size() > b.name.size(); });
-  for (const std::string& name : stems(data / "links"))
+  for (const std::string& name : yaml_names(data / "links"))
     if (const int generation = pcie_of(name); generation >= slowest && slowest > 0)
       slots_[generation] = load_link((data / "links" / (name + ".yaml")).string()).lane_rate.value.value();
 }
@@ -238,7 +231,7 @@ int GpuIdentities::slot_generation(double lane_rate) const {
 MachineIdentities machine_identities(const fs::path& data) {
   MachineIdentities out;
   for (const std::string_view folder : {"systems", "clusters"})
-    for (const std::string& name : stems(data / folder)) {
+    for (const std::string& name : yaml_names(data / folder)) {
       const SpecNode tree = parse_spec(data / folder / (name + ".yaml"));
       if (const SpecNode* aliases = tree.find("aliases"))
         for (const SpecNode& alias : aliases->items)
@@ -253,7 +246,7 @@ MachineIdentities machine_identities(const fs::path& data) {
 
 std::string usual_nic(std::string_view generation) {
   const fs::path links = data_directory() / "links";
-  for (const std::string& link : stems(links)) {
+  for (const std::string& link : yaml_names(links)) {
     const SpecNode tree = parse_spec(links / (link + ".yaml"));
     if (const SpecNode* beside = tree.find("usual_beside"))
       for (const SpecNode& one : beside->items)

@@ -1,7 +1,7 @@
 /// \file write_file.cpp
 /// Writes a temporary file in the target's folder, then renames it.
 
-#include "cli/write_file.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 
-namespace fabricost::cli {
+namespace fabricost::io {
 
 namespace {
 
@@ -34,8 +34,8 @@ namespace {
 
 }  // namespace
 
-void write_file(const std::string& target, const std::string& text, std::string_view option) {
-  if (target.empty()) throw RequestError(fmt::format("{}: names no file", option));
+void write_file(const std::string& target, const std::string& text, std::string_view named) {
+  if (target.empty()) throw RequestError(fmt::format("{}: names no file", named));
   std::error_code error;
   std::filesystem::path path = target;
   struct stat replaced {};
@@ -43,7 +43,7 @@ void write_file(const std::string& target, const std::string& text, std::string_
   if (std::filesystem::exists(path, error)) {
     path = std::filesystem::canonical(path, error);  // keeps a link
     if (error || !std::filesystem::is_regular_file(path))
-      throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", option, target));
+      throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", named, target));
     there = ::stat(path.c_str(), &replaced) == 0;
   }
   static std::atomic<unsigned> written_before{0};  // two threads may write the same file; the later one wins
@@ -51,14 +51,14 @@ void write_file(const std::string& target, const std::string& text, std::string_
       path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), written_before++);
   std::FILE* file = created(temporary, there ? &replaced : nullptr);
   if (file == nullptr)
-    throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", option, target));
+    throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", named, target));
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed) std::filesystem::rename(temporary, path, error);
   if (!written || !closed || error) {
     std::filesystem::remove(temporary, error);
-    throw RequestError(fmt::format("{} {}: could not be written", option, target));
+    throw RequestError(fmt::format("{} {}: could not be written", named, target));
   }
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost::io

@@ -1,6 +1,6 @@
 #pragma once
-/// \file short_time.hpp
-/// Times from microseconds to seconds as text: "30ms", "1 s", "250 us". Private to the sources.
+/// \file short_text.hpp
+/// Times and sizes in few characters: "30ms", "250 us", "1.8 MiB". Private to the sources.
 
 #include <optional>
 #include <string>
@@ -14,3 +14,10 @@ namespace fabricost::io {
 [[nodiscard]] std::string short_time_text(double seconds);
 
 }  // namespace fabricost::io
+
+namespace fabricost {
+
+/// "1.8 MiB", "219 KiB": binary units, one decimal below ten.
+[[nodiscard]] std::string rough_size(double bytes);
+
+}  // namespace fabricost

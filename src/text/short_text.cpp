@@ -1,12 +1,13 @@
-/// \file short_time.cpp
-/// Short times as text.
+/// \file short_text.cpp
+/// Short times and sizes as text.
 
-#include "text/short_time.hpp"
+#include "text/short_text.hpp"
 
 #include "text/units.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 namespace fabricost::io {
@@ -27,3 +28,17 @@ std::string short_time_text(double seconds) {
 }
 
 }  // namespace fabricost::io
+
+namespace fabricost {
+
+std::string rough_size(double bytes) {
+  static constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1023.5 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 && bytes != std::floor(bytes) ? 1 : 0, units[unit]);
+}
+
+}  // namespace fabricost
