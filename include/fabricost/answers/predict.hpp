@@ -77,8 +77,7 @@ template <class R>
 inline constexpr auto ask_protocol = asks(&R::protocol, "protocol", "--protocol", "P", "Force one: ll ll128 simple");
 template <class R>
 inline constexpr auto ask_tier_override = asks(&R::overrides, "", "--set", "PATH=VALUE",
-                                               "Override one value of the system, repeatable:
-"
+                                               "Override one value of the system, repeatable:\n"
                                                "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
 inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
