@@ -1,6 +1,7 @@
 /// \file calibrate_training.cpp
-/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels.
+/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels, and to serving runs together with them.
 
+#include "evaluation/serving_model.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/calibrate/least_squares.hpp>
@@ -143,12 +144,58 @@ class StepFit {
     return j;
   }
 
+  [[nodiscard]] Eigen::Index rows() const { return static_cast<Eigen::Index>(jobs_.all.size()); }
+  /// What kernels reach at u.
+  [[nodiscard]] std::map<Generation, ComputeConstants> reached(const Eigen::VectorXd& u) {
+    set(u);
+    std::map<Generation, ComputeConstants> out;
+    for (std::size_t g = 0; g < constants.size(); ++g) out[jobs_.generations[g]] = constants[g].compute;
+    return out;
+  }
+
   std::vector<TrainingUnknown> unknowns;
   std::vector<Constants> constants;
   std::vector<double> scales;
 
  private:
   const Jobs& jobs_;
+};
+
+/// Steps and kernels, then serving runs: both depend on the constants of generations, which come first; stacks follow, then what serving
+/// alone has.
+class JointFit {
+ public:
+  JointFit(StepFit& steps, ServingModel& served)
+      : steps_(steps), served_(served), own_(static_cast<Eigen::Index>(steps.unknowns.size())) {}
+
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
+    Eigen::VectorXd out(steps_.rows() + served_.rows());
+    out << steps_.residuals(u.head(own_)), served_at(u);
+    return out;
+  }
+  [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
+    constexpr double step = 1e-3;
+    Eigen::MatrixXd j = Eigen::MatrixXd::Zero(steps_.rows() + served_.rows(), u.size());
+    j.topLeftCorner(steps_.rows(), own_) = steps_.jacobian(u.head(own_));
+    const Eigen::VectorXd here = served_at(u);
+    j.bottomRightCorner(served_.rows(), served_.size()) = served_.jacobian(u.tail(served_.size()));
+    for (Eigen::Index k = 0; k < own_; ++k) {
+      if (steps_.unknowns[static_cast<std::size_t>(k)].parameter == nullptr) continue;
+      Eigen::VectorXd moved = u;
+      moved[k] += step;
+      j.col(k).tail(served_.rows()) = (served_at(moved) - here) / step;
+    }
+    return j;
+  }
+
+ private:
+  [[nodiscard]] Eigen::VectorXd served_at(const Eigen::VectorXd& u) {
+    served_.reach(steps_.reached(u.head(own_)));
+    return served_.residuals(u.tail(served_.size()));
+  }
+  StepFit& steps_;
+  ServingModel& served_;
+  Eigen::Index own_;
 };
 
 /// Median and mean of absolute errors in percent.
@@ -198,18 +245,23 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   }
   if (jobs.all.empty())
     throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
-  Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
+  ServingModel served(options.served, options.leave_out);
+  Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()) + served.rows());
+  weight.tail(served.rows()) = served.weights();
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
   StepFit model(jobs);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
-  const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count), weight);
-  model.set(found.unknowns);
+  JointFit joint(model, served);
+  const LeastSquares found = minimise(joint, Eigen::VectorXd::Zero(count + served.size()), weight);
 
   TrainingFit out;
-  out.rows = static_cast<int>(jobs.all.size());
-  out.constants = static_cast<int>(count);
+  out.rows = static_cast<int>(jobs.all.size() + static_cast<std::size_t>(served.rows()));
+  out.constants = static_cast<int>(count + served.size());
   out.steps = found.steps;
+  served.reach(model.reached(found.unknowns.head(count)));
+  if (served.rows() > 0) out.served = served.fit(found.unknowns.tail(served.size()));
+  for (const auto& [reason, n] : served.skipped) skipped[reason] += n;
   for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
   std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
   std::vector<std::set<std::string>> systems(jobs.generations.size());

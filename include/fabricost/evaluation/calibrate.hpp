@@ -53,7 +53,7 @@ struct StackFactor : FittedStack {
   }
 };
 
-/// Constants of training steps and kernels.
+/// Constants of training steps and kernels, and of serving runs given with them.
 struct TrainingFitAnswer {
   TrainingFit made;
   std::string origin;
@@ -65,7 +65,7 @@ struct TrainingFitAnswer {
   [[nodiscard]] ByName<StackFactor> stacks() const;
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
-  /// calibrations/compute-GENERATION.yaml and workloads/stacks.yaml, as they lie in data/.
+  /// calibrations/compute-GENERATION.yaml, workloads/stacks.yaml and, with serving runs, workloads/serving.yaml, as they lie in data/.
   [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
 
   static constexpr auto fields() {

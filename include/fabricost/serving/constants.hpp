@@ -1,6 +1,6 @@
 #pragma once
 /// \file constants.hpp
-/// What a GPU generation reaches of its datasheet in the kernels of inference, and what a serving framework adds around them.
+/// What a GPU generation reaches in the two kernels that training has not, and what a serving framework adds around all of them.
 ///
 /// Values live in data/workloads/serving.yaml, fitted by `fabricost calibrate` on published serving runs; which published versions a stack
 /// speaks for stands in data/workloads/serving-stacks.yaml. Until then those of data/priors/serving-*.yaml hold.
@@ -14,17 +14,10 @@
 
 namespace fabricost {
 
-/// Of one GPU generation.
+/// Of one GPU generation, besides its ComputeConstants.
 struct ServingConstants {
-  double kernel = prior::serving_gpu::kernel;            ///< s a kernel takes in a CUDA graph beyond its work: launch, prologue, tail
-  double memory = prior::serving_gpu::memory;            ///< share of the memory rate weights stream at
-  double kv = prior::serving_gpu::kv;                    ///< the same of attention reading cached keys and values
-  double gemm = prior::serving_gpu::gemm;                ///< share of the dense peak of products
-  double gemm_fp8 = prior::serving_gpu::gemm_fp8;        ///< of the fp8 peak, as a share of `gemm`
-  double gemm_fp4 = prior::serving_gpu::gemm_fp4;        ///< of the fp4 peak, as a share of `gemm`
-  double experts = prior::serving_gpu::experts;          ///< share of `gemm` that products of many experts with few rows each reach
-  double attention = prior::serving_gpu::attention;      ///< share of the 16-bit peak of fused attention
-  double elementwise = prior::serving_gpu::elementwise;  ///< 16-bit reads and writes of the hidden width per token and layer, in units of 8
+  double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
+  double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach
 };
 
 /// Kernels of one layer: effective counts, named by what they stand for.
@@ -55,7 +48,7 @@ struct ServingStack {
   std::string title{};
   std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
-  double stretch = prior::serving_stack::stretch;            ///< factor on a decode step's kernels
+  double stretch = prior::serving_stack::stretch;            ///< factor on the kernels of a decode step or a prompt
   double step = prior::serving_stack::step;                  ///< s of every decode step besides: scheduling, sampling
   double sequence = prior::serving_stack::sequence;          ///< s of it per running sequence
   double interference = prior::serving_stack::interference;  ///< of a prompt's prefill, what running sequences wait for

@@ -1,6 +1,6 @@
 #pragma once
 /// \file machine.hpp
-/// A machine as an engine of inference sees it: what its kernels reach of the datasheet, and what its collectives cost.
+/// A machine as an engine of inference sees it: its GPU's kernels (kernels/compute.hpp), and what its collectives cost.
 ///
 ///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp); called from
 ///                Python where nothing is replayed from a CUDA graph
@@ -48,19 +48,17 @@ class ServingMachine {
 
   [[nodiscard]] const System& system() const { return nccl_.system(); }
   [[nodiscard]] const ServingKernels& engine() const { return engine_; }
+  [[nodiscard]] const Processor& gpu() const { return gpu_; }
+  /// Other constants than its system's, as a fit tries them.
+  void reach(const ComputeConstants& c) { gpu_.constants = c; }
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s large products reach.
   [[nodiscard]] double product_rate(WeightFormat f) const {
-    const ServingConstants& c = constants;
-    if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
-    if (f == WeightFormat::fp4 && has_fp4_) return c.gemm * c.gemm_fp4 * gpu_.peak4;
-    return c.gemm * gpu_.peak16;
+    return fabricost::product_rate(gpu_, f == WeightFormat::fp8                ? Precision::fp8
+                                         : f == WeightFormat::fp4 && has_fp4_ ? Precision::fp4
+                                                                              : Precision::bf16);
   }
-  [[nodiscard]] double attention_rate() const { return constants.attention * gpu_.peak16; }
-  [[nodiscard]] double weight_rate() const { return constants.memory * gpu_.memory_rate; }
-  [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
-  [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
 
   /// All-reduce of `bytes` over `ranks` GPUs next to each other, by the engine's kernel or NCCL's. A kernel of the engine called from
   /// Python copies its buffer first (launched_from_host). \throws RequestError when the machine cannot join the ranks

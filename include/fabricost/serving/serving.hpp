@@ -5,7 +5,7 @@
 ///
 ///   b        running sequences: the concurrency, at most what the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
-///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
+///   prompt   norm_4( stretch x prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once, of which a step
 ///            takes at most a chunk: what is more waits before its first token. An answer of one token has no TPOT (0): all is TTFT
 ///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
@@ -107,7 +107,8 @@ struct Prefill {
   out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
-  const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
+  const double work =
+      stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::joined(work, host * passes, 4);
   out.shared = detail::joined(work, host * tokens / stack.chunk, 4);
   return fetching(out, engine, stack, tokens);
