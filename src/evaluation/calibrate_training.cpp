@@ -212,7 +212,11 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
   StepFit model(jobs, served);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
-  const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count + served.size()), weight);
+  // steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
+  Eigen::VectorXd alone = weight;
+  alone.tail(served.rows()).setZero();
+  LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count + served.size()), alone);
+  if (served.rows() > 0) found = minimise(model, found.unknowns, weight);
   model.set(found.unknowns);
 
   TrainingFit out;

@@ -49,7 +49,8 @@ TEST_CASE("a layer's element-wise kernels take the same time in a prompt as in t
   const Engine engine{model, {.tp = 4}, {WeightFormat::bf16, 2}, rig.machine};
   GroupCosts costs(rig.system);
   const Layout layout{.tp = 4, .global_batch = 1, .sequence = 4096, .sequence_parallel = false};
-  const detail::LayerModel layer{model, layout, Stack{}, rig.machine.gpu(), costs};
+  const Stack stack;
+  const detail::LayerModel layer{model, layout, stack, rig.machine.gpu(), costs};
   CHECK(engine.prefill(4096).elementwise == Approx(model.layers * layer.kernels(false).element));
 }
 
