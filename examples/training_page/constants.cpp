@@ -30,7 +30,8 @@ std::string constants(const Published& data) {
   std::string out = fmt::format(
       "## Constants\n\n"
       "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} GPU families,\n"
-      "one factor for each software stack and publisher of kernels, and what engines add (`data/workloads/serving.yaml`). Deviations are standard errors; in brackets what the rows leave near its prior. What they mean is "
+      "one factor for each software stack and publisher of kernels, and what engines add (`data/workloads/serving.yaml`). Deviations are "
+      "standard errors; in brackets what the rows leave near its prior. What they mean is "
       "in\n"
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
       data.fit.constants, data.fit.rows, data.fit.generations.size());

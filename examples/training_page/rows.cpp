@@ -1,8 +1,8 @@
 /// \file rows.cpp
 /// Reading published rows, and fits that leave some out.
 
-#include <fabricost/specs/stacks.hpp>
 #include "rows.hpp"
+#include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
 
@@ -64,8 +64,9 @@ Published read_published(const std::string& folder) {
   for (const TrainingRow& r : out.mlperf)
     if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
-    return calibrate_training(steps, out.kernels,
-                              {.leave_out = std::move(groups), .served = read_inference_rows(workloads / "inference.csv", load_serving_table())});
+    return calibrate_training(
+        steps, out.kernels,
+        {.leave_out = std::move(groups), .served = read_inference_rows(workloads / "inference.csv", load_serving_table())});
   };
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);

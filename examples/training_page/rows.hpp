@@ -23,7 +23,8 @@ struct Published {
   std::vector<std::string> fitted;  ///< groups of steps, judged ones first
 };
 
-/// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/mlperf.csv \throws fabricost::Error when one is missing or malformed
+/// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/mlperf.csv \throws fabricost::Error when one is missing
+/// or malformed
 [[nodiscard]] Published read_published(const std::string& folder);
 
 /// Two fifths of the ids, always the same: FNV-1a of the id, remainder by 5 below 2.

@@ -105,10 +105,11 @@ std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAn
       return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
     if (std::any_of(files.begin(), files.end(), is_steps_or_kernels)) {
-      const auto other =
-          std::find_if_not(files.begin(), files.end(), [](const std::string& file) { return is_steps_or_kernels(file) || is_served(file); });
+      const auto other = std::find_if_not(files.begin(), files.end(),
+                                          [](const std::string& file) { return is_steps_or_kernels(file) || is_served(file); });
       if (other != files.end())
-        throw RequestError(*other + ": steps, kernels and serving runs are fitted together, nothing else with them; give it in a call of its own");
+        throw RequestError(*other +
+                           ": steps, kernels and serving runs are fitted together, nothing else with them; give it in a call of its own");
       refuse_fields_of_points(r, "tables of training steps and kernels");
       return fit_training(files, r);
     }

@@ -1,5 +1,6 @@
 /// \file calibrate_training.cpp
-/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels, and to serving runs together with them.
+/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels, and to serving runs together with
+/// them.
 
 #include "evaluation/serving_model.hpp"
 #include "text/quantile.hpp"

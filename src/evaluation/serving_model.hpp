@@ -36,13 +36,13 @@ inline constexpr double own_share = 0.5;  // generations scatter half as widely 
 class ServingModel {
  public:
   /// \param leave_out groups, or beginnings of their names
-  ServingModel(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out)
-      : table_(load_serving_table()) {
+  ServingModel(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out) : table_(load_serving_table()) {
     table_.fitted.clear();
     table_.gpus.clear();
     for (const InferenceRow& row : rows) {
       std::string why = row.row.skipped;
-      if (why.empty() && std::any_of(leave_out.begin(), leave_out.end(), [&](const std::string& b) { return row.row.group.starts_with(b); }))
+      if (why.empty() &&
+          std::any_of(leave_out.begin(), leave_out.end(), [&](const std::string& b) { return row.row.group.starts_with(b); }))
         why = "left out as asked";
       if (why.empty() && !fitted_quantity(row.quantity)) why = "nothing of it is fitted";
       if (why.empty() && !row.row.fully_specified) why = "not fully specified";

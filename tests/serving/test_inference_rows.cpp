@@ -199,14 +199,14 @@ TEST_CASE("published serving runs are predicted within what is asked", "[measure
   CHECK(report.total.interval_coverage > 0.85);
 }
 
-TEST_CASE("the shipped constants are those of the fit", "[measurements]") {
+TEST_CASE("a fit of serving alone stays near what was fitted together with training", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const ServingTable shipped = load_serving_table();
   const ServingFit fit = calibrate_serving(read_inference_rows(folder / "workloads" / "inference.csv", shipped));
   for (const auto& [g, c] : shipped.gpus) {
     CHECK(fit.table.gpus.at(g).kv == Approx(c.kv).epsilon(0.01));
-    CHECK(fit.table.gpus.at(g).experts == Approx(c.experts).epsilon(0.01));
+    CHECK(fit.table.gpus.at(g).experts == Approx(c.experts).epsilon(0.05));
   }
   for (const auto& [name, generations] : shipped.fitted)
     for (const auto& [g, stack] : generations)

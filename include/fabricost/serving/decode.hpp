@@ -12,8 +12,8 @@
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage
 ///
-/// P peak, BW memory rate; e, em, ea of hardware/compute_constants.hpp, ek of serving/constants.hpp. Everything in SI units. An `Engine` counts its layers once; a pass then takes
-/// about a microsecond and allocates nothing once the curves it needs are compiled.
+/// P peak, BW memory rate; e, em, ea of hardware/compute_constants.hpp, ek of serving/constants.hpp. Everything in SI units. An `Engine`
+/// counts its layers once; a pass then takes about a microsecond and allocates nothing once the curves it needs are compiled.
 
 #include <fabricost/serving/kv_cache.hpp>
 #include <fabricost/serving/machine.hpp>
@@ -198,7 +198,8 @@ class Engine {
     return (full_.layers + window_.layers) * attention_traffic(gpu, 1, h, 1, query + keys) +
            mixer_.layers * attention_traffic(gpu, 1, h, 1, 2.0 * (m.mixer.inner + m.mixer.keys) / t) +
            dense_.layers * block_traffic(1, mats * m.ffn / t) +
-           expert_layers_ * (routed_traffic(gpu, routed, h, mats * m.expert_ffn) + block_traffic(1, mats * m.shared_experts * m.shared_ffn / t));
+           expert_layers_ *
+               (routed_traffic(gpu, routed, h, mats * m.expert_ffn) + block_traffic(1, mats * m.shared_experts * m.shared_ffn / t));
   }
 
   /// \param T tokens of a rank's replica \param mean what a query sees on average \param read tokens of cache read per sequence

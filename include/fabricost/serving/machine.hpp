@@ -55,7 +55,7 @@ class ServingMachine {
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s large products reach.
   [[nodiscard]] double product_rate(WeightFormat f) const {
-    return fabricost::product_rate(gpu_, f == WeightFormat::fp8                ? Precision::fp8
+    return fabricost::product_rate(gpu_, f == WeightFormat::fp8               ? Precision::fp8
                                          : f == WeightFormat::fp4 && has_fp4_ ? Precision::fp4
                                                                               : Precision::bf16);
   }
