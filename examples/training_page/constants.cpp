@@ -29,8 +29,9 @@ std::string_view kind_of(const OpsRow& op) {
 std::string constants(const Published& data) {
   std::string out = fmt::format(
       "## Constants\n\n"
-      "{} constants by least squares on log(predicted / published) of {} steps and kernels: {} GPU families, one factor for each software\n"
-      "stack and publisher of kernels. Deviations are standard errors; in brackets what the rows leave near its prior. What they mean is "
+      "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} GPU families,\n"
+      "one factor for each software stack and publisher of kernels, and what engines add (`data/workloads/serving.yaml`). Deviations are "
+      "standard errors; in brackets what the rows leave near its prior. What they mean is "
       "in\n"
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
       data.fit.constants, data.fit.rows, data.fit.generations.size());

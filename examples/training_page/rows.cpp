@@ -1,8 +1,8 @@
 /// \file rows.cpp
 /// Reading published rows, and fits that leave some out.
 
-#include <fabricost/specs/stacks.hpp>
 #include "rows.hpp"
+#include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
 
@@ -61,18 +61,25 @@ Published read_published(const std::string& folder) {
   out.steps = read_training_rows(workloads / "training.csv");
   const std::filesystem::path second = std::filesystem::path(folder) / "second" / "workloads";
   out.mlperf = read_training_rows(second / "mlperf.csv");
-  predict_training_rows(out.mlperf);
+  for (const TrainingRow& r : out.mlperf)
+    if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
+  const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
+    return calibrate_training(
+        steps, out.kernels,
+        {.leave_out = std::move(groups), .served = read_inference_rows(workloads / "inference.csv", load_serving_table())});
+  };
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
   predict_ops_rows(out.kernels);
-  out.fit = calibrate_training(out.steps, out.kernels);
+  out.fit = fit_without(out.steps, {});
+  predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"}));
   out.fitted = out.groups.judged;
   out.fitted.insert(out.fitted.end(), out.groups.fitted.begin(), out.groups.fitted.end());
 
   out.left_out = out.steps;
   without_prediction(out.left_out);
   for (const std::string& group : out.fitted) {
-    const TrainingFit fit = calibrate_training(out.steps, out.kernels, {.leave_out = {group}});
+    const TrainingFit fit = fit_without(out.steps, {group});
     std::vector<TrainingRow> its;
     for (const TrainingRow& r : out.steps)
       if (r.row.group == group) its.push_back(r);
@@ -86,7 +93,7 @@ Published read_published(const std::string& folder) {
   for (const TrainingRow& r : out.steps)
     if (!is_held_out(r.row.id)) kept.push_back(r);
   out.held_out = out.steps;
-  predict_training_rows(out.held_out, calibrate_training(kept, out.kernels));
+  predict_training_rows(out.held_out, fit_without(kept, {}));
   std::erase_if(out.held_out, [](const TrainingRow& r) { return !is_held_out(r.row.id); });
   return out;
 }

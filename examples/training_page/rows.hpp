@@ -13,17 +13,18 @@
 namespace training {
 
 struct Published {
-  std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv, predicted as shipped
+  std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv and what is fitted of mlperf.csv, predicted as shipped
   std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
   std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
-  std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, in no fit, predicted as shipped
+  std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
   std::vector<fabricost::OpsRow> kernels;        ///< all of ops.csv, predicted as shipped
   fabricost::TrainingFit fit;                    ///< of all
   fabricost::TrainingGroups groups;
   std::vector<std::string> fitted;  ///< groups of steps, judged ones first
 };
 
-/// \param folder holds workloads/training.csv and workloads/ops.csv \throws fabricost::Error when one is missing or malformed
+/// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/mlperf.csv \throws fabricost::Error when one is missing
+/// or malformed
 [[nodiscard]] Published read_published(const std::string& folder);
 
 /// Two fifths of the ids, always the same: FNV-1a of the id, remainder by 5 below 2.

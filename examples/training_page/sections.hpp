@@ -11,7 +11,7 @@ namespace training {
 [[nodiscard]] std::string introduction(const Published& data);
 /// Errors of every fitted group: as shipped, with one scalar, left out, held out; ranks and intervals.
 [[nodiscard]] std::string groups(const Published& data);
-/// Steps of published tables in no fit, with the shipped constants.
+/// Steps of MLPerf by a fit without them.
 [[nodiscard]] std::string never_fitted(const Published& data);
 /// Peaks of memory, every group that states them.
 [[nodiscard]] std::string memory(const Published& data);

@@ -46,10 +46,10 @@ std::string never_fitted(const Published& data) {
   Groups models;
   for (const TrainingRow& r : data.mlperf)
     if (counts(r.row)) models[r.row.model].push_back(&r.row);
-  return "## Steps never fitted\n\nStep times derived from logs in the public result repositories of MLPerf Training (Apache-2.0), in no "
-         "fit, all "
-         "machines of a model\ntogether, with the shipped constants. They are not verified by MLCommons, and step time is no official "
-         "metric.\n\n" +
+  return "## MLPerf Training, left out\n\nStep times derived from logs in the public result repositories of MLPerf Training (Apache-2.0), "
+         "by "
+         "a fit that saw none\nof them, all machines of a model together. They are not verified by MLCommons, and step time is no official "
+         "metric. The shipped\nconstants were fitted to those of NVIDIA's code as well: the groups `mlperf_` below.\n\n" +
          table(models, "model") + "\n" + not_priced(data.mlperf);
 }
 

@@ -28,6 +28,7 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
   const WorkloadTable table = workload_table(file);
   return table == WorkloadTable::training || table == WorkloadTable::ops;
 }
+[[nodiscard]] bool is_served(const std::string& file) { return workload_table(file) == WorkloadTable::inference; }
 
 template <class Row>
 void append(std::vector<Row>& rows, std::vector<Row> more) {
@@ -37,13 +38,16 @@ void append(std::vector<Row>& rows, std::vector<Row> more) {
 [[nodiscard]] TrainingFitAnswer fit_training(const std::vector<std::string>& files, const CalibrateRequest& r) {
   std::vector<TrainingRow> rows;
   std::vector<OpsRow> kernels;
+  std::vector<InferenceRow> served;
   for (const std::string& file : files) {
     if (workload_table(file) == WorkloadTable::training)
       append(rows, read_training_rows(file));
+    else if (is_served(file))
+      append(served, read_inference_rows(file, load_serving_table()));
     else
       append(kernels, read_ops_rows(file));
   }
-  TrainingFitAnswer out{calibrate_training(rows, kernels, {.leave_out = r.leave_out}), {}};
+  TrainingFitAnswer out{calibrate_training(rows, kernels, {.leave_out = r.leave_out, .served = std::move(served)}), {}};
   out.origin = fit_origin(out.made.rows, "rows", r.samples);
   return out;
 }
@@ -81,6 +85,7 @@ std::vector<FittedFile> TrainingFitAnswer::files(std::string_view date) const {
   for (const CalibratedSet& set : made.generations)
     out.emplace_back("calibrations/" + set.name + ".yaml", calibration_yaml(set, date, origin));
   out.emplace_back("workloads/stacks.yaml", stacks_yaml(made, date, origin));
+  if (made.served) out.emplace_back("workloads/serving.yaml", serving_yaml(made.served->table, date, origin));
   return out;
 }
 
@@ -100,13 +105,15 @@ std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAn
       return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
     if (std::any_of(files.begin(), files.end(), is_steps_or_kernels)) {
-      const auto other = std::find_if_not(files.begin(), files.end(), is_steps_or_kernels);
+      const auto other = std::find_if_not(files.begin(), files.end(),
+                                          [](const std::string& file) { return is_steps_or_kernels(file) || is_served(file); });
       if (other != files.end())
-        throw RequestError(*other + ": steps and kernels are fitted together, nothing else with them; give it in a call of its own");
+        throw RequestError(*other +
+                           ": steps, kernels and serving runs are fitted together, nothing else with them; give it in a call of its own");
       refuse_fields_of_points(r, "tables of training steps and kernels");
       return fit_training(files, r);
     }
-    if (workload_table(files.front()) == WorkloadTable::inference) {
+    if (is_served(files.front())) {
       refuse_fields_of_points(r, "tables of serving runs");
       return fit_serving(files, r);
     }

@@ -1,6 +1,7 @@
 /// \file calibrate_training.cpp
 /// Fits kernel efficiencies and the factors of software stacks to published training steps and kernels.
 
+#include "evaluation/serving_model.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/calibrate/least_squares.hpp>
@@ -86,9 +87,10 @@ struct TrainingUnknown {
   double spread = 0.15;
 };
 
+/// Steps and kernels, then serving runs: both depend on the constants of generations. Unknowns of serving alone come last.
 class StepFit {
  public:
-  explicit StepFit(const Jobs& jobs) : jobs_(jobs) {
+  StepFit(const Jobs& jobs, detail::ServingModel& served) : jobs_(jobs), served_(served) {
     for (const Parameter& p : compute_parameters) {
       if (p.held()) continue;
       if (p.fitted == Fitted::shared)
@@ -116,6 +118,7 @@ class StepFit {
           value = std::clamp(value * factor, x.parameter->min, x.parameter->max);
         }
     }
+    for (std::size_t g = 0; g < constants.size(); ++g) served_.reach(jobs_.generations[g], constants[g].compute);
   }
   [[nodiscard]] double seconds(const Job& job) const {
     Processor gpu = job.gpu;
@@ -126,16 +129,19 @@ class StepFit {
   }
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
-    Eigen::VectorXd r(static_cast<Eigen::Index>(jobs_.all.size()));
+    const auto own = static_cast<Eigen::Index>(jobs_.all.size());
+    Eigen::VectorXd r(own + served_.rows());
     for (std::size_t i = 0; i < jobs_.all.size(); ++i)
       r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / training_scale_of_loss;
+    r.tail(served_.rows()) = served_.residuals(u.tail(served_.size()));
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
     constexpr double step = 1e-3;
     const Eigen::VectorXd here = residuals(u);
-    Eigen::MatrixXd j(here.size(), u.size());
-    for (Eigen::Index k = 0; k < u.size(); ++k) {
+    Eigen::MatrixXd j = Eigen::MatrixXd::Zero(here.size(), u.size());
+    j.bottomRightCorner(served_.rows(), served_.size()) = served_.jacobian(u.tail(served_.size()));
+    for (Eigen::Index k = 0; k < u.size() - served_.size(); ++k) {
       Eigen::VectorXd moved = u;
       moved[k] += step;
       j.col(k) = (residuals(moved) - here) / step;
@@ -149,6 +155,7 @@ class StepFit {
 
  private:
   const Jobs& jobs_;
+  detail::ServingModel& served_;
 };
 
 /// Median and mean of absolute errors in percent.
@@ -198,18 +205,26 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   }
   if (jobs.all.empty())
     throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
-  Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
+  detail::ServingModel served(options.served, options.leave_out);
+  Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()) + served.rows());
+  weight.tail(served.rows()) = served.weights();
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
-  StepFit model(jobs);
+  StepFit model(jobs, served);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
-  const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count), weight);
+  // steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
+  Eigen::VectorXd alone = weight;
+  alone.tail(served.rows()).setZero();
+  LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count + served.size()), alone);
+  if (served.rows() > 0) found = minimise(model, found.unknowns, weight);
   model.set(found.unknowns);
 
   TrainingFit out;
-  out.rows = static_cast<int>(jobs.all.size());
-  out.constants = static_cast<int>(count);
+  out.rows = static_cast<int>(jobs.all.size() + static_cast<std::size_t>(served.rows()));
+  out.constants = static_cast<int>(count + served.size());
   out.steps = found.steps;
+  if (served.rows() > 0) out.served = served.fit(found.unknowns.tail(served.size()));
+  for (const auto& [reason, n] : served.skipped) skipped[reason] += n;
   for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
   std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
   std::vector<std::set<std::string>> systems(jobs.generations.size());

@@ -4,6 +4,8 @@
 #include "../support/message_of.hpp"
 #include "rig.hpp"
 
+#include <fabricost/training/layer.hpp>
+
 #include <catch.hpp>
 
 #include <chrono>
@@ -21,9 +23,9 @@ TEST_CASE("one sequence takes its weights' bytes over the memory rate, and the s
   // all matrices but the input table, in 16 bit, from the count of parameters and the datasheet
   const ParameterCount n = parameters_of(model);
   const double bytes = 2 * (n.total - n.embedding - model.layers * n.norms - model.hidden);
-  const double streamed = bytes / (rig.machine.constants.memory * 3.35e12);
+  const double streamed = bytes / (rig.machine.gpu().constants.memory * 3.35e12);
   CHECK(one.work() == Approx(streamed).epsilon(0.01));
-  CHECK(one.kernels == Approx((32 * (4 + 3) + 1) * rig.machine.constants.kernel));
+  CHECK(one.kernels == Approx((32 * (4 + 3) + 1) * rig.machine.gpu().constants.gemm_start));
   CHECK(one.communication() == 0);
 }
 
@@ -34,18 +36,29 @@ TEST_CASE("many sequences take 2 FLOPs a parameter over the rate products reach"
   const double batch = 1e7;
   const ParameterCount n = parameters_of(model);
   const double blocks = n.total - n.embedding - n.head - model.layers * n.norms - model.hidden;
-  const ServingConstants& c = rig.machine.constants;
+  const ComputeConstants& c = rig.machine.gpu().constants;
   const double arithmetic = 2 * blocks * batch / (c.gemm * c.gemm_fp8 * 1979e12);
   const ForwardTime many = engine.decode(batch, 1);
   CHECK(many.products > arithmetic);
   CHECK(many.products < 1.2 * arithmetic);  // activations move as well
 }
 
+TEST_CASE("a layer's element-wise kernels take the same time in a prompt as in the forward of a training step") {
+  Rig rig("dgx-h100");
+  const Model model = load_model("llama3-8b");
+  const Engine engine{model, {.tp = 4}, {WeightFormat::bf16, 2}, rig.machine};
+  GroupCosts costs(rig.system);
+  const Layout layout{.tp = 4, .global_batch = 1, .sequence = 4096, .sequence_parallel = false};
+  const Stack stack;
+  const detail::LayerModel layer{model, layout, stack, rig.machine.gpu(), costs};
+  CHECK(engine.prefill(4096).elementwise == Approx(model.layers * layer.kernels(false).element));
+}
+
 TEST_CASE("one token touches its own experts' weights, many tokens all of them") {
   Rig rig("dgx-b200");
   const Model model = load_model("deepseek-v3");
   const Engine engine{model, {.tp = 8, .ep = 8}, {WeightFormat::fp8, 1}, rig.machine};
-  const double expert = 3.0 * 7168 * 2048, rate = rig.machine.weight_rate();
+  const double expert = 3.0 * 7168 * 2048, rate = rig.machine.gpu().constants.memory * rig.machine.gpu().memory_rate;
   const auto shared = [&](const ForwardTime& t) { return t.experts - 58 * (3.0 * 7168 * 2048 / 8) / rate; };
   CHECK(shared(engine.decode(1, 1)) == Approx(58 * 8 * expert / 8 / rate).epsilon(0.02));
   // 512 tokens touch all 256: 32 on each of 8 GPUs; arithmetic and activations add to that

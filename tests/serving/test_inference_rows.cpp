@@ -132,8 +132,8 @@ TEST_CASE("a stack nobody measured takes after its engine's other versions") {
 TEST_CASE("a generation nobody measured gets the mean of those that were, and wider intervals") {
   const ServingTable table = load_serving_table();
   const ServingConstants seen = table.constants(Generation::hopper), unseen = table.constants(Generation::cdna3);
-  CHECK(unseen.kernel > 0);
-  CHECK(unseen.memory == Approx(seen.memory));
+  CHECK(unseen.kv > 0.9 * seen.kv);
+  CHECK(unseen.kv < 1.1 * seen.kv);
   double widest = 0;
   for (const Generation g : {Generation::hopper, Generation::blackwell}) widest = std::max(widest, table.stack("vllm", g).spread_tpot);
   const ServingStack cdna = table.stack("vllm", Generation::cdna3), ampere = table.stack("vllm", Generation::ampere);
@@ -199,14 +199,14 @@ TEST_CASE("published serving runs are predicted within what is asked", "[measure
   CHECK(report.total.interval_coverage > 0.85);
 }
 
-TEST_CASE("the shipped constants are those of the fit", "[measurements]") {
+TEST_CASE("a fit of serving alone stays near what was fitted together with training", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const ServingTable shipped = load_serving_table();
   const ServingFit fit = calibrate_serving(read_inference_rows(folder / "workloads" / "inference.csv", shipped));
   for (const auto& [g, c] : shipped.gpus) {
-    CHECK(fit.table.gpus.at(g).kernel == Approx(c.kernel).epsilon(0.01));
-    CHECK(fit.table.gpus.at(g).gemm == Approx(c.gemm).epsilon(0.01));
+    CHECK(fit.table.gpus.at(g).kv == Approx(c.kv).epsilon(0.01));
+    CHECK(fit.table.gpus.at(g).experts == Approx(c.experts).epsilon(0.05));
   }
   for (const auto& [name, generations] : shipped.fitted)
     for (const auto& [g, stack] : generations)
@@ -225,7 +225,6 @@ TEST_CASE("a fit finds constants it is given") {
   std::vector<InferenceRow> rows = rows_of(text);
   const System system = load_system("dgx-h100");
   ServingConstants truth;
-  truth.kernel = 8e-6;
   truth.kv = 0.5;
   ServingStack stack = table.published("vllm");
   ServingMachine machine{system, truth, stack.kernels};
@@ -238,7 +237,6 @@ TEST_CASE("a fit finds constants it is given") {
   const ServingFit fit = calibrate_serving(rows);
   CHECK(fit.median_tpot < 2);
   CHECK(fit.median_ttft < 3);
-  CHECK(fit.table.gpus.at(Generation::hopper).kernel == Approx(8e-6).epsilon(0.1));
   CHECK(std::fabs(fit.table.gpus.at(Generation::hopper).kv - 0.5) < 0.7 * (ServingConstants{}.kv - 0.5));  // these rows read little cache
   CHECK(fit.table.fitted.at("vllm").at(Generation::hopper).stack.bunching == Approx(0.12).epsilon(0.2));
 }

@@ -94,8 +94,10 @@ TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
 TEST_CASE("the shipped constants are what a fit of the published rows finds", "[fit][measurements]") {
   const auto folder = test::measurements();
   if (folder.empty()) return;
-  const TrainingFit fit =
-      calibrate_training(read_training_rows(folder / "workloads" / "training.csv"), read_ops_rows(folder / "workloads" / "ops.csv"));
+  std::vector<TrainingRow> steps = read_training_rows(folder / "workloads" / "training.csv");
+  for (TrainingRow& r : read_training_rows(folder / "second" / "workloads" / "mlperf.csv")) steps.push_back(std::move(r));
+  const TrainingFit fit = calibrate_training(steps, read_ops_rows(folder / "workloads" / "ops.csv"),
+                                             {.served = read_inference_rows(folder / "workloads" / "inference.csv", load_serving_table())});
   REQUIRE(fit.generations.size() == 3);
   for (const CalibratedSet& set : fit.generations) {
     const Constants shipped = jobs::machine(set.systems.front()).constants;
@@ -111,6 +113,12 @@ TEST_CASE("the shipped constants are what a fit of the published rows finds", "[
     CHECK(s.scale == Approx(shipped.scale).epsilon(0.005));
     CHECK(s.spread == Approx(shipped.spread).epsilon(0.02));
     CHECK(shipped.seen == s.generations);
+  }
+  const ServingTable shipped = load_serving_table();
+  REQUIRE(fit.served);
+  for (const auto& [g, c] : shipped.gpus) {
+    CHECK(fit.served->table.gpus.at(g).kv == Approx(c.kv).epsilon(0.005));
+    CHECK(fit.served->table.gpus.at(g).experts == Approx(c.experts).epsilon(0.005));
   }
 }
 

@@ -4,6 +4,7 @@
 /// training steps and kernels.
 
 #include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/evaluation/inference.hpp>
 #include <fabricost/evaluation/ops.hpp>
 #include <fabricost/evaluation/workload.hpp>
 
@@ -15,6 +16,7 @@ namespace fabricost {
 struct TrainingFitOptions {
   std::vector<std::string> leave_out{};  ///< groups, or prefixes of their names, not to be fitted
   bool every_group = false;              ///< fit also groups that training-groups.yaml sets aside (a user's own file)
+  std::vector<InferenceRow> served{};    ///< runs that the constants of generations are fitted to as well
 };
 
 /// A stack's factor, and the standard deviation in log of the remaining errors.
@@ -32,6 +34,7 @@ struct TrainingFit {
   int rows = 0, constants = 0, steps = 0;
   double median_ape = 0, mape = 0;  ///< percent, over the rows fitted
   std::vector<Skipped> skipped;
+  std::optional<ServingFit> served{};  ///< where serving runs were given
 };
 
 /// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute

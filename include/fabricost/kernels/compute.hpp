@@ -1,6 +1,6 @@
 #pragma once
 /// \file compute.hpp
-/// Time of a transformer's kernels on one GPU: matrix products, attention, element-wise traffic.
+/// Time of a transformer's kernels on one GPU, in training and in serving: matrix products, attention, element-wise traffic.
 ///
 ///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
 ///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
@@ -77,16 +77,33 @@ namespace detail {
 [[nodiscard]] inline bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
 }  // namespace detail
 
-/// Seconds of `count` products of M x K by K x N, with M rows in total (experts: M / count each).
+/// Seconds of streaming `bytes` through memory.
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+
+/// FLOP/s large, aligned products reach.
+[[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
+  const ComputeConstants& c = gpu.constants;
+  return c.gemm * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1) * gpu.peak(p);
+}
+
+/// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
+[[nodiscard]] inline double roofline(const Processor& gpu, double flops, double rate, double bytes) {
+  return detail::joined(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
+}
+
+/// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
 [[nodiscard]] inline double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1) {
   const ComputeConstants& c = gpu.constants;
-  const bool narrow = precision == Precision::fp4;
-  const double share = c.gemm * (precision == Precision::fp8 ? c.gemm_fp8 : narrow ? c.gemm_fp4 : 1);
-  const double width = bytes_of(precision);
   const double penalty = detail::odd_size(N, c.form) || detail::odd_size(K, c.form) ? 1 + c.misaligned : 1;
-  const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));
-  const double traffic = (width * (M * K + count * K * N) + 2 * M * N) / (c.memory * gpu.memory_rate);
-  return c.gemm_start * std::min(count, c.form.start_products) + detail::joined(arithmetic, traffic, c.gemm_overlap);
+  const double bytes = bytes_of(precision) * (M * K + count * K * N) + 2 * M * N;
+  return c.gemm_start * std::min(count, c.form.start_products) +
+         roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
+}
+
+/// FLOP/s of fused attention.
+[[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel = AttentionKernel::fused) {
+  const ComputeConstants& c = gpu.constants;
+  return c.attention * (kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1) * gpu.peak16;
 }
 
 /// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
@@ -95,15 +112,23 @@ namespace detail {
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::unfused)
     return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
-  const double share = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention * c.attention_old : c.attention;
-  return scores * width / (share * gpu.peak16);
+  return scores * width / attention_rate(gpu, kernel);
 }
 [[nodiscard]] inline double attention_backward(const Processor& gpu, AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused ? 2 : gpu.constants.attention_backward;
 }
 
-/// Seconds of streaming `bytes` through memory.
-[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+/// Bytes the element-wise kernels of a layer move around attention: `rows` of norms and residuals, T tokens of `width` (queries, keys,
+/// values, results).
+[[nodiscard]] inline double attention_traffic(const Processor& gpu, double rows, double hidden, double T, double width) {
+  return 2 * (gpu.constants.form.hidden_traffic * rows * hidden + 2 * T * width);
+}
+/// The same inside a feed-forward block of `width` (matrices x f of the rank).
+[[nodiscard]] inline double block_traffic(double T, double width) { return 4 * T * width; }
+/// The same of `routed` tokens' way into their experts, through them and out.
+[[nodiscard]] inline double routed_traffic(const Processor& gpu, double routed, double hidden, double width) {
+  return block_traffic(routed, width) + 2 * gpu.constants.form.routed_traffic * routed * hidden;
+}
 
 /// Seconds of an element-wise kernel on its own, with one block of 1,024 threads per row of `width` values.
 /// The block loads twice per 1,024 values (two inputs of an activation; two passes of a norm), so a few rows

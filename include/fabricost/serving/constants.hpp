@@ -16,17 +16,10 @@
 
 namespace fabricost {
 
-/// Of one GPU generation.
+/// Of one GPU generation, besides its ComputeConstants.
 struct ServingConstants {
-  double kernel = prior::serving_gpu::kernel;            ///< s of a kernel in a CUDA graph beyond its work: launch, prologue, tail
-  double memory = prior::serving_gpu::memory;            ///< fraction of the memory rate at which weights are read
-  double kv = prior::serving_gpu::kv;                    ///< the same for attention reading cached keys and values
-  double gemm = prior::serving_gpu::gemm;                ///< fraction of the dense peak of products
-  double gemm_fp8 = prior::serving_gpu::gemm_fp8;        ///< fraction of the fp8 peak, relative to `gemm`
-  double gemm_fp4 = prior::serving_gpu::gemm_fp4;        ///< fraction of the fp4 peak, relative to `gemm`
-  double experts = prior::serving_gpu::experts;          ///< efficiency of products of many experts with few rows each, relative to `gemm`
-  double attention = prior::serving_gpu::attention;      ///< fraction of the 16-bit peak of fused attention
-  double elementwise = prior::serving_gpu::elementwise;  ///< 16-bit reads and writes of the hidden width per token and layer, in units of 8
+  double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
+  double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach
 };
 
 /// Kernels of one layer: effective counts. The comments list the kernels that each stands for.

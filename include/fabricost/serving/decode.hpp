@@ -112,6 +112,7 @@ class Engine {
     const double table = h * model.vocab / t;
     weight_bytes_ = w * (blocks + experts) / layout.pp + 2 * (layout.pp > 1 || model.tied ? table : 2 * table);
     host_.weights = std::min(host_.weights, weight_bytes_);
+    token_traffic_ = traffic_of_token();
   }
 
   [[nodiscard]] const Model& model() const { return *model_; }
@@ -184,9 +185,21 @@ class Engine {
   };
 
   [[nodiscard]] double product(double rows, const Kind& kind, double flops_rate) const {
-    const double x = 2 * rows * kind.weights / flops_rate;
-    const double y = (weight_bytes(format_.weights) * kind.weights + 2 * rows * kind.moved) / machine_->weight_rate();
-    return std::sqrt(x * x + y * y);
+    return roofline(machine_->gpu(), 2 * rows * kind.weights, flops_rate,
+                    weight_bytes(format_.weights) * kind.weights + 2 * rows * kind.moved);
+  }
+  /// Bytes that element-wise kernels of all layers move for each token of a rank's replica.
+  [[nodiscard]] double traffic_of_token() const {
+    const Model& m = *model_;
+    const Processor& gpu = machine_->gpu();
+    const double t = layout_.tp, h = m.hidden, mats = m.ffn_matrices(), query = m.query_width() / t;
+    const double keys = m.latent() ? query + m.value_width() / t : m.kv_width() * kv_share(m, layout_.tp);
+    const double routed = static_cast<double>(layout_.attention_dp) * m.top_k / layout_.ranks();
+    return (full_.layers + window_.layers) * attention_traffic(gpu, 1, h, 1, query + keys) +
+           mixer_.layers * attention_traffic(gpu, 1, h, 1, 2.0 * (m.mixer.inner + m.mixer.keys) / t) +
+           dense_.layers * block_traffic(1, mats * m.ffn / t) +
+           expert_layers_ *
+               (routed_traffic(gpu, routed, h, mats * m.expert_ffn) + block_traffic(1, mats * m.shared_experts * m.shared_ffn / t));
   }
 
   /// aram T tokens of a rank's replica \param mean context of a query \param read cached tokens per sequence
@@ -194,31 +207,30 @@ class Engine {
     const Model& m = *model_;
     const bool unfolded = as.phase == ServingPhase::prefill;
     const ServingConstants& c = machine_->constants;
+    const Processor& gpu = machine_->gpu();
     const KernelCounts& k = machine_->kernels;
     const double t = layout_.tp, h = m.hidden, rate = machine_->product_rate(format_.weights);
     ForwardTime out;
     for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
     out.attention = attention(T, sequences, mean, read, unfolded);
-    if (m.mixer.layers > 0) out.attention += m.mixer.layers * sequences * 4.0 * m.mixer.inner * m.mixer.state / t / machine_->weight_rate();
+    if (m.mixer.layers > 0) out.attention += m.mixer.layers * stream_seconds(gpu, sequences * 4.0 * m.mixer.inner * m.mixer.state / t);
     out.launches = (full_.layers + window_.layers) * (m.latent() ? k.latent : k.attention) + mixer_.layers * k.mixer +
                    dense_.layers * k.dense + expert_layers_ * k.experts + 1;
     if (expert_layers_ > 0) {
       const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
       const double touched = machine_->touched_share(m, everywhere) * held_experts_ / ranks;
       const double rows = everywhere * m.top_k / ranks * machine_->fullest(m, layout_.ep, everywhere / layout_.ep);
-      const double x = 2 * rows * expert_.weights / (c.experts * rate);
-      const double y = (weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved) / machine_->weight_rate();
-      out.experts = expert_layers_ * (std::sqrt(x * x + y * y) + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
+      const double one = roofline(gpu, 2 * rows * expert_.weights, c.experts * rate,
+                                  weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved);
+      out.experts = expert_layers_ * (one + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
     }
-    out.elementwise = m.layers * c.elementwise * 16 * T * h / machine_->memory_rate();
-    out.kernels = out.launches * c.kernel;
+    out.elementwise = gpu.constants.elementwise * stream_seconds(gpu, T * token_traffic_);
+    out.kernels = out.launches * gpu.constants.gemm_start;
     if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h, as.launch);
     if (layout_.attention_dp > 1 && expert_layers_ > 0)
       out.exchange = expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights, as.phase);
     if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
-    const double x = 2 * head_rows * h * m.vocab / t / machine_->product_rate(WeightFormat::bf16),
-                 y = 2 * h * m.vocab / t / machine_->weight_rate();
-    out.head = std::sqrt(x * x + y * y);
+    out.head = roofline(gpu, 2 * head_rows * h * m.vocab / t, product_rate(gpu, Precision::bf16), 2 * h * m.vocab / t);
     return out;
   }
 
@@ -227,10 +239,12 @@ class Engine {
     const double t = layout_.tp, share = kv_share(m, layout_.tp);
     // folded: scores and sums are computed on the latent
     const double width = m.latent() && !unfolded ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
+    const Processor& gpu = machine_->gpu();
+    const auto joined = [&](double flops, double bytes) {
+      return detail::joined(flops / attention_rate(gpu), bytes / (machine_->constants.kv * gpu.memory_rate), gpu.constants.gemm_overlap);
+    };
     const auto layer = [&](double seen, double cached, double kv_width) {
-      const double x = 2 * T * seen * width / t / machine_->attention_rate();
-      const double y = sequences * cached * kv_width * share * format_.kv_width / machine_->kv_rate();
-      return std::sqrt(x * x + y * y);
+      return joined(2 * T * seen * width / t, sequences * cached * kv_width * share * format_.kv_width);
     };
     double seconds = 0;
     if (full_.layers > 0) {
@@ -238,11 +252,8 @@ class Engine {
       const double chosen = picks ? std::min<double>(mean, m.index_tokens) : mean,
                    kept = picks ? std::min<double>(read, m.index_tokens) : read;
       seconds += full_.layers * layer(chosen, unfolded ? read : kept, m.kv_width());
-      if (picks) {  // the indexer reads the whole past
-        const double x = 2.0 * T * mean * m.index_heads * m.index_dim / machine_->attention_rate();
-        const double y = sequences * read * m.index_dim / machine_->kv_rate();
-        seconds += full_.layers * std::sqrt(x * x + y * y);
-      }
+      if (picks)  // the indexer looks at all of the past
+        seconds += full_.layers * joined(2.0 * T * mean * m.index_heads * m.index_dim, sequences * read * m.index_dim);
     }
     if (window_.layers > 0)
       seconds += window_.layers * layer(std::min<double>(mean, m.window), std::min<double>(read, m.window), m.window_kv_width());
@@ -256,7 +267,7 @@ class Engine {
   HostMemory host_;
   Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: a single whole expert
   int expert_layers_ = 0, held_experts_ = 0;
-  double weight_bytes_ = 0;
+  double weight_bytes_ = 0, token_traffic_ = 0;
 };
 
 }  // namespace fabricost

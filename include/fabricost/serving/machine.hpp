@@ -48,19 +48,17 @@ class ServingMachine {
 
   [[nodiscard]] const System& system() const { return nccl_.system(); }
   [[nodiscard]] const ServingKernels& engine() const { return engine_; }
+  [[nodiscard]] const Processor& gpu() const { return gpu_; }
+  /// Other constants than its system's, as a fit tries them.
+  void reach(const ComputeConstants& c) { gpu_.constants = c; }
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s of large products.
   [[nodiscard]] double product_rate(WeightFormat f) const {
-    const ServingConstants& c = constants;
-    if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
-    if (f == WeightFormat::fp4 && has_fp4_) return c.gemm * c.gemm_fp4 * gpu_.peak4;
-    return c.gemm * gpu_.peak16;
+    return fabricost::product_rate(gpu_, f == WeightFormat::fp8               ? Precision::fp8
+                                         : f == WeightFormat::fp4 && has_fp4_ ? Precision::fp4
+                                                                              : Precision::bf16);
   }
-  [[nodiscard]] double attention_rate() const { return constants.attention * gpu_.peak16; }
-  [[nodiscard]] double weight_rate() const { return constants.memory * gpu_.memory_rate; }
-  [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
-  [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
 
   /// All-reduce of `bytes` over `ranks` neighbouring GPUs, by the engine's kernel or NCCL. An engine's kernel
   /// called from Python copies its buffer first (launched_from_host). \throws RequestError when the machine

@@ -23,16 +23,9 @@ struct ServingParameter : FitRange {
 };
 
 using GpuFit = ServingParameter<ServingConstants>::Fit;
-inline constexpr std::array<ServingParameter<ServingConstants>, 9> serving_gpu_parameters{{
-    {prior::serving_gpu::kernel_fit, "kernel", true, &ServingConstants::kernel},
-    {prior::serving_gpu::memory_fit, "memory", false, &ServingConstants::memory, GpuFit::held},
-    {prior::serving_gpu::kv_fit, "kv", false, &ServingConstants::kv, GpuFit::own},
-    {prior::serving_gpu::gemm_fit, "gemm", false, &ServingConstants::gemm, GpuFit::own},
-    {prior::serving_gpu::gemm_fp8_fit, "gemm_fp8", false, &ServingConstants::gemm_fp8, GpuFit::shared},
-    {prior::serving_gpu::gemm_fp4_fit, "gemm_fp4", false, &ServingConstants::gemm_fp4, GpuFit::shared},
-    {prior::serving_gpu::experts_fit, "experts", false, &ServingConstants::experts, GpuFit::own},
-    {prior::serving_gpu::attention_fit, "attention", false, &ServingConstants::attention, GpuFit::own},
-    {prior::serving_gpu::elementwise_fit, "elementwise", false, &ServingConstants::elementwise, GpuFit::own},
+inline constexpr std::array<ServingParameter<ServingConstants>, 2> serving_gpu_parameters{{
+    {prior::serving_gpu::kv_fit, "kv", false, &ServingConstants::kv},
+    {prior::serving_gpu::experts_fit, "experts", false, &ServingConstants::experts},
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;

@@ -110,7 +110,8 @@ struct Prefill {
   out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
-  const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
+  const double work =
+      stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::joined(work, host * passes, 4);
   out.shared = detail::joined(work, host * tokens / stack.chunk, 4);
   return fetching(out, engine, stack, tokens);

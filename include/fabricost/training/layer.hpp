@@ -6,9 +6,7 @@
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///
-/// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t. Element-wise
-/// traffic in 16 bit: 12 T h, T (query + key + value widths) and T (matrices f) written and read; routed
-/// tokens k / t of it and 5 h each for sorting.
+/// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/kernels/groups.hpp>
@@ -83,7 +81,7 @@ struct LayerModel {
     }
     out.products += product(T, h, value);
     const double rows = l.sequence_parallel ? T / t : T;
-    traffic += 2 * (gpu.constants.form.hidden_traffic * rows * h + 2 * T * (query + keys));
+    traffic += attention_traffic(gpu, rows, h, T, query + keys);
     // windowed layers see at most that much of the past
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
     const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
@@ -97,16 +95,16 @@ struct LayerModel {
     if (!experts) {
       const double f = m.ffn / t;
       out.products += product(T, (mats - 1) * f, h) + product(T, h, f);
-      traffic += 4 * T * mats * f;
+      traffic += block_traffic(T, mats * f);
       return;
     }
     const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
     out.products += product(routed * l.expert_tp, (mats - 1) * f, h, local) + product(routed * l.expert_tp, h, f, local);
-    traffic += 2 * (2 * routed * mats * m.expert_ffn + gpu.constants.form.routed_traffic * routed * h);
+    traffic += routed_traffic(gpu, routed, h, mats * m.expert_ffn);
     if (m.shared_experts > 0) {
       const double shared = double(m.shared_experts) * m.shared_ffn / t;
       out.products += product(T, (mats - 1) * shared, h) + product(T, h, shared);
-      traffic += 4 * T * mats * shared;
+      traffic += block_traffic(T, mats * shared);
     }
   }
 
