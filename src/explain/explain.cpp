@@ -131,6 +131,14 @@ std::vector<std::string> assumed(const System& system, int nodes) {
 
 std::vector<std::string> assumed(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumed(system, p.nodes);
+  const Fabric& inside = p.made_from.fabric;
+  const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
+  if (nccl && inside.tuner != newest_tuner && inside.domains() <= 1 && !inside.over_pcie)
+    out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on A100s alone", name(inside.tuner)));
+  else if (nccl && inside.tuner != newest_tuner)
+    out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
+  if (nccl && inside.tuner_assumed)
+    out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;
   const Fabric& fabric = p.made_from.fabric;
@@ -156,6 +164,7 @@ std::string explain(const Prediction& p) {
   const Term& max = p.bottleneck();
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
   out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", max.tier.view(), max.name.view(), share);
+  if (const std::string host = detail::launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
   return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
 }
 
@@ -175,6 +184,7 @@ namespace {
   out += "\nThe arithmetic\n" + explain_arithmetic(context);
   out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);
   out += "\nWhat binds\n" + explain_binding(context);
+  if (const std::string host = launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
   if (system != nullptr) {
     out += explain_sharing(context);
     out += "\nNaive bandwidth arithmetic\n" + explain_naive(context);
@@ -185,7 +195,7 @@ namespace {
   if (system == nullptr) return out;
   for (const std::string& one : assumed(*system, p))
     // sentences about nodes are printed with the request
-    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");
+    if (one.starts_with("GPUDirect") || one.starts_with("the library") || one.starts_with("nothing says")) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 

@@ -38,9 +38,9 @@ struct EngineAsked : PredictRequest {
 };
 [[nodiscard]] PredictAnswer answer(const EngineAsked& asked) {
   PredictRequest r = asked;
-  if (asked.from_python && r.launch == Launch::graph)
+  if (asked.from_python && r.launch && *r.launch != LaunchMode::eager)
     throw Refusal("<launch=graph> and <from_python=True> contradict each other; leave one out");
-  if (asked.from_python) r.launch = Launch::eager;
+  if (asked.from_python) r.launch = LaunchMode::eager;
   put_operation(asked.given.operation(), r);
   return fabricost::answer(r);
 }

@@ -32,7 +32,8 @@ namespace fabricost {
 [[nodiscard]] inline std::optional<Protocol> parse_word(Protocol, std::string_view text) { return parse_protocol(text); }
 [[nodiscard]] constexpr auto words_of(Path) { return EnumWords{path_names, "a path"}; }
 
-/// An engine of inference: "vllm", "vllm=0.14.0", and with ",python" behind it where it is called from Python.
+/// An engine of inference: "vllm", "vllm=0.14.0", and with ",python" behind it where it is called from Python; or a release of NCCL,
+/// "nccl-2.18": no engine, and its version.
 /// \param named how whoever asks names it \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
@@ -110,7 +111,7 @@ struct PredictRequest {
   std::optional<double> bytes{};
   std::optional<Inference> library{};
   std::optional<std::string> version{};  ///< of the engine, where `library` says none
-  std::optional<Launch> launch{};
+  std::optional<LaunchMode> launch{};
   bool fused_norm = false;
   int lost_rails = 0;
 
@@ -134,10 +135,11 @@ struct PredictRequest {
         detail::ask_overrides<R>,
         detail::ask_path<R>,
         detail::ask_bytes<R>,
-        asks(&R::library, "library", "--library", "ENGINE", "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"),
+        asks(&R::library, "library", "--library", "ENGINE",
+             "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version; or the NCCL that runs, as\nnccl-2.18: its choices and costs inside a domain"),
         asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
         asks(&R::launch, "launch", "--launch", "HOW",
-             "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"),
+             "graph (the GPUs' time, default); queued (one call after\nthe other), process (one per GPU), threads, one_process\n(for all GPUs of a node): the host's time, too; of\nall_reduce eager (from Python; = <library=vllm,python>)"),
         asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
              "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
         asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",

@@ -119,6 +119,7 @@ constexpr void visit_gpu(const System& s, Visit&& visit) {
   one("gpu.price", g.price.value.value(), 1e9);
   one("power", s.power.value.value(), 1e12);
   one("price", s.price.value.value(), 1e15);
+  one("host_launch", s.host_launch.value.value(), longest_latency);
 }
 
 /// True while every value it visits is in its range; a NaN is in none.

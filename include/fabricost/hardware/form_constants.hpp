@@ -7,7 +7,7 @@
 
 namespace fabricost {
 
-/// Of price/ring.hpp, in_switch.hpp, exchange.hpp and the part of a tree inside a domain (internode.hpp).
+/// Of price/ring.hpp, in_switch.hpp, exchange.hpp, the part of a tree inside a domain (internode.hpp) and choice/launch.hpp.
 struct ScaleUpForm {
   double ring_cold_size;      ///< volume per channel and rank up to which a ring's buffers are touched first
   double exchange_ramp_size;  ///< per peer, where the ramp of an exchange ends
@@ -21,6 +21,9 @@ struct ScaleUpForm {
   double rack_rate;           ///< rate of in-switch reduction in a rack over a server's
   double rack_measured_from;  ///< smallest size racks were measured with
   double planned_share;       ///< of the one-way rate, what NCCL plans with where a link does not state `usable`
+  double host_gpu;            ///< what a processor takes to launch a collective on one GPU (choice/launch.hpp)
+  double host_peer;           ///< to add a send or a receive to an exchange
+  double host_threads;        ///< share of it that threads of one process leave, which wait for each other's locks
 };
 
 /// Of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).

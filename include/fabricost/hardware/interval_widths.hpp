@@ -34,6 +34,10 @@ struct IntervalWidths {
   double beyond_ranks;          ///< per factor of two outside the measured ranks
   /// The least share of `beyond_sizes` on a machine that was not measured itself.
   double unseen_wire;
+  double older_library;    ///< in quadrature: the library is older than those the constants were measured with
+  double unknown_library;  ///< in quadrature: nothing says which version of the library ran
+  double host_bound;       ///< of a time that the host's launches hold
+  double host_bound_here;  ///< the same on a machine whose processor was measured
   double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
 };
 

@@ -30,6 +30,8 @@ struct System {
   Cpu cpu = Cpu::any;
   Library library = Library::other;
   Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
+  bool tuner_assumed = false;  ///< nothing says which version it was: widens intervals inside a domain
+  Sourced<Time> host_launch;   ///< what its processor takes to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;
   Sourced<Dollars> price;
   std::vector<Tier> tiers;  ///< from the inside out, memories first

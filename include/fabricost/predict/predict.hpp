@@ -129,6 +129,23 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
+/// The larger of the GPUs' time and the host's, and an interval that holds those of both.
+inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
+  const double own = system.host_launch.value.value();
+  const HostTime host = host_time(system.constants.scale_up.form, own, p.made_from.fabric, p.operation.collective, launch);
+  const double needs = host.seconds();
+  if (!(needs > 0)) return;
+  p.made_from.host = host;
+  p.made_from.gpu_seconds = p.seconds;
+  const IntervalWidths& w = system.constants.interval;
+  const double factor = std::exp(own > 0 ? w.host_bound_here : w.host_bound);
+  p.low = std::max(p.low, needs / factor);
+  p.high = std::max(p.high, needs * factor);
+  if (needs <= p.seconds) return;
+  p.terms.add({.name = "launches", .tier = "host", .time = Time::from_value(needs - p.seconds)});
+  p.seconds = needs;
+}
+
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
 }  // namespace detail
@@ -139,6 +156,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
+  if (choice.launch.mode >= LaunchMode::process) detail::add_launches(p, system, choice.launch);
   return p;
 }
 
@@ -146,6 +164,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
   Prediction p = detail::asked(op, choice, [&] { return fabric_of(system, op); });
+  p.made_from.fabric.back_to_back = is_back_to_back(choice.launch);
   const Fabric& f = p.made_from.fabric;
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
   if (choice.inference.library != InferenceLibrary::none) {
@@ -187,6 +206,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
     one.bytes = size;
     out.push_back(detail::finish(curve, system, one, choice, engine));
     if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
+    if (choice.launch.mode >= LaunchMode::process) detail::add_launches(out.back(), system, choice.launch);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 /// p2pBandwidthLatencyTest, OSU, IMB, perftest), and what a `sources.csv` beside them says of how they were run. Every reader ends in
 /// the same `Point`, so that whoever compares or fits never sees a format.
 
+#include <fabricost/choice/launch.hpp>
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
@@ -54,10 +55,23 @@ struct Point {
 
   int repeats = 1;  ///< measured points this one stands for
 
+  // from the head of an nccl-tests log
+  CallLaunch launch{};          ///< graph also where nothing says it
+  bool early_tests = false;     ///< printed before nccl-tests 2.14, which no public log has with an NCCL later than 2.22
+  std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
+
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
   /// Called from Python, not replayed in a CUDA graph.
   [[nodiscard]] bool from_host() const { return notes.str().find("launched from Python") != std::string::npos; }
 };
+
+/// Tables of the library that a point ran with.
+struct LibraryEra {
+  Tuner tuner = newest_tuner;
+  bool assumed = false;  ///< the point does not say its version
+};
+/// By its version; without one the oldest tables for a point of early tests, else the newest.
+[[nodiscard]] LibraryEra era_of(const Point& point);
 
 /// Rows that were read but cannot be priced, by reason.
 struct Skipped {
@@ -101,8 +115,8 @@ using PointSink = std::function<void(Point&&)>;
 /// The same, point by point: with logs of any length, memory holds some 65,536 rows. \returns what was skipped
 [[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
 
-/// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol; any version
-/// but of an inference engine, in or out of place; called from Python apart from CUDA graphs) merged by their median, in the order of their
+/// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol, launch; any
+/// version with the same tables, of an inference engine the same version; in or out of place) merged by their median, in the order of their
 /// first members. Of each repeat only its time is kept.
 class RepeatMerger {
  public:

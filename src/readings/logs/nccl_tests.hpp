@@ -6,6 +6,7 @@
 
 #include <fabricost/label.hpp>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -56,7 +57,10 @@ struct LogRun {
   std::vector<LogRow> rows;
   std::vector<Skipped> skipped;
   double time_unit = 0;  ///< seconds; 0: not said
-  int line = 1;          ///< where it starts
+  int threads = 0, gpus = 0;  ///< nThread, nGpus of the head; 0: not said
+  bool graph = false;         ///< replayed in CUDA graphs
+  bool short_bus_ids = false;  ///< devices as [0x27], not [0000:27:00]: before nccl-tests 2.14
+  int line = 1;               ///< where it starts
 };
 
 /// Bounds of busbw / algbw.
@@ -67,6 +71,14 @@ struct Ratio {
 };
 /// As close as the printed digits of all rows tell; low above high where rows contradict each other.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
+
+/// How the run launched its calls; graph where its head does not say it.
+[[nodiscard]] inline CallLaunch launch_of(const LogRun& run) {
+  if (run.threads < 1 || run.gpus < 1) return {};
+  if (run.graph) return {.mode = LaunchMode::queued};
+  const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;
+  return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};
+}
 
 /// Rows of a run that are held at most: enough to tell its operation and ranks.
 inline constexpr std::size_t max_rows_held = 65536;
