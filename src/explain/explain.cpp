@@ -193,9 +193,9 @@ namespace {
   }
   out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
   if (system == nullptr) return out;
+  const std::vector<std::string> of_nodes = assumed(*system, p.nodes);  // printed with the request
   for (const std::string& one : assumed(*system, p))
-    // sentences about nodes are printed with the request
-    if (one.starts_with("GPUDirect") || one.starts_with("the library") || one.starts_with("nothing says")) out += wrapped("  ", "Assumed: " + one + ".");
+    if (std::find(of_nodes.begin(), of_nodes.end(), one) == of_nodes.end()) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 

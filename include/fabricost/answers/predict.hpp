@@ -136,10 +136,16 @@ struct PredictRequest {
         detail::ask_path<R>,
         detail::ask_bytes<R>,
         asks(&R::library, "library", "--library", "ENGINE",
-             "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version; or the NCCL that runs, as\nnccl-2.18: its choices and costs inside a domain"),
+             "all_reduce as vllm, sglang or trtllm run it;\n"
+             "vllm=0.14.0 for a version; or the NCCL that runs, as\n"
+             "nccl-2.18: its choices, and its costs inside a domain"),
         asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
         asks(&R::launch, "launch", "--launch", "HOW",
-             "graph (the GPUs' time, default); queued (one call after\nthe other), process (one per GPU), threads, one_process\n(for all GPUs of a node): the host's time, too; of\nall_reduce eager (from Python; = <library=vllm,python>)"),
+             "graph (the GPUs' time, default); queued (call after\n"
+             "call); process (one per GPU), threads, one_process\n"
+             "(for all GPUs of a node): the host's time, too; xla (a\n"
+             "module of its own); of all_reduce eager (from Python;\n"
+             "= <library=vllm,python>)"),
         asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
              "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
         asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",

@@ -10,6 +10,7 @@
 ///   threads      a thread per GPU of one process: g its GPUs, share = host_threads, as they wait for each other's locks
 ///   one_process  a thread for all GPUs, as `-g 8` of nccl-tests: g its GPUs, share = 1
 ///   eager        called from Python (price/custom_reduce.hpp)
+///   xla          a module of XLA around the collective: the GPU's time + host_module
 ///
 /// Fitted to nccl-tests of four machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
 /// already; those of RCCL are not modelled.
@@ -23,8 +24,9 @@
 
 namespace fabricost {
 
-enum class LaunchMode : unsigned char { graph, eager, queued, process, threads, one_process };
-inline constexpr std::array<std::string_view, 6> launch_mode_names{"graph", "eager", "queued", "process", "threads", "one_process"};
+enum class LaunchMode : unsigned char { graph, eager, queued, process, threads, one_process, xla };
+inline constexpr std::array<std::string_view, 7> launch_mode_names{"graph", "eager", "queued", "process", "threads", "one_process",
+                                                                   "xla"};
 [[nodiscard]] constexpr std::string_view name(LaunchMode m) { return launch_mode_names[static_cast<std::size_t>(m)]; }
 
 struct CallLaunch {
@@ -34,7 +36,7 @@ struct CallLaunch {
 };
 
 /// One call after the other, none waiting for the last to end everywhere, as nccl-tests times them.
-[[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued; }
+[[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued && l.mode <= LaunchMode::one_process; }
 
 /// What the host needs for one call.
 struct HostTime {
@@ -46,7 +48,8 @@ struct HostTime {
 };
 /// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
 [[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
-  if (launch.mode < LaunchMode::process || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
+  const bool launched = launch.mode >= LaunchMode::process && launch.mode <= LaunchMode::one_process;
+  if (!launched || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
   const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
   HostTime out;
   out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);

@@ -23,6 +23,7 @@ struct ScaleUpForm {
   double planned_share;       ///< of the one-way rate, what NCCL plans with where a link does not state `usable`
   double host_gpu;            ///< what a processor takes to launch a collective on one GPU (choice/launch.hpp)
   double host_peer;           ///< to add a send or a receive to an exchange
+  double host_module;         ///< what a module of XLA adds to the collective in it
   double host_threads;        ///< share of it that threads of one process leave, which wait for each other's locks
 };
 

@@ -80,9 +80,10 @@ namespace fabricost {
 /// The tables of a release: the newest that are not later, else the oldest.
 [[nodiscard]] constexpr Tuner tuner_of_version(int major, int minor) {
   std::size_t out = 0;
-  for (std::size_t i = 1; i < tuner_tables.size(); ++i)
-    if (major > tuner_tables[i].first_version[0] || (major == tuner_tables[i].first_version[0] && minor >= tuner_tables[i].first_version[1]))
-      out = i;
+  for (std::size_t i = 1; i < tuner_tables.size(); ++i) {
+    const auto& [first_major, first_minor] = tuner_tables[i].first_version;
+    if (major > first_major || (major == first_major && minor >= first_minor)) out = i;
+  }
   return static_cast<Tuner>(out);
 }
 

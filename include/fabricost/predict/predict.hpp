@@ -129,8 +129,14 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
-/// The larger of the GPUs' time and the host's, and an interval that holds those of both.
+/// The larger of the GPUs' time and the host's, and an interval that holds those of both; the GPUs' time and a module's.
 inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
+  if (launch.mode == LaunchMode::xla) {
+    const double module = system.constants.scale_up.form.host_module, factor = std::exp(system.constants.interval.xla_module);
+    p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(module)});
+    p.low += module / factor, p.seconds += module, p.high += module * factor;
+    return;
+  }
   const double own = system.host_launch.value.value();
   const HostTime host = host_time(system.constants.scale_up.form, own, p.made_from.fabric, p.operation.collective, launch);
   const double needs = host.seconds();

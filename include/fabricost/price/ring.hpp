@@ -63,7 +63,8 @@ namespace detail {
     line.base_part(TermKind::steps, 0, waits, with_latency(ll.hop, fabric.inner_latency));
     const double threads = ll.chunk * n;  // S at which one channel has work for all its threads
     line.ramp({.shape = Ramp::Shape::square,
-               .amplitude = ll.full_threads + version.ll_forward_share * ll.forward * forwards + (ll.reduce + ll.reduce_int8 * wide) * reducing,
+               .amplitude = ll.full_threads + version.ll_forward_share * ll.forward * forwards +
+                            (ll.reduce + ll.reduce_int8 * wide) * reducing,
                .per_byte = 1 / threads});
     if (version.channel_start > 0)
       line.ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
