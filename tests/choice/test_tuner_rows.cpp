@@ -175,7 +175,7 @@ TEST_CASE("before 2.19 LL ends earlier for reductions, and one step of a broadca
   // 14 steps: LL 10.2 us + S / 34 GB/s, LL128 36.6 us + S / 123 GB/s, Simple 56 us + S / 137 GB/s
   CHECK(runs(Collective::all_reduce, 1.0e6) == Protocol::ll);
   CHECK(runs(Collective::all_reduce, 1.5e6) == Protocol::ll128);
-  CHECK(runs(Collective::all_reduce, 3e7) == Protocol::simple);
+  CHECK(runs(Collective::all_reduce, 6e7) == Protocol::simple);
   CHECK(runs(Collective::broadcast, 4e5) == Protocol::ll);
   CHECK(runs(Collective::broadcast, 2e6) != Protocol::ll);
 }
