@@ -27,11 +27,12 @@ std::string not_priced(const ValidationReport& report) {
   return out.empty() ? "\n" : "\n" + out + "\n";
 }
 
-/// The mi300x-8's one sweep inside a node is what scale-up-cdna3 was fitted to; the costs of NCCL before 2.19 and of three machines'
+/// The mi300x-8's one sweep inside a node is what scale-up-cdna3 was fitted to; the costs of NCCL before 2.19 and of four machines'
 /// processors were fitted to the others (data/tuners, data/priors/scale-up.yaml).
 bool was_fitted(const ComparedPoint& p) {
   const std::string& system = p.point.system.str();
-  return system == "mi300x-8" || system == "hgx-a100" || system == "azure-nd-a100-v4" || system == "snellius-h100";
+  return system == "mi300x-8" || system == "hgx-a100" || system == "azure-nd-a100-v4" || system == "snellius-h100" ||
+         system == "runpod-a100-pair";
 }
 
 std::string size_of(const ComparedPoint& p) {
@@ -58,8 +59,8 @@ std::string one_node(const Measurements& data) {
   std::string out =
       "## nccl-tests inside one node\n\nAll healthy public runs on one node, launched as the heads of their logs say "
       "([launches](model/choice.md#launches-and-releases)). The constants of NVLink machines come from CUDA graphs of one laboratory "
-      "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29).\nWhat NCCL before 2.19 takes beside them, and launches take the processors of three "
-      "machines, was fitted to hgx-a100, azure-nd-a100-v4 and snellius-h100; the mi300x-8's constants to its sweep.\nNo fit has seen the "
+      "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29).\nWhat NCCL before 2.19 takes beside them, and launches take the processors of four "
+      "machines, was fitted to hgx-a100, azure-nd-a100-v4, snellius-h100 and runpod-a100-pair; the mi300x-8's constants to its sweep.\nNo fit has seen the "
       "others.\n\n" +
       by_machine(report);
   Groups sizes, regimes;
@@ -78,7 +79,7 @@ std::string one_node(const Measurements& data) {
   for (const auto& [regime, points] : regimes) out += scored_row(regime, summarise(points));
   // as if no machine's processor had been measured
   const ValidationReport unknown = validate(data.one_node, {.adjust = [](System& system) { system.host_launch = {}; }});
-  out += scored_row("**all points**", report.total) + scored_row("all, each processor left to the mean of four", unknown.total);
+  out += scored_row("**all points**", report.total) + scored_row("all, each processor left to the mean of five", unknown.total);
   return out + not_priced(report);
 }
 

@@ -73,7 +73,7 @@ std::string launch_text(const Prediction& p) {
   std::string how = fmt::format("{} x {:.4g} us", counted(host.gpus, "GPU"), host.per_gpu * 1e6);
   if (host.share < 1) how += fmt::format(" x {:.4g}", host.share);
   if (host.messages > 0) how += fmt::format(", {:.6g} sends and receives of each included", host.messages);
-  return fmt::format("launching takes the host {} us ({}), the GPUs need {} us: the {} hold the call", micro(needs), how, micro(gpu),
+  return fmt::format("Launching takes the host {} us ({}), the GPUs need {} us: the {} hold the call", micro(needs), how, micro(gpu),
                      needs > gpu ? "launches" : "GPUs");
 }
 

@@ -1,4 +1,4 @@
-// Who launches a collective: a call takes the larger of the GPUs' time and the host's.
+// Who launches a collective: a call takes the GPUs' time and the host's beside each other.
 #include "../catch.hpp"
 #include "../support/systems.hpp"
 
@@ -24,14 +24,15 @@ TEST_CASE("one process for all GPUs holds small messages, the GPUs large ones", 
   System s = systems::hopper_box();
   s.host_launch.value = us(5);
   const Prediction small = launched(s, AllGather{.bytes = KiB(1), .ranks = 8}, LaunchMode::one_process);
-  CHECK(small.seconds == Approx(40e-6));
-  CHECK(small.made_from.gpu_seconds == Approx(predict(s, AllGather{.bytes = KiB(1), .ranks = 8}).seconds));
+  const double gpu = predict(s, AllGather{.bytes = KiB(1), .ranks = 8}).seconds;
+  CHECK(small.seconds == Approx(std::pow(std::pow(gpu, 4) + std::pow(40e-6, 4), 0.25)));
+  CHECK(small.made_from.gpu_seconds == gpu);
   CHECK(sum_of(small) == Approx(small.seconds));
   CHECK(small.terms[static_cast<int>(small.terms.size()) - 1].tier == "host");
   CHECK((small.low < small.seconds && small.seconds < small.high));
   const Prediction large = launched(s, AllGather{.bytes = GiB(1), .ranks = 8}, LaunchMode::one_process);
-  CHECK(large.seconds == predict(s, AllGather{.bytes = GiB(1), .ranks = 8}).seconds);
-  CHECK(launched(s, AllGather{.bytes = KiB(1), .ranks = 4}, LaunchMode::one_process).seconds == Approx(20e-6));
+  CHECK(large.seconds == Approx(predict(s, AllGather{.bytes = GiB(1), .ranks = 8}).seconds));
+  CHECK(launched(s, AllGather{.bytes = KiB(1), .ranks = 4}, LaunchMode::one_process).made_from.host.seconds() == Approx(20e-6));
 }
 
 TEST_CASE("the GPUs a process drives count, not those that a message crosses", "[predict]") {
@@ -39,17 +40,18 @@ TEST_CASE("the GPUs a process drives count, not those that a message crosses", "
   s.host_launch.value = us(5);
   const ScaleUpForm& form = s.constants.scale_up.form;
   const Prediction p = launched(s, SendRecv{.bytes = KiB(1)}, LaunchMode::one_process, 8);
-  CHECK(p.seconds == Approx(8 * (5e-6 + 2 * form.host_peer)));
+  CHECK(p.made_from.host.seconds() == Approx(8 * (5e-6 + 2 * form.host_peer)));
+  CHECK(p.seconds > p.made_from.host.seconds());
   CHECK(p.made_from.host.gpus == 8);
   const Prediction all = launched(s, AllToAll{.bytes = KiB(1), .ranks = 8}, LaunchMode::threads);
-  CHECK(all.seconds == Approx(8 * (5e-6 + 16 * form.host_peer) * form.host_threads));
+  CHECK(all.made_from.host.seconds() == Approx(8 * (5e-6 + 16 * form.host_peer) * form.host_threads));
 }
 
 TEST_CASE("a machine whose processor nobody measured has the prior's launch, and is less sure", "[predict]") {
   System s = systems::hopper_box();
   const Operation op = AllReduce{.bytes = Bytes::from_value(8), .ranks = 8};
   const Prediction unknown = launched(s, op, LaunchMode::one_process);
-  CHECK(unknown.seconds == Approx(8 * s.constants.scale_up.form.host_gpu));
+  CHECK(unknown.made_from.host.seconds() == Approx(8 * s.constants.scale_up.form.host_gpu));
   s.host_launch.value = Time::from_value(s.constants.scale_up.form.host_gpu);
   const Prediction known = launched(s, op, LaunchMode::one_process);
   CHECK(known.seconds == Approx(unknown.seconds));
@@ -60,7 +62,8 @@ TEST_CASE("a graph, a queue, other libraries and several domains pay no launches
   const System s = systems::hopper_box();
   const Operation op = AllReduce{.bytes = KiB(1), .ranks = 8};
   const double gpu = predict(s, op).seconds;
-  for (const LaunchMode mode : {LaunchMode::graph, LaunchMode::queued, LaunchMode::process}) CHECK(launched(s, op, mode).seconds == gpu);
+  for (const LaunchMode mode : {LaunchMode::graph, LaunchMode::queued}) CHECK(launched(s, op, mode).seconds == gpu);
+  CHECK(launched(s, op, LaunchMode::process).seconds == Approx(gpu).epsilon(0.01));
   System amd = s;
   amd.library = Library::rccl;
   CHECK(launched(amd, op, LaunchMode::one_process).seconds == predict(amd, op).seconds);

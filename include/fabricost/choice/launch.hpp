@@ -1,8 +1,9 @@
 #pragma once
 /// \file launch.hpp
-/// Who launches a collective on which GPUs, and how long that takes the host. A call takes the larger of what the GPUs and the host need:
+/// Who launches a collective on which GPUs, and how long that takes the host. A call takes what the GPUs and the host need beside each
+/// other, nearly the larger of the two:
 ///
-///   host = share g ( l + p sends and receives of a rank )        l = host_gpu, p = host_peer
+///   t = norm_4( GPU , host )      host = share g ( l + p sends and receives of a rank )      l = host_gpu, p = host_peer
 ///
 ///   graph        a graph's replay, or work queued far ahead: no host                       the GPU's time (default)
 ///   queued       the same, one call after the other
@@ -12,7 +13,7 @@
 ///   eager        called from Python (price/custom_reduce.hpp)
 ///   xla          a module of XLA around the collective: the GPU's time + host_module
 ///
-/// Fitted to nccl-tests of four machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
+/// Fitted to nccl-tests of five machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
 /// already; those of RCCL are not modelled.
 
 #include <fabricost/hardware/form_constants.hpp>

@@ -129,7 +129,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
-/// The larger of the GPUs' time and the host's, and an interval that holds those of both; the GPUs' time and a module's.
+/// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
 inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
   if (launch.mode == LaunchMode::xla) {
     const double module = system.constants.scale_up.form.host_module, factor = std::exp(system.constants.interval.xla_module);
@@ -144,12 +144,11 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
   p.made_from.host = host;
   p.made_from.gpu_seconds = p.seconds;
   const IntervalWidths& w = system.constants.interval;
-  const double factor = std::exp(own > 0 ? w.host_bound_here : w.host_bound);
-  p.low = std::max(p.low, needs / factor);
-  p.high = std::max(p.high, needs * factor);
-  if (needs <= p.seconds) return;
-  p.terms.add({.name = "launches", .tier = "host", .time = Time::from_value(needs - p.seconds)});
-  p.seconds = needs;
+  const double factor = std::exp(own > 0 ? w.host_bound_here : w.host_bound), overlap = system.constants.custom.form.host_overlap;
+  p.low = norm(p.low, needs / factor, overlap);
+  p.high = norm(p.high, needs * factor, overlap);
+  p.seconds = norm(p.seconds, needs, overlap);
+  p.terms.add({.name = "launches", .tier = "host", .time = Time::from_value(p.seconds - p.made_from.gpu_seconds)});
 }
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
