@@ -148,7 +148,8 @@ RepeatMerger::~RepeatMerger() = default;
 void RepeatMerger::add(const Point& p) {
   State& s = *state_;
   const bool engine = parse_inference_library(p.library).has_value();
-  const LibraryEra era = era_of(p);
+  // between nodes the constants of transports hold launches and what releases did
+  const LibraryEra era = p.nodes == 1 ? era_of(p) : LibraryEra{};
   const Key key{.system = s.systems.number(p.system),
                 .library = s.libraries.number(p.library),
                 .version = engine ? s.versions.number(p.library_version) + 1 : 0,
@@ -161,7 +162,7 @@ void RepeatMerger::add(const Point& p) {
                 .streamed = p.streamed,
                 .from_host = p.from_host(),
                 .tuner = era.tuner,
-                .launch = p.launch,
+                .launch = p.nodes == 1 ? p.launch : CallLaunch{},
                 .path = p.path,
                 .gpu_direct = p.gpu_direct,
                 .algorithm = p.algorithm,

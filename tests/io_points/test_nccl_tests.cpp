@@ -381,6 +381,8 @@ TEST_CASE("repeats of one release merge, those of another or launched otherwise 
   REQUIRE(merged.size() == 3);
   CHECK(merged[0].repeats == 2);
   CHECK_FALSE(era_of(merged[0]).assumed);  // both are of the newest tables, though their versions differ
+  for (Point* each : {&p, &same, &older, &launched}) each->nodes = 2;
+  CHECK(merge_repeats({p, same, older, launched}).size() == 1);  // between nodes transports hold all that
 }
 
 TEST_CASE("a point file takes launches from the logs beside its sources.csv") {
