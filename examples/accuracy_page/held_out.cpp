@@ -4,6 +4,7 @@
 #include "sections.hpp"
 #include "table.hpp"
 
+#include <array>
 #include <map>
 
 namespace accuracy {
@@ -26,32 +27,59 @@ std::string not_priced(const ValidationReport& report) {
   return out.empty() ? "\n" : "\n" + out + "\n";
 }
 
-/// The mi300x-8's one sweep inside a node is what scale-up-cdna3 was fitted to.
-bool was_fitted(const ComparedPoint& p) { return p.point.system == "mi300x-8"; }
+/// The mi300x-8's one sweep inside a node is what scale-up-cdna3 was fitted to; the costs of NCCL before 2.19 and of four machines'
+/// processors were fitted to the others (data/tuners, data/priors/scale-up.yaml).
+bool was_fitted(const ComparedPoint& p) {
+  const std::string& system = p.point.system.str();
+  return system == "mi300x-8" || system == "hgx-a100" || system == "azure-nd-a100-v4" || system == "snellius-h100" ||
+         system == "runpod-a100-pair";
+}
 
 std::string size_of(const ComparedPoint& p) {
   const double s = p.point.bytes;
   return s < 65536 ? "below 64 KiB" : s <= 4194304 ? "64 KiB to 4 MiB" : "above 4 MiB";
 }
 
+/// How its calls were launched and what says which NCCL ran.
+std::string regime_of(const ComparedPoint& p) {
+  static constexpr std::array<std::string_view, 7> words{"launch not said", "from Python", "queued", "a process per GPU",
+                                                         "threads",         "one process", "XLA"};
+  const LibraryEra era = era_of(p.point);
+  const bool nccl = p.prediction.made_from.fabric.library == Library::nccl;
+  return fmt::format("{}, {}", words[static_cast<std::size_t>(p.point.launch.mode)],
+                     !nccl         ? "another library"
+                     : era.assumed ? fmt::format("version not said, {} taken", name(era.tuner))
+                                   : fmt::format("{} by its version", name(era.tuner)));
+}
+
+using Groups = std::map<std::string, std::vector<const ComparedPoint*>>;
+
 std::string one_node(const Measurements& data) {
   const ValidationReport report = validate(data.one_node);
   std::string out =
-      "## nccl-tests inside one node\n\nAll healthy public runs on one node. The constants of NVLink machines come from CUDA graphs of one "
-      "laboratory (ai-dynamo/aiconfigurator);\nnccl-tests launches each call on its own. In no fit but the mi300x-8, whose sweep is all "
-      "that "
-      "is known of its constants.\n\n" +
+      "## nccl-tests inside one node\n\nAll healthy public runs on one node, launched as the heads of their logs say "
+      "([launches](model/choice.md#launches-and-releases)). The constants of NVLink machines come from CUDA graphs of one laboratory "
+      "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29).\nWhat NCCL before 2.19 takes beside them, and launches take the processors of four "
+      "machines, was fitted to hgx-a100, azure-nd-a100-v4,\nsnellius-h100 and runpod-a100-pair; the mi300x-8's constants to its sweep. No "
+      "fit has seen the others.\n\n" +
       by_machine(report);
-  std::map<std::string, std::vector<const ComparedPoint*>> sizes;
+  Groups sizes, regimes;
   std::vector<const ComparedPoint*> unseen;
   for (const ComparedPoint& p : report.points) {
-    if (was_fitted(p)) continue;
-    unseen.push_back(&p);
+    if (!was_fitted(p)) unseen.push_back(&p);
     sizes[size_of(p)].push_back(&p);
+    regimes[regime_of(p)].push_back(&p);
   }
-  out += row("**without the mi300x-8**", summarise(unseen));
+  out += row("**machines in no fit**", summarise(unseen));
   for (const char* size : {"below 64 KiB", "64 KiB to 4 MiB", "above 4 MiB"})
     if (sizes.count(size) > 0) out += row(size, summarise(sizes[size]));
+  out += "\nBy launch and release. The interval score is the mean width of the intervals in log time, and 20 times the distance of points "
+         "outside: less is better.\n\n" +
+         scored_heading("launch, NCCL");
+  for (const auto& [regime, points] : regimes) out += scored_row(regime, summarise(points));
+  // as if no machine's processor had been measured
+  const ValidationReport unknown = validate(data.one_node, {.adjust = [](System& system) { system.host_launch = {}; }});
+  out += scored_row("**all points**", report.total) + scored_row("all, each processor left to the mean of five", unknown.total);
   return out + not_priced(report);
 }
 

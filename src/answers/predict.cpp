@@ -15,6 +15,13 @@ Inference engine_named(std::string_view text, std::string_view named) {
   constexpr std::string_view python = ",python";
   Inference out{.from_host = text.ends_with(python)};
   if (out.from_host) text.remove_suffix(python.size());
+  constexpr std::string_view nccl = "nccl";
+  if (text.starts_with(nccl) && text.size() > nccl.size() && (text[nccl.size()] == '-' || text[nccl.size()] == '=') && !out.from_host) {
+    out.version = version_number(text.substr(nccl.size() + 1));
+    if (out.version / 1000000 != 2)
+      throw RequestError(fmt::format("{}: \"{}\" is no version of NCCL; write it as in nccl-2.18", named, text.substr(nccl.size() + 1)));
+    return out;
+  }
   const auto equals = text.find('=');
   const std::string_view engine = text.substr(0, equals);
   const auto library = parse_inference_library(engine);
@@ -47,16 +54,33 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
   return out;
 }
 
+namespace {
+
+[[nodiscard]] bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
+
+/// The machine with that release of NCCL. \throws Refusal where it runs another library
+[[nodiscard]] std::shared_ptr<const System> with_version(std::shared_ptr<const System> system, int version) {
+  if (system->library != Library::nccl)
+    throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
+  System out = *system;
+  out.tuner = tuner_of_version(version / 1000000, version / 1000 % 1000);
+  return std::make_shared<const System>(std::move(out));
+}
+
+}  // namespace
+
 Choice choice_of(const PredictRequest& r) {
   Choice out{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol, .inference = r.library.value_or(Inference{})};
   if (r.version) {
-    if (!r.library) throw Refusal("<version> is that of an engine: add <library>");
+    if (!r.library || is_nccl(*r.library)) throw Refusal("<version> is that of an engine: add <library>");
     out.inference.version = version_number(*r.version);
     if (out.inference.version == 0) throw Refusal(fmt::format("<version>: \"{}\" is no version; write it as in \"0.14.0\"", *r.version));
   }
-  if (r.launch == Launch::graph && out.inference.from_host)
-    throw Refusal(fmt::format("<launch=graph> and <library={},python> contradict each other; leave one out", name(out.inference.library)));
-  if (r.launch == Launch::eager) out.inference.from_host = true;
+  if (r.launch && *r.launch != LaunchMode::eager && out.inference.from_host)
+    throw Refusal(fmt::format("<launch={}> and <library={},python> contradict each other; leave one out", name(*r.launch),
+                              name(out.inference.library)));
+  if (r.launch == LaunchMode::eager) out.inference.from_host = true;
+  if (r.launch) out.launch.mode = *r.launch;
   if (r.fused_norm && out.inference.from_host) throw Refusal("<fused_norm> is known inside a CUDA graph; leave <launch=eager> out");
   return out;
 }
@@ -104,8 +128,10 @@ struct LoadedRequest {
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
   check_ranges(r);
   // what a call from Python adds stands beside the engines' kernels
-  const KernelSets kernels{.compute = r.fused_norm, .custom = r.library || out.choice.inference.from_host, .moe = false};
+  const bool engine = r.library && !is_nccl(*r.library);
+  const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
+  if (r.library && is_nccl(*r.library)) out.system = with_version(out.system, r.library->version);
   return out;
 }
 

@@ -129,9 +129,14 @@ void Preparation::add(const Point& point, int crossing) {
     throw RequestError(fmt::format(
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
   const Operation op = io::question_of(point, system);
-  const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol};
+  const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
+                      .launch = point.launch};
   const Prediction now = predict(system, op, choice);
-  const Fabric fabric = fabric_of(system, op);
+  const Fabric& fabric = now.made_from.fabric;
+  if (now.made_from.host.seconds() > now.made_from.gpu_seconds) {
+    count_skipped(skipped, "the host's launches hold it, not what is fitted", point.repeats);
+    return;
+  }
   if (is_host_copy(op) || (!by_schedule && !has_fitted_form(now.ran.algorithm, op.collective, fabric))) {
     count_skipped(skipped, fmt::format("{} has no form to fit here", name(now.ran.algorithm)), point.repeats);
     return;

@@ -66,6 +66,17 @@ std::string explain_host_call(const HostCall& call) {
                      micro(call.seconds()));
 }
 
+std::string launch_text(const Prediction& p) {
+  const HostTime& host = p.made_from.host;
+  const double needs = host.seconds(), gpu = p.made_from.gpu_seconds;
+  if (!(needs > 0)) return "";
+  std::string how = fmt::format("{} x {:.4g} us", counted(host.gpus, "GPU"), host.per_gpu * 1e6);
+  if (host.share < 1) how += fmt::format(" x {:.4g}", host.share);
+  if (host.messages > 0) how += fmt::format(", {:.6g} sends and receives of each included", host.messages);
+  return fmt::format("Launching takes the host {} us ({}), the GPUs need {} us: the {} hold the call", micro(needs), how, micro(gpu),
+                     needs > gpu ? "launches" : "GPUs");
+}
+
 }  // namespace detail
 
 std::string explain(const FusedNorm& norm) {

@@ -135,6 +135,14 @@ std::vector<std::string> assumed(const System& system, int nodes) {
 
 std::vector<std::string> assumed(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumed(system, p.nodes);
+  const Fabric& inside = p.made_from.fabric;
+  const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
+  if (nccl && inside.tuner != newest_tuner && inside.domains() <= 1 && !inside.over_pcie)
+    out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on A100s alone", name(inside.tuner)));
+  else if (nccl && inside.tuner != newest_tuner)
+    out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
+  if (nccl && inside.tuner_assumed)
+    out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;
   const Fabric& fabric = p.made_from.fabric;
@@ -160,6 +168,7 @@ std::string explain(const Prediction& p) {
   const Term& max = p.bottleneck();
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
   out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", max.tier.view(), max.name.view(), share);
+  if (const std::string host = detail::launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
   return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
 }
 
@@ -179,6 +188,7 @@ namespace {
   out += "\nThe arithmetic\n" + explain_arithmetic(context);
   out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);
   out += "\nWhat binds\n" + explain_binding(context);
+  if (const std::string host = launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
   if (system != nullptr) {
     out += explain_sharing(context);
     out += "\nNaive bandwidth arithmetic\n" + explain_naive(context);
@@ -187,9 +197,9 @@ namespace {
   }
   out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
   if (system == nullptr) return out;
+  const std::vector<std::string> of_nodes = assumed(*system, p.nodes);  // printed with the request
   for (const std::string& one : assumed(*system, p))
-    // sentences about nodes are printed with the request
-    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");
+    if (std::find(of_nodes.begin(), of_nodes.end(), one) == of_nodes.end()) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 

@@ -52,6 +52,8 @@ struct Naive {
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string explain_host_call(const HostCall& call);
+/// What launching takes the host beside what the GPUs need, and which of the two holds; empty where it was not asked.
+[[nodiscard]] std::string launch_text(const Prediction& prediction);
 [[nodiscard]] std::string explain_binding(const ExplainContext& context);
 /// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the
 /// algorithm's routes are not known.

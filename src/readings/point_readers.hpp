@@ -22,10 +22,13 @@ struct RunDescription {
   std::optional<Algorithm> algorithm;
   std::optional<Protocol> protocol;
   SharedText health;
+  CallLaunch launch{};       ///< of its log in `logs`
+  bool early_tests = false;  ///< likewise
 };
 using RunDescriptions = std::unordered_map<std::string, RunDescription>;
 
-/// The `sources.csv` in the folder of a point file; empty when there is none. \throws SpecError
+/// The `sources.csv` in the folder of a point file; empty when there is none. Of a run on one node with a log in logs/ID.txt the log's head
+/// says how it was launched. \throws SpecError
 [[nodiscard]] RunDescriptions read_sources(const std::filesystem::path& point_file);
 
 /// Fills in the fields that the point lacks and the description has.

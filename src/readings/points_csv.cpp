@@ -2,6 +2,7 @@
 /// The project's CSV of measured points and the `sources.csv` beside it. An invalid number or name is an
 /// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 
+#include "readings/logs/nccl_tests.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
 #include "specs/near_or_all.hpp"
@@ -15,6 +16,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace fabricost::io {
 
@@ -222,6 +224,20 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
   return skipped;
 }
 
+namespace {
+
+/// How a run was launched, from its log; nothing where there is none.
+void read_head(const std::filesystem::path& log, RunDescription& into) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(log, error)) return;
+  bool first = true;
+  (void)read_nccl_runs(log, [&](const LogRun& run, bool) {
+    if (std::exchange(first, false)) into.launch = launch_of(run), into.early_tests = run.short_bus_ids;
+  });
+}
+
+}  // namespace
+
 RunDescriptions read_sources(const std::filesystem::path& point_file) {
   const std::filesystem::path file = point_file.parent_path() / "sources.csv";
   std::error_code error;
@@ -247,6 +263,7 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
     run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
     run.health = table.cell(health);
+    if (run.nodes == 1) read_head(file.parent_path() / "logs" / (table.cell(id) + ".txt"), run);
     if (!out.emplace(table.cell(id), run).second)
       table.fault(id, fmt::format("the id \"{}\" is there twice", table.cell(id)), "an id describes one run");
   }
@@ -268,6 +285,8 @@ void describe(Point& point, const RunDescriptions& runs) {
   point.nics_per_node = run.nics_per_node;
   point.nic_rate = run.nic_rate;
   point.health = run.health;
+  if (point.launch == CallLaunch{}) point.launch = run.launch;
+  point.early_tests = point.early_tests || run.early_tests;
 }
 
 }  // namespace fabricost::io

@@ -79,6 +79,8 @@ struct Key {
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
   bool both_ways = false, streamed = false, from_host = false;
+  Tuner tuner = newest_tuner;
+  CallLaunch launch;
   std::optional<Path> path;
   std::optional<bool> gpu_direct;
   std::optional<Algorithm> algorithm;
@@ -98,6 +100,7 @@ struct KeyHash {
     mix((static_cast<std::size_t>(k.collective) << 8U) + static_cast<std::size_t>(k.dtype));
     mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
     mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
+    mix(static_cast<std::size_t>(k.tuner) + 16U * static_cast<std::size_t>(k.launch.mode) + 256U * std::size_t{k.launch.gpus});
     mix((k.algorithm ? 1U + static_cast<unsigned>(*k.algorithm) : 0U) * 8U + (k.protocol ? 1U + static_cast<unsigned>(*k.protocol) : 0U));
     return h;
   }
@@ -123,6 +126,13 @@ class Texts {
 
 }  // namespace
 
+LibraryEra era_of(const Point& point) {
+  if (point.tuner) return {*point.tuner, false};
+  const int version = version_number(point.library_version.str()), major = version / 1000000;
+  if (major == 2) return {tuner_of_version(major, version / 1000 % 1000), false};  // NCCL's have been 2 since 2017
+  return {point.early_tests ? Tuner{} : newest_tuner, true};
+}
+
 struct RepeatMerger::State {
   Texts systems, libraries, versions;
   std::unordered_map<Key, std::size_t, KeyHash> index;
@@ -138,6 +148,8 @@ RepeatMerger::~RepeatMerger() = default;
 void RepeatMerger::add(const Point& p) {
   State& s = *state_;
   const bool engine = parse_inference_library(p.library).has_value();
+  // between nodes the constants of transports hold launches and what releases did
+  const LibraryEra era = p.nodes == 1 ? era_of(p) : LibraryEra{};
   const Key key{.system = s.systems.number(p.system),
                 .library = s.libraries.number(p.library),
                 .version = engine ? s.versions.number(p.library_version) + 1 : 0,
@@ -149,6 +161,8 @@ void RepeatMerger::add(const Point& p) {
                 .both_ways = p.both_ways,
                 .streamed = p.streamed,
                 .from_host = p.from_host(),
+                .tuner = era.tuner,
+                .launch = p.nodes == 1 ? p.launch : CallLaunch{},
                 .path = p.path,
                 .gpu_direct = p.gpu_direct,
                 .algorithm = p.algorithm,
@@ -167,6 +181,7 @@ void RepeatMerger::add(const Point& p) {
     if (!(kept.health == p.health)) kept.health.clear();
     kept.contradicts_itself = kept.contradicts_itself && p.contradicts_itself;
   }
+  if (!era.assumed) s.points[at->second].tuner = era.tuner;
   s.times[at->second].add(p.seconds);
 }
 

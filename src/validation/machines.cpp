@@ -49,13 +49,23 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const System& Machines::of(const Point& point) {
-  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value()};
+  const bool nccl = point.nodes == 1 && !point.path && (point.library.empty() || point.library == "nccl");
+  const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
+  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed};
   const auto found = seen_.find(key);
   if (found != seen_.end()) return *found->second;
   const System& plain = loaded(point.system, {});
-  const System& fitting = loaded(point.system, overrides(plain, point));
+  const System& fitting = with_era(loaded(point.system, overrides(plain, point)), era);
   seen_.emplace(key, &fitting);
   return fitting;
+}
+
+const System& Machines::with_era(const System& system, LibraryEra era) {
+  if (system.library != Library::nccl || (era.tuner == system.tuner && era.assumed == system.tuner_assumed)) return system;
+  const auto [at, fresh] = eras_.try_emplace({&system, era.tuner, era.assumed}, system);
+  at->second.tuner = era.tuner;
+  at->second.tuner_assumed = era.assumed;
+  return at->second;
 }
 
 bool Machines::knows(Point& point, std::vector<Skipped>& skipped) {

@@ -23,7 +23,8 @@ struct CalibrationFault {
 
 [[nodiscard]] std::string first_line(const std::string& text);
 
-/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence.
+/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence; on one node NCCL's tables are those
+/// of the point's version (between nodes the constants of transports hold what versions did).
 class Machines {
  public:
   using Adjust = std::function<void(System&)>;
@@ -40,14 +41,16 @@ class Machines {
   [[nodiscard]] bool knows(Point& point, std::vector<Skipped>& skipped);
 
  private:
-  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double>;
+  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, Tuner, bool>;
 
   const System& loaded(const std::string& name, const std::vector<std::string>& changes);
+  const System& with_era(const System& system, LibraryEra era);
 
   std::string calibration_;
   Adjust adjust_;
   std::vector<std::string> overrides_;
   std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
+  std::map<std::tuple<const System*, Tuner, bool>, System> eras_;
   std::map<Key, const System*> seen_;
 };
 

@@ -45,7 +45,8 @@ ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
   ErrorSummary out;
   if (outcomes.empty()) return out;
   std::vector<double> errors, logs;
-  double within_10 = 0, within_25 = 0, covered = 0, sum = 0;
+  double within_10 = 0, within_25 = 0, covered = 0, sum = 0, score = 0, intervals = 0;
+  constexpr double outside = 2 / 0.1;  // 2 / alpha of an interval of nine in ten
   for (const Outcome& one : outcomes) {
     const double ratio = one.predicted / one.measured, error = 100 * std::fabs(ratio - 1);
     errors.push_back(error);
@@ -54,6 +55,11 @@ ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
     within_10 += error <= 10 ? 1 : 0;
     within_25 += error <= 25 ? 1 : 0;
     covered += one.low <= one.measured && one.measured <= one.high ? 1 : 0;
+    if (one.low > 0 && one.high > 0) {
+      intervals += 1;
+      score += std::log(one.high / one.low) +
+               outside * std::max({0.0, std::log(one.low / one.measured), std::log(one.measured / one.high)});
+    }
   }
   std::sort(errors.begin(), errors.end());
   std::sort(logs.begin(), logs.end());
@@ -65,6 +71,7 @@ ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
   out.within_10pct = within_10 / count;
   out.within_25pct = within_25 / count;
   out.interval_coverage = covered / count;
+  out.interval_score = intervals > 0 ? score / intervals : 0;
   return out;
 }
 
@@ -101,6 +108,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       const Choice choice{.rule = options.rule,
                           .algorithm = point.algorithm,
                           .protocol = point.protocol,
+                          .launch = point.launch,
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()}};

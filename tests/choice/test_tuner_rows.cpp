@@ -1,9 +1,11 @@
 // Rows of the tuner's table: what NCCL believes an algorithm to cost, written out again from the terms its sources name.
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/choice/nccl.hpp>
+#include <fabricost/predict/predict.hpp>
 
 #include "../catch.hpp"
 #include "../support/fabrics.hpp"
+#include "../support/systems.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -154,4 +156,26 @@ TEST_CASE("tables of a version are chosen by name", "[choice]") {
       CHECK(std::is_sorted(std::begin(speeds), std::end(speeds), std::greater<>{}));
     }
   }
+}
+
+TEST_CASE("a release has the newest tables that are not later", "[choice]") {
+  for (const int minor : {0, 4, 8, 12, 18}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.12");
+  for (const int minor : {19, 22, 30, 99}) CHECK(tuner_of_version(2, minor) == newest_tuner);
+  CHECK(tuner_of_version(3, 0) == newest_tuner);
+  CHECK(name(tuner_of_version(1, 3)) == "nccl-2.12");
+  CHECK(tuner_tables.front().first_version[0] <= 2);
+}
+
+TEST_CASE("before 2.19 LL ends earlier for reductions, and one step of a broadcast counts", "[choice]") {
+  System s = systems::ampere_box();
+  s.tuner = tuner_of_version(2, 12);
+  const auto runs = [&](Collective op, double bytes) {
+    return predict(s, {.collective = op, .bytes = Bytes::from_value(bytes), .ranks = 8}).ran.protocol;
+  };
+  // 14 steps: LL 10.2 us + S / 34 GB/s, LL128 36.6 us + S / 123 GB/s, Simple 56 us + S / 137 GB/s
+  CHECK(runs(Collective::all_reduce, 1.0e6) == Protocol::ll);
+  CHECK(runs(Collective::all_reduce, 1.5e6) == Protocol::ll128);
+  CHECK(runs(Collective::all_reduce, 6e7) == Protocol::simple);
+  CHECK(runs(Collective::broadcast, 4e5) == Protocol::ll);
+  CHECK(runs(Collective::broadcast, 2e6) != Protocol::ll);
 }

@@ -336,3 +336,64 @@ TEST_CASE("a file of another kind is refused with its first line and what was ex
   CHECK(contains(refusal("# OSU MPI-CUDA Bandwidth Test v5.9\n1 0.5\n", h100), "OSU"));
   CHECK(contains(refusal("source,system,ranks,phase,implementation,dtype,tokens_per_rank\na,b,8,dispatch,x,half,1\n", h100), "MoE"));
 }
+
+TEST_CASE("the head of a log says how its calls were launched") {
+  const auto launch = [&](const std::string& head) {
+    return points_in(head + started + devices(8, 8) + header + row_1m, h100).points.at(0).launch;
+  };
+  const std::string rest = " minBytes 8 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1";
+  CHECK(launch("# nThread 1 nGpus 8" + rest + " graph: 0\n") == CallLaunch{LaunchMode::one_process, 8});
+  CHECK(launch("# nThread 8 nGpus 1" + rest + " graph: 0\n") == CallLaunch{LaunchMode::threads, 8});
+  CHECK(launch("# nThread 1 nGpus 1" + rest + "\n") == CallLaunch{LaunchMode::process, 1});
+  CHECK(launch("# nThread 1 nGpus 1" + rest + " graph: 20\n") == CallLaunch{LaunchMode::queued, 0});
+  CHECK(launch("") == CallLaunch{});
+}
+
+TEST_CASE("a log without a version but with bus numbers of two digits was printed before nccl-tests 2.14") {
+  const auto era = [&](const std::string& bus, const std::string& version = "") {
+    std::string devices_of = devices(8, 8);
+    for (std::size_t at = devices_of.find("[0x07]"); at != std::string::npos; at = devices_of.find("[0x07]", at + 1))
+      devices_of.replace(at, 6, bus);
+    return era_of(points_in(version + devices_of + header + row_1m, {.system = "dgx-h100", .nodes = 1}, "all_reduce.txt").points.at(0));
+  };
+  CHECK(name(era("[0x07]").tuner) == "nccl-2.12");
+  CHECK(era("[0x07]").assumed);
+  CHECK(era("[0000:07:00]").tuner == newest_tuner);
+  CHECK(era("[0000:07:00]").assumed);
+  CHECK(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").tuner == newest_tuner);
+  CHECK_FALSE(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").assumed);
+  CHECK(name(era("[0000:07:00]", "NCCL version 2.18.3\n").tuner) == "nccl-2.12");
+}
+
+TEST_CASE("repeats of one release merge, those of another or launched otherwise do not") {
+  Point p;
+  p.system = "dgx-h100";
+  p.gpus_per_node = 8;
+  p.bytes = 1e6;
+  p.seconds = 30e-6;
+  p.library = "nccl";
+  p.library_version = "2.27.3";
+  Point same = p, older = p, launched = p;
+  same.library_version = "2.29.2";
+  older.library_version = "2.12.7";
+  launched.launch = {LaunchMode::one_process, 8};
+  const std::vector<Point> merged = merge_repeats({p, same, older, launched});
+  REQUIRE(merged.size() == 3);
+  CHECK(merged[0].repeats == 2);
+  CHECK_FALSE(era_of(merged[0]).assumed);  // both are of the newest tables, though their versions differ
+  for (Point* each : {&p, &same, &older, &launched}) each->nodes = 2;
+  CHECK(merge_repeats({p, same, older, launched}).size() == 1);  // between nodes transports hold all that
+}
+
+TEST_CASE("a point file takes launches from the logs beside its sources.csv") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path() / "logs");
+  (void)folder.write("sources.csv", "id,system,nodes,gpus_per_node\nrun_1,dgx-h100,1,8\n");
+  (void)folder.write("logs/run_1.txt", "# nThread 1 nGpus 8 minBytes 8 graph: 0\n" + started + devices(8, 8) + header + row_1m);
+  const std::string table = "source,operation,bytes,time_us\nrun_1,all_reduce,1048576,27\nother,all_reduce,8,9\n";
+  const Points read = read_points(folder.write("points.csv", table), {.system = "dgx-h100"});
+  REQUIRE(read.points.size() == 2);
+  CHECK(read.points[0].launch == CallLaunch{LaunchMode::one_process, 8});
+  CHECK(read.points[0].early_tests);
+  CHECK(read.points[1].launch == CallLaunch{});
+}

@@ -156,3 +156,29 @@ TEST_CASE("the log the project carries is read whole and predicted well") {
   CHECK(report.total.points == 32);
   CHECK(report.total.median_ape < 5);
 }
+
+TEST_CASE("the interval score is the width in log time, and twenty times how far a point lies outside") {
+  const auto score = [](const std::vector<Outcome>& all) { return summarise(all).interval_score; };
+  const double width = std::log(2.0 / 0.5);
+  CHECK(score({{.measured = 1, .predicted = 1, .low = 0.5, .high = 2}}) == Approx(width));
+  CHECK(score({{.measured = 4, .predicted = 1, .low = 0.5, .high = 2}}) == Approx(width + 20 * std::log(2)));
+  CHECK(score({{.measured = 0.25, .predicted = 1, .low = 0.5, .high = 2}}) == Approx(width + 20 * std::log(2)));
+  CHECK(score({{.measured = 1, .predicted = 1, .low = 0.5, .high = 2}, {.measured = 1, .predicted = 1}}) == Approx(width));
+  CHECK(score({}) == 0);
+}
+
+TEST_CASE("a point is predicted as it was launched and with the release that ran") {
+  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version\n";
+  const auto predicted = [&](const std::string& version, CallLaunch launch = {}) {
+    Points points = points_in(columns + "run,dgx-a100,1,8,all_reduce,1048576,75,nccl," + version + "\n", {}, "points.csv");
+    points.points.at(0).launch = launch;
+    return validate(points).points.at(0).prediction;
+  };
+  CHECK(predicted("2.12.7").seconds > 1.5 * predicted("2.27.3").seconds);
+  CHECK(predicted("").seconds == predicted("2.27.3").seconds);
+  CHECK(predicted("").high > predicted("2.27.3").high);
+  CHECK(predicted("2.27.3", {LaunchMode::one_process, 8}).seconds > predicted("2.27.3").seconds);
+  // between nodes the constants of transports hold what releases did
+  const Points across = points_in(columns + "run,superpod-a100,2,8,all_reduce,1048576,75,nccl,2.12.7\n", {}, "points.csv");
+  CHECK(validate(across).points.at(0).prediction.made_from.fabric.tuner == newest_tuner);
+}

@@ -38,9 +38,9 @@ struct EngineCall : PredictRequest {
 };
 [[nodiscard]] PredictAnswer answer(const EngineCall& call) {
   PredictRequest r = call;
-  if (call.from_python && r.launch == Launch::graph)
+  if (call.from_python && r.launch && *r.launch != LaunchMode::eager)
     throw Refusal("<launch=graph> and <from_python=True> contradict each other; leave one out");
-  if (call.from_python) r.launch = Launch::eager;
+  if (call.from_python) r.launch = LaunchMode::eager;
   put_operation(call.given.operation(), r);
   return fabricost::answer(r);
 }

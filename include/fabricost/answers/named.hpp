@@ -29,6 +29,7 @@ namespace fabricost {
 
 inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
 [[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
+[[nodiscard]] constexpr auto words_of(LaunchMode) { return EnumWords{launch_mode_names, "a way to launch"}; }
 
 /// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
 struct Counts {

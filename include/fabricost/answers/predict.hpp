@@ -103,8 +103,8 @@ struct PredictRequest {
   std::optional<Path> path{};
   std::optional<double> bytes{};
   std::optional<Inference> library{};
-  std::optional<std::string> version{};  ///< of the engine, where `library` has none
-  std::optional<Launch> launch{};
+  std::optional<std::string> version{};  ///< of the engine, where `library` says none
+  std::optional<LaunchMode> launch{};
   bool fused_norm = false;
   int lost_rails = 0;
 
@@ -128,10 +128,17 @@ struct PredictRequest {
         detail::ask_tier_override<R>,
         detail::ask_path<R>,
         detail::ask_bytes<R>,
-        asks(&R::library, "library", "--library", "ENGINE", "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"),
+        asks(&R::library, "library", "--library", "ENGINE",
+             "all_reduce as vllm, sglang or trtllm run it;\n"
+             "vllm=0.14.0 for a version; or the NCCL that runs, as\n"
+             "nccl-2.18: its choices, and its costs inside a domain"),
         asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
         asks(&R::launch, "launch", "--launch", "HOW",
-             "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"),
+             "graph (the GPUs' time, default); queued (call after\n"
+             "call); process (one per GPU), threads, one_process\n"
+             "(for all GPUs of a node): the host's time, too; xla (a\n"
+             "module of its own); of all_reduce eager (from Python;\n"
+             "= <library=vllm,python>)"),
         asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
              "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
         asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",

@@ -5,6 +5,7 @@
 
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/launch.hpp>
 #include <fabricost/choice/nccl.hpp>
 #include <fabricost/price/price.hpp>
 
@@ -21,6 +22,7 @@ struct Choice {
   Rule rule = Rule::nccl;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
+  CallLaunch launch{};
   Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; a forced algorithm or protocol is NCCL's
 
   [[nodiscard]] bool allows(Candidate c) const {

@@ -114,6 +114,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const bool all_reduce = op == Collective::all_reduce;
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
+  const bool rooted = op == Collective::broadcast || op == Collective::reduce;
+  const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
+  const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;
   const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.min_network_channels, k.max_channels) : inside.count;
   const double network = k.network_share * f.outer_rate;
@@ -128,12 +131,12 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const double crossing = N <= 1 ? 0 : all_reduce ? 2 * (N - 1) : N - 1;
   for (std::size_t p = 0; p < 3; ++p) {
     if (p == 1 && !ll128) continue;
-    const double bus = p == 0   ? std::min(ll_limit, k.ll_share * ring_bus)
+    const double bus = p == 0   ? std::min(ll_limit, ll_share * ring_bus)
                        : p == 1 ? std::min(k.ring_ll128_share * ring_bus, count * k.ring_ll128[gen])
                                 : ring_bus;
     double hop = ring_inner[p];
     if (N > 1) hop = std::max(hop, p == 2 ? k.simple_posts * post : post);
-    table.add({Algorithm::ring, static_cast<Protocol>(p)}, k.ring_base[p] + (steps - crossing) * hop + crossing * ring_outer[p],
+    table.add({Algorithm::ring, static_cast<Protocol>(p)}, k.ring_base[p] + (waits - crossing) * hop + crossing * ring_outer[p],
               bus * ratio);
   }
   if (all_reduce) {

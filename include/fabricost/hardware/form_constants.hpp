@@ -7,7 +7,7 @@
 
 namespace fabricost {
 
-/// Of price/ring.hpp, in_switch.hpp, exchange.hpp and the part of a tree inside a domain (internode.hpp).
+/// Of price/ring.hpp, in_switch.hpp, exchange.hpp, the part of a tree inside a domain (internode.hpp) and choice/launch.hpp.
 struct ScaleUpForm {
   double ring_cold_size;      ///< volume per channel and rank up to which a ring's buffers are touched for the first time
   double exchange_ramp_size;  ///< per peer, where the ramp of an exchange ends
@@ -19,8 +19,12 @@ struct ScaleUpForm {
   double rack_floor_power;    ///< exponent of its growth with the ranks
   double rack_growth_size;    ///< size over which it grows from a server's floor
   double rack_rate;           ///< rate of in-switch reduction in a rack over a server's
-  double rack_measured_from;  ///< smallest size measured in racks
-  double planned_share;       ///< NCCL's planning rate over the one-way rate where a link does not state `usable`
+  double rack_measured_from;  ///< smallest size racks were measured with
+  double planned_share;       ///< of the one-way rate, what NCCL plans with where a link does not state `usable`
+  double host_gpu;            ///< what a processor takes to launch a collective on one GPU (choice/launch.hpp)
+  double host_peer;           ///< to add a send or a receive to an exchange
+  double host_module;         ///< what a module of XLA adds to the collective in it
+  double host_threads;        ///< share of it that threads of one process leave, which wait for each other's locks
 };
 
 /// Of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).

@@ -36,7 +36,12 @@ struct IntervalWidths {
   double beyond_ranks;          ///< per factor of two outside the measured ranks
   /// Minimum share of `beyond_sizes` on a machine without measurements of its own.
   double unseen_wire;
-  double host_copy;  ///< of a measured host tier: real copies deviate from a line where the engine starts to stream
+  double older_library;    ///< in quadrature: the library is older than those the constants were measured with
+  double unknown_library;  ///< in quadrature: nothing says which version of the library ran
+  double host_bound;       ///< of a time that the host's launches hold
+  double host_bound_here;  ///< the same on a machine whose processor was measured
+  double xla_module;       ///< of what a module of XLA adds
+  double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
 };
 
 /// The valid range of a width, in log time.

@@ -29,7 +29,9 @@ struct System {
   int nodes = 1;  ///< of the whole machine as described; predictions may use other counts
   Cpu cpu = Cpu::any;
   Library library = Library::other;
-  Tuner tuner = newest_tuner;  ///< the version of the library whose tables determine its choices
+  Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
+  bool tuner_assumed = false;  ///< nothing says which version it was: widens intervals inside a domain
+  Sourced<Time> host_launch;   ///< what its processor takes to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;
   Sourced<Dollars> price;
   std::vector<Tier> tiers;  ///< from the inside out, memories first

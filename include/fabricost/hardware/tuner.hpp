@@ -27,8 +27,8 @@ struct TunerTables {
   double pat_base, pat_network, pat_rank;
 
   double ll_limit_one_domain[4];
-  double ll_limit[2][2];  ///< [other processors, AMD's][2 domains, more]
-  double ll_share;        ///< rate of an LL ring over a Simple one's
+  double ll_limit[2][2];  ///< other processors, AMD's; 2 domains, more
+  double ll_share[2];     ///< rate of an LL ring over a Simple one's; of all_reduce and reduce
   double ring_ll128[4];   ///< of a channel
   double ring_ll128_share, tree_share;
   double tree_ll;                       ///< rate of a Simple tree over an LL one's
@@ -47,6 +47,19 @@ struct TunerTables {
   double min_network_channels;
   double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL
   double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
+  double rooted_steps;               ///< share of a ring's steps that the tuner counts for broadcast and reduce, beyond one
+
+  // What the version's kernels take inside one NVLink domain, beside the constants of the machine (price/ring.hpp, exchange.hpp).
+  double launch_share;            ///< of c0
+  double channel_start;           ///< of each channel that a ring uses
+  double ll_forward_share;        ///< of an LL ring's cost per forwarding step with all threads
+  double local_copies;            ///< of the local copies of Simple rings and exchanges
+  double exchange_base_share;     ///< of an exchange's base
+  double exchange_channel_start;  ///< of each channel that a peer's messages use
+  double exchange_channel_size;   ///< bytes per peer for one more channel
+  double exchange_channels;       ///< at most for a peer
+  double exchange_overlap;        ///< least order of the norm between an exchange's latency and its volume
+  double first_version[2];        ///< the first release with these tables: major, minor
 };
 
 }  // namespace fabricost
@@ -62,6 +75,16 @@ namespace fabricost {
   for (std::size_t i = 0; i < tuner_names.size(); ++i)
     if (tuner_names[i] == text) return static_cast<Tuner>(i);
   return std::nullopt;
+}
+
+/// The tables of a release: the newest that are not later, else the oldest.
+[[nodiscard]] constexpr Tuner tuner_of_version(int major, int minor) {
+  std::size_t out = 0;
+  for (std::size_t i = 1; i < tuner_tables.size(); ++i) {
+    const auto& [first_major, first_minor] = tuner_tables[i].first_version;
+    if (major > first_major || (major == first_major && minor >= first_minor)) out = i;
+  }
+  return static_cast<Tuner>(out);
 }
 
 /// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell.

@@ -237,13 +237,15 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 
 /// A curve without a table, for few sizes: takes 1 us instead of 7.
 [[nodiscard]] inline Curve compile_lines(const System& system, const Operation& operation, const Choice& choice) {
-  return compile_on(fabric_of(system, operation), system, operation, choice);
+  Fabric f = fabric_of(system, operation);
+  f.back_to_back = is_back_to_back(choice.launch);
+  return compile_on(f, system, operation, choice);
 }
 
 }  // namespace detail
 
-/// compile(system, operation, choice): the operation's size does not matter. Excludes the cost of a call from
-/// Python (`predict` and `sweep` add it). \throws RequestError when the ranks do not fit the machine, nothing
+/// compile(system, operation, choice): the operation's size does not matter. Excludes what a call from Python or
+/// the host's launches add (`predict` and `sweep` add it). \throws RequestError when the ranks do not fit the machine, nothing
 /// the choice allows can run, or a number of the machine is out of range (check)
 [[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
   Curve curve = detail::compile_lines(system, operation, choice);

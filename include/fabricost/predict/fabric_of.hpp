@@ -213,6 +213,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   f.generation = system.gpu.generation;
   f.library = system.library;
   f.tuner = system.tuner;
+  f.tuner_assumed = system.tuner_assumed;
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;

@@ -129,6 +129,28 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
+/// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
+inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
+  if (launch.mode == LaunchMode::xla) {
+    const double module = system.constants.scale_up.form.host_module, factor = std::exp(system.constants.interval.xla_module);
+    p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(module)});
+    p.low += module / factor, p.seconds += module, p.high += module * factor;
+    return;
+  }
+  const double own = system.host_launch.value.value();
+  const HostTime host = host_time(system.constants.scale_up.form, own, p.made_from.fabric, p.operation.collective, launch);
+  const double needs = host.seconds();
+  if (!(needs > 0)) return;
+  p.made_from.host = host;
+  p.made_from.gpu_seconds = p.seconds;
+  const IntervalWidths& w = system.constants.interval;
+  const double factor = std::exp(own > 0 ? w.host_bound_here : w.host_bound), overlap = system.constants.custom.form.host_overlap;
+  p.low = norm(p.low, needs / factor, overlap);
+  p.high = norm(p.high, needs * factor, overlap);
+  p.seconds = norm(p.seconds, needs, overlap);
+  p.terms.add({.name = "launches", .tier = "host", .time = Time::from_value(p.seconds - p.made_from.gpu_seconds)});
+}
+
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
 }  // namespace detail
@@ -139,6 +161,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
+  if (choice.launch.mode >= LaunchMode::process) detail::add_launches(p, system, choice.launch);
   return p;
 }
 
@@ -146,6 +169,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
   Prediction p = detail::asked(op, choice, [&] { return fabric_of(system, op); });
+  p.made_from.fabric.back_to_back = is_back_to_back(choice.launch);
   const Fabric& f = p.made_from.fabric;
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
   if (choice.inference.library != InferenceLibrary::none) {
@@ -187,6 +211,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
     one.bytes = size;
     out.push_back(detail::finish(curve, system, one, choice, engine));
     if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
+    if (choice.launch.mode >= LaunchMode::process) detail::add_launches(out.back(), system, choice.launch);
   }
   return out;
 }

@@ -52,6 +52,8 @@ struct MadeFrom {
   Line line;             ///< the price of what ran, excluding the cost of a call from Python
   ReducePieces engine;   ///< the kernels of an inference engine, by size; empty: the library only
   HostCall host_call{};  ///< cost of a call from Python; all zero: replayed in a CUDA graph
+  HostTime host{};       ///< what launching takes; all zero: not asked
+  double gpu_seconds = 0;  ///< what the GPUs need where that was asked
 };
 
 struct Prediction {

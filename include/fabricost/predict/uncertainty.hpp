@@ -88,6 +88,10 @@ struct Certainty {
     const double blind = f.over_pcie ? w.pcie_datasheet : w.datasheet;
     square += blind * blind;
   }
+  if (!across && !f.over_pcie && f.library == Library::nccl) {
+    if (f.tuner != newest_tuner) square += w.older_library * w.older_library;
+    if (f.tuner_assumed) square += w.unknown_library * w.unknown_library;
+  }
   if (across) {
     if (!c.transport_known)
       square += w.unmeasured_transport * w.unmeasured_transport;

@@ -35,7 +35,10 @@ struct Fabric : Connectivity {
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
-  Tuner tuner = newest_tuner;  ///< the version of the library's tables; placed where it fits into padding
+  // placed where they fit into padding
+  Tuner tuner = newest_tuner;    ///< the version of the library's tables
+  bool tuner_assumed = false;    ///< nothing says which version it was
+  bool back_to_back = false;     ///< the next call is queued before this one ends
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
   bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
   bool switched = false;       ///< the domain has switches

@@ -11,6 +11,10 @@
 ///   LL128   c0 + h k + norm_1.4( f1 , (k+1.4) V (1 + i8 d) / (0.83 B) )
 ///   Simple  c0 + norm_q( rho (f + hs k) , [(k+x) V + y min(V, C MiB)] (1 + i8 d) / (mu B) )
 ///
+/// Before NCCL 2.19 (hardware/tuner.hpp): c0 is shorter, every channel in use takes a time of its own instead of mc (1 - 1/c), forwarding
+/// under LL takes longer, Simple has no local copies. Back to back, a rank of a broadcast or reduction waits for one step, not for k: it
+/// starts the next call while ranks further on still work on this one.
+///
 /// Inaccurate where chunking shows: LL128 is off by 4 to 16 %.
 
 #include <fabricost/hardware/constants.hpp>
@@ -48,24 +52,32 @@ namespace detail {
   const double bytes = schedule.bytes(0);
   const double wide = byte_wide && reducing > 0 ? 1 : 0;
   const double heavier = 1 + c.int8_volume * wide;
+  const TunerTables& version = tables_of(fabric.tuner);
+  const bool rooted = schedule.collective == Collective::broadcast || schedule.collective == Collective::reduce;
+  const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
 
   Line line;
-  line.base_part(TermKind::launch, 0, 1, c.launch);
+  line.base_part(TermKind::launch, 0, version.launch_share, c.launch);
   if (protocol == Protocol::ll) {
     const auto& ll = c.ll;
-    line.base_part(TermKind::steps, 0, k, with_latency(ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 0, waits, with_latency(ll.hop, fabric.inner_latency));
     const double threads = ll.chunk * n;  // S at which one channel has work for all its threads
     line.ramp({.shape = Ramp::Shape::square,
-               .amplitude = ll.full_threads + ll.forward * forwards + (ll.reduce + ll.reduce_int8 * wide) * reducing,
+               .amplitude = ll.full_threads + version.ll_forward_share * ll.forward * forwards +
+                            (ll.reduce + ll.reduce_int8 * wide) * reducing,
                .per_byte = 1 / threads});
-    line.ramp(
-        {.shape = Ramp::Shape::channels, .amplitude = ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
+    if (version.channel_start > 0)
+      line.ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
+    else
+      line.ramp(
+          {.shape = Ramp::Shape::channels, .amplitude = ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
     line.chunk = threads * channels;
     line.chunk_seconds = (bytes / message + 1) * ll.chunk / (ll.channel_share * fabric.inner_rate / channels);
     line.chunk_share = ll.chunk_share;
   } else if (protocol == Protocol::ll128) {
     const double rate = c.ll128.rate_share * c.simple.rate_share * fabric.inner_rate;
-    line.base_part(TermKind::steps, 0, k, with_latency(c.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::launch, 0, channels, version.channel_start);
+    line.base_part(TermKind::steps, 0, waits, with_latency(c.ll.hop, fabric.inner_latency));
     line.latency_part(TermKind::floor, 0, 1, c.ll128.floor);
     line.overlap = c.ll128.overlap;
     line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
@@ -74,12 +86,13 @@ namespace detail {
     const auto& s = c.simple;
     const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
     const double easier = 1 - (1 - s.reduce_latency) * (k > 0 ? reducing / k : 0);  // rho
+    line.latency_part(TermKind::launch, 0, channels, version.channel_start);
     line.latency_part(TermKind::floor, 0, easier, s.floor);
-    line.latency_part(TermKind::steps, 0, easier * k, with_latency(s.hop, fabric.inner_latency));
+    line.latency_part(TermKind::steps, 0, easier * waits, with_latency(s.hop, fabric.inner_latency));
     line.overlap = s.overlap;
     line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    line.rate_part(TermKind::copy, 0, s.drain * message * heavier, 1 / rate);
-    line.early_rate = s.cold_copy * message * heavier / rate;
+    line.rate_part(TermKind::copy, 0, version.local_copies * s.drain * message * heavier, 1 / rate);
+    line.early_rate = version.local_copies * s.cold_copy * message * heavier / rate;
     line.early = channels * c.form.ring_cold_size / message;
   }
   return line;

@@ -4,6 +4,7 @@
 /// p2pBandwidthLatencyTest, OSU, IMB, perftest), and a `sources.csv` that describes how they were run. Every
 /// reader returns the same `Point`, so comparisons and fits are independent of formats.
 
+#include <fabricost/choice/launch.hpp>
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
@@ -54,10 +55,23 @@ struct Point {
 
   int repeats = 1;  ///< number of measured points merged into this one
 
+  // from the head of an nccl-tests log
+  CallLaunch launch{};          ///< graph also where nothing says it
+  bool early_tests = false;     ///< printed before nccl-tests 2.14, which no public log has with an NCCL later than 2.22
+  std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
+
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
   /// Called from Python, not replayed in a CUDA graph.
   [[nodiscard]] bool from_host() const { return notes.str().find("launched from Python") != std::string::npos; }
 };
+
+/// Tables of the library that a point ran with.
+struct LibraryEra {
+  Tuner tuner = newest_tuner;
+  bool assumed = false;  ///< the point does not say its version
+};
+/// By its version; without one the oldest tables for a point of early tests, else the newest.
+[[nodiscard]] LibraryEra era_of(const Point& point);
 
 /// Rows that were read but cannot be priced, by reason.
 struct Skipped {

@@ -39,6 +39,9 @@ struct ErrorSummary {
   double within_10pct = 0;       ///< share, 0 to 1
   double within_25pct = 0;       ///< share, 0 to 1
   double interval_coverage = 0;  ///< share inside the predicted 5-95 % interval, 0 to 1
+  /// Mean interval score (Gneiting & Raftery 2007) in log time, of points with an interval: its width, and 20 times the distance of a
+  /// point outside. Less is better: an interval wide enough to hold all, or too narrow, has more.
+  double interval_score = 0;
   bool operator==(const ErrorSummary&) const = default;
 };
 /// What was measured, what was predicted, and the predicted interval (both ends 0: none, which holds nothing).

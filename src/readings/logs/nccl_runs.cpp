@@ -220,8 +220,8 @@ class RunsToPoints::RunPoints {
     model_.source = file.stem().string();
     model_.library = run.library.empty() ? "nccl" : run.library;
     model_.library_version = run.version;
-    model_.algorithm = run.algorithm;
-    model_.protocol = run.protocol;
+    model_.algorithm = run.algorithm, model_.protocol = run.protocol;
+    model_.launch = launch_of(run), model_.early_tests = run.short_bus_ids;
     unit_ = unit_of(run);
     describe(model_, descriptions);
   }

@@ -156,6 +156,7 @@ class NcclTestsReader {
       begin();
       if (line.find("Using devices") != std::string::npos) clear_ranks();
     }
+    if (line.find("nThread ") != std::string::npos) head(tokens);
     const bool starting = line.find("Collective test starting:") != std::string::npos;
     if (starting || line.find("nccl-tests version") != std::string::npos) begin();
     if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() && (starting || !named_)) {
@@ -176,6 +177,17 @@ class NcclTestsReader {
       forced(tokens, i);
     }
   }
+  /// # nThread 1 nGpus 8 minBytes 8 ... graph: 0
+  void head(const Tokens& tokens) {
+    constexpr int most = 4096;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      const int value = std::min(most, whole_number(tokens[i + 1], 8).value_or(0));
+      if (tokens[i] == "nThread") run_.threads = value;
+      if (tokens[i] == "nGpus") run_.gpus = value;
+      if (tokens[i] == "graph:") run_.graph = value > 0;
+    }
+  }
+
   void forced(const Tokens& tokens, std::size_t i) {
     // NCCL INFO NCCL_ALGO set by environment to Ring
     if ((tokens[i] != "NCCL_ALGO" && tokens[i] != "NCCL_PROTO") || i + 5 >= tokens.size() || tokens[i + 1] != "set" ||
@@ -230,6 +242,8 @@ class NcclTestsReader {
       run_.ranks_listed.push_back(*number);
       run_.hosts.emplace_back(tokens[on + 1]);
       run_.groups.push_back(group);
+      for (std::size_t j = on + 3; j < tokens.size(); ++j)
+        if (tokens[j].starts_with("[0x") && tokens[j].size() <= 6) run_.short_bus_ids = true;
       for (std::size_t j = on + 3; j < tokens.size(); ++j)
         if (tokens[j] == "AMD" || tokens[j] == "Instinct") run_.library = "rccl";
       return true;

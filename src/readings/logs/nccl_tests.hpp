@@ -6,6 +6,7 @@
 
 #include <fabricost/label.hpp>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -55,8 +56,11 @@ struct LogRun {
   std::optional<Protocol> protocol;
   std::vector<LogRow> rows;
   std::vector<Skipped> skipped;
-  double time_unit = 0;  ///< seconds; 0: unknown
-  int line = 1;          ///< where it starts
+  double time_unit = 0;  ///< seconds; 0: not said
+  int threads = 0, gpus = 0;  ///< nThread, nGpus of the head; 0: not said
+  bool graph = false;         ///< replayed in CUDA graphs
+  bool short_bus_ids = false;  ///< devices as [0x27], not [0000:27:00]: before nccl-tests 2.14
+  int line = 1;               ///< where it starts
 };
 
 /// Bounds of busbw / algbw.
@@ -68,7 +72,15 @@ struct Ratio {
 /// As tight as the printed digits of all rows allow; low above high if rows contradict each other.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
-/// Maximum rows of a run held in memory: enough to determine its operation and ranks.
+/// How the run launched its calls; graph where its head does not say it.
+[[nodiscard]] inline CallLaunch launch_of(const LogRun& run) {
+  if (run.threads < 1 || run.gpus < 1) return {};
+  if (run.graph) return {.mode = LaunchMode::queued};
+  const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;
+  return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};
+}
+
+/// Rows of a run that are held at most: enough to tell its operation and ranks.
 inline constexpr std::size_t max_rows_held = 65536;
 
 /// Receives a run, or the rows of it that are held, which are then discarded together with what was skipped.

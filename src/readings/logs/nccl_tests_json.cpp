@@ -77,8 +77,8 @@ class NcclTestsJsonReader {
     if (e.key == "nccl_version")
       if (const int code = count_of(e.text); code >= 20000)
         run_.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-    if (e.key == "nthreads") threads_ = std::max(1, count_of(e.text));
-    if (e.key == "ngpus") gpus_ = std::max(1, count_of(e.text));
+    if (e.key == "nthreads") run_.threads = threads_ = std::clamp(count_of(e.text), 1, 4096);
+    if (e.key == "ngpus") run_.gpus = gpus_ = std::clamp(count_of(e.text), 1, 4096);
   }
 
   void device(const JsonEvent& e) {

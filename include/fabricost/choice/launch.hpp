@@ -1,0 +1,63 @@
+#pragma once
+/// \file launch.hpp
+/// Who launches a collective on which GPUs, and how long that takes the host. A call takes what the GPUs and the host need beside each
+/// other, nearly the larger of the two:
+///
+///   t = norm_4( GPU , host )      host = share g ( l + p sends and receives of a rank )      l = host_gpu, p = host_peer
+///
+///   graph        a graph's replay, or work queued far ahead: no host                       the GPU's time (default)
+///   queued       the same, one call after the other
+///   process      a process per GPU, as under mpirun: g = 1
+///   threads      a thread per GPU of one process: g its GPUs, share = host_threads, as they wait for each other's locks
+///   one_process  a thread for all GPUs, as `-g 8` of nccl-tests: g its GPUs, share = 1
+///   eager        called from Python (price/custom_reduce.hpp)
+///   xla          a module of XLA around the collective: the GPU's time + host_module
+///
+/// Fitted to nccl-tests of five machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
+/// already; those of RCCL are not modelled.
+
+#include <fabricost/hardware/form_constants.hpp>
+#include <fabricost/price/fabric.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace fabricost {
+
+enum class LaunchMode : unsigned char { graph, eager, queued, process, threads, one_process, xla };
+inline constexpr std::array<std::string_view, 7> launch_mode_names{"graph", "eager", "queued", "process", "threads", "one_process",
+                                                                   "xla"};
+[[nodiscard]] constexpr std::string_view name(LaunchMode m) { return launch_mode_names[static_cast<std::size_t>(m)]; }
+
+struct CallLaunch {
+  LaunchMode mode = LaunchMode::graph;
+  unsigned short gpus = 0;  ///< that one process drives; 0: all of a node that take part
+  friend constexpr bool operator==(const CallLaunch&, const CallLaunch&) = default;
+};
+
+/// One call after the other, none waiting for the last to end everywhere, as nccl-tests times them.
+[[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued && l.mode <= LaunchMode::one_process; }
+
+/// What the host needs for one call.
+struct HostTime {
+  double gpus = 0;      ///< that one process launches on
+  double per_gpu = 0;   ///< seconds of one of them
+  double messages = 0;  ///< sends and receives of a rank
+  double share = 0;     ///< that threads leave
+  [[nodiscard]] double seconds() const { return gpus * per_gpu * share; }
+};
+/// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
+[[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
+  const bool launched = launch.mode >= LaunchMode::process && launch.mode <= LaunchMode::one_process;
+  if (!launched || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
+  const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
+  HostTime out;
+  out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);
+  out.messages = op == Collective::send_recv ? 2 : is_exchange(op) ? 2 * f.ranks() : 0;
+  out.per_gpu = (own > 0 ? own : form.host_gpu) + out.messages * form.host_peer;
+  out.share = launch.mode == LaunchMode::threads ? form.host_threads : 1;
+  return out;
+}
+
+}  // namespace fabricost
