@@ -55,7 +55,7 @@ inline std::string table(const std::string& gpu, int nodes, int per_node, const 
   const int n = nodes * per_node;
   std::string out = "# Collective test starting: all_reduce_perf\n";
   for (int r = 0; r < n; ++r)
-    out += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device {} [0000:{:02x}:00] {}\n", r, 1000 + r, r / per_node, r % per_node,
+    out += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device {} [0x{:02x}] {}\n", r, 1000 + r, r / per_node, r % per_node,
                        r % per_node + 16, gpu);
   out += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
   out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n";
