@@ -232,7 +232,7 @@ void read_head(const std::filesystem::path& log, RunDescription& into) {
   if (!std::filesystem::is_regular_file(log, error)) return;
   bool first = true;
   (void)read_nccl_runs(log, [&](const LogRun& run, bool) {
-    if (std::exchange(first, false)) into.launch = launch_of(run), into.early_tests = run.short_bus_ids;
+    if (std::exchange(first, false)) into.launch = launch_of(run), into.early_tests = is_early(run);
   });
 }
 

@@ -349,7 +349,7 @@ TEST_CASE("the head of a log says how its calls were launched") {
   CHECK(launch("") == CallLaunch{});
 }
 
-TEST_CASE("a log without a version but with bus numbers of two digits was printed before nccl-tests 2.14") {
+TEST_CASE("a log without a version, with bus numbers of two digits and no word of what starts is an early one") {
   const auto era = [&](const std::string& bus, const std::string& version = "") {
     std::string devices_of = devices(8, 8);
     for (std::size_t at = devices_of.find("[0x07]"); at != std::string::npos; at = devices_of.find("[0x07]", at + 1))
@@ -360,6 +360,7 @@ TEST_CASE("a log without a version but with bus numbers of two digits was printe
   CHECK(era("[0x07]").assumed);
   CHECK(era("[0000:07:00]").tuner == newest_tuner);
   CHECK(era("[0000:07:00]").assumed);
+  CHECK(era("[0x07]", started).tuner == newest_tuner);
   CHECK(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").tuner == newest_tuner);
   CHECK_FALSE(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").assumed);
   CHECK(name(era("[0000:07:00]", "NCCL version 2.18.3\n").tuner) == "nccl-2.12");
@@ -389,7 +390,7 @@ TEST_CASE("a point file takes launches from the logs beside its sources.csv") {
   const Folder folder;
   std::filesystem::create_directories(folder.path() / "logs");
   (void)folder.write("sources.csv", "id,system,nodes,gpus_per_node\nrun_1,dgx-h100,1,8\n");
-  (void)folder.write("logs/run_1.txt", "# nThread 1 nGpus 8 minBytes 8 graph: 0\n" + started + devices(8, 8) + header + row_1m);
+  (void)folder.write("logs/run_1.txt", "# nThread 1 nGpus 8 minBytes 8 graph: 0\n" + devices(8, 8) + header + row_1m);
   const std::string table = "source,operation,bytes,time_us\nrun_1,all_reduce,1048576,27\nother,all_reduce,8,9\n";
   const Points read = read_points(folder.write("points.csv", table), {.system = "dgx-h100"});
   REQUIRE(read.points.size() == 2);

@@ -57,7 +57,7 @@ struct Point {
 
   // from the head of an nccl-tests log
   CallLaunch launch{};          ///< graph also where nothing says it
-  bool early_tests = false;     ///< printed before nccl-tests 2.14, which no public log has with an NCCL later than 2.22
+  bool early_tests = false;     ///< by an early nccl-tests, which no public log has with an NCCL later than 2.22
   std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
 
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }

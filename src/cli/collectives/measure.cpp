@@ -139,15 +139,13 @@ class Interrupts {
   if (!found.speaks) return found;
   found.file = typed.out;
   found.machine_file = machine_file;
-  write_file(machine_file, found.yaml(std::filesystem::path(typed.out).filename().string()), "-o");
-  write_file(typed.out, found.csv(), "-o");
+  io::write_file(machine_file, found.yaml(std::filesystem::path(typed.out).filename().string()), "-o");
+  io::write_file(typed.out, found.csv(), "-o");
   partial->remove();
   if (!found.complete)
     throw RequestError(fmt::format("ended before its time ({}); the {} points measured until then are in {} and {}", found.ended,
                                    found.rows.size(), found.file, found.machine_file));
   return found;
-}
-
 }
 
 }  // namespace

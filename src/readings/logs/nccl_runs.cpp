@@ -221,7 +221,7 @@ class RunsToPoints::RunPoints {
     model_.library = run.library.empty() ? "nccl" : run.library;
     model_.library_version = run.version;
     model_.algorithm = run.algorithm, model_.protocol = run.protocol;
-    model_.launch = launch_of(run), model_.early_tests = run.short_bus_ids;
+    model_.launch = launch_of(run), model_.early_tests = is_early(run);
     unit_ = unit_of(run);
     describe(model_, descriptions);
   }

@@ -159,6 +159,7 @@ class NcclTestsReader {
     if (line.find("nThread ") != std::string::npos) head(tokens);
     const bool starting = line.find("Collective test starting:") != std::string::npos;
     if (starting || line.find("nccl-tests version") != std::string::npos) begin();
+    run_.says_start = run_.says_start || starting;
     if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() && (starting || !named_)) {
       for (const std::string_view token : tokens)
         if (std::string test = test_in(token); !test.empty()) run_.test = std::move(test);

@@ -59,7 +59,8 @@ struct LogRun {
   double time_unit = 0;  ///< seconds; 0: not said
   int threads = 0, gpus = 0;  ///< nThread, nGpus of the head; 0: not said
   bool graph = false;         ///< replayed in CUDA graphs
-  bool short_bus_ids = false;  ///< devices as [0x27], not [0000:27:00]: before nccl-tests 2.14
+  bool short_bus_ids = false;  ///< devices as [0x27], not [0000:27:00]
+  bool says_start = false;     ///< with a line "Collective test starting"
   int line = 1;               ///< where it starts
 };
 
@@ -79,6 +80,10 @@ struct Ratio {
   const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;
   return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};
 }
+
+/// Printed by an nccl-tests of 2024 or before: short bus numbers, no line that says what starts. Public logs of this kind that name their
+/// library have NCCL 2.8 to 2.22.
+[[nodiscard]] inline bool is_early(const LogRun& run) { return run.short_bus_ids && !run.says_start; }
 
 /// Rows of a run that are held at most: enough to tell its operation and ranks.
 inline constexpr std::size_t max_rows_held = 65536;
