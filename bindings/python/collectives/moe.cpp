@@ -51,7 +51,7 @@ template <MoePhase P>
 }
 
 template <MoePhase P>
-[[nodiscard]] MoeRequest exchange_request(const Exchange<P>& e) {
+[[nodiscard]] MoeRequest request_for(const Exchange<P>& e) {
   MoeRequest out;
   out.phase = P;
   out.tokens = e.tokens, out.hidden = e.hidden, out.experts = e.experts, out.top_k = e.top_k;
@@ -91,7 +91,7 @@ struct MoeCall {
 [[nodiscard]] MoeAnswer predict_exchange(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&] {
     const auto r = fabricost::python::request_of<MoeCall>("predict_moe", 2, args, kwargs);
-    const auto exchange = exchange_request(r.operation);
+    const auto exchange = python::exchange_request(r.operation);
     if (!exchange) throw_type("operation", "MoeDispatch, MoeCombine or MoePrepare", r.operation ? r.operation : py::none());
     return exchange_answer(*exchange, r.system);
   });
@@ -148,7 +148,7 @@ void add_predicted(py::module_& module) {
 std::optional<MoeRequest> exchange_request(py::handle operation) {
   const auto as = [&]<MoePhase P>() -> std::optional<MoeRequest> {
     if (!operation || !py::isinstance<Exchange<P>>(operation)) return std::nullopt;
-    return exchange_request(operation.cast<const Exchange<P>&>());
+    return request_for(operation.cast<const Exchange<P>&>());
   };
   if (auto one = as.operator()<MoePhase::dispatch>()) return one;
   if (auto one = as.operator()<MoePhase::combine>()) return one;

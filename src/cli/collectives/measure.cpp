@@ -148,6 +148,11 @@ class Interrupts {
   return found;
 }
 
+template <class Answer>
+[[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal) {
+  return !found.speaks ? "" : json ? printed(json_of(found)) : text_of(found, terminal);
+}
+
 }  // namespace
 
 void add_measure(CLI::App& app, Runner& runner) {
