@@ -161,6 +161,9 @@ py::array samples_of(const std::vector<Point>& points) {
       {"streamed", column([](const Point& p) { return flag_code(p.streamed); })},
       {"contradicts_itself", column([](const Point& p) { return flag_code(p.contradicts_itself); })},
       {"repeats", column([](const Point& p) { return static_cast<std::int32_t>(p.repeats); })},
+      {"launch", column([](const Point& p) { return name(p.launch.mode); })},
+      {"gpus_of_process", column([](const Point& p) { return static_cast<std::int32_t>(p.launch.gpus); })},
+      {"early_tests", column([](const Point& p) { return flag_code(p.early_tests); })},
   });
 }
 
@@ -184,10 +187,11 @@ std::vector<Point> points_of(py::handle given) {
   const Doubles ranks = optional("ranks"), nodes = optional("nodes"), in_place = optional("in_place"), gpu_direct = optional("gpu_direct"),
                 sharp = optional("sharp"), nics = optional("nics_per_node"), nic_rate = optional("nic_bits_per_second"),
                 both = optional("both_ways"), streamed = optional("streamed"), wrong = optional("contradicts_itself"),
-                repeats = optional("repeats");
+                repeats = optional("repeats"), driven = optional("gpus_of_process"), early = optional("early_tests");
   Texts operation = texts("operation"), dtype = texts("dtype"), algorithm = texts("algorithm"), protocol = texts("protocol"),
         path = texts("path"), system = texts("system"), source = texts("source"), library = texts("library"),
-        version = texts("library_version"), notes = texts("notes");
+        version = texts("library_version"), notes = texts("notes"), launch = texts("launch");
+  const auto launch_mode = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
   const auto whole = [&](const Doubles& column, const char* name, py::ssize_t i, int otherwise) {
     if (column.size() == 0) return otherwise;
     const double value = column.data()[i];
@@ -231,6 +235,9 @@ std::vector<Point> points_of(py::handle given) {
     p.streamed = flag_at(streamed, i).value_or(false);
     p.contradicts_itself = flag_at(wrong, i).value_or(false);
     p.repeats = std::max(1, whole(repeats, "repeats", i, 1));
+    if (launch && !launch[i].empty()) p.launch.mode = parsed(launch[i].str(), "a way to launch", i, launch_mode, launch_mode_names);
+    p.launch.gpus = static_cast<unsigned short>(std::min(65535, whole(driven, "gpus_of_process", i, 0)));
+    p.early_tests = flag_at(early, i).value_or(false);
     out.push_back(std::move(p));
   }
   return out;
