@@ -161,7 +161,9 @@ std::string explain_arithmetic(const ExplainContext& context) {
   }
   const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
   const std::string called = explain_host_call(context.prediction.made_from.host_call);
-  return out + fmt::format("  {} = {}{} us\n", called.empty() ? "time" : "kernel", sum, micro(outside.seconds() + together)) + called;
+  const std::string launched = called.empty() ? explain_launches(context) : called;
+  const char* const what = !called.empty() ? "kernel" : launched.empty() ? "time" : "GPUs";
+  return out + fmt::format("  {} = {}{} us\n", what, sum, micro(outside.seconds() + together)) + launched;
 }
 
 }  // namespace fabricost::detail

@@ -53,7 +53,7 @@ struct Row {
   for (const Row& row : rows)
     if (row.allowed && (min == nullptr || row.priced < min->priced)) min = &row;
   const HostCall& call = context.prediction.made_from.host_call;
-  const double t = call.launch > 0 ? call.kernel : context.prediction.seconds;
+  const double t = call.launch > 0 ? call.kernel : gpu_seconds(context.prediction);
   if (min == nullptr || !(min->priced < 0.99 * t)) return "";
   return wrapped("  ", fmt::format("By our price {} would take {:.0f} % less time (the choice \"fastest\" searches all algorithms).",
                                    label(min->candidate), 100 * (1 - min->priced / t)));

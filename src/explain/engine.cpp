@@ -66,6 +66,26 @@ std::string explain_host_call(const HostCall& call) {
                      micro(call.seconds()));
 }
 
+double gpu_seconds(const Prediction& p) {
+  if (p.made_from.gpu_seconds > 0) return p.made_from.gpu_seconds;
+  double out = p.seconds;
+  for (const Term& term : p.terms)
+    if (term.name == "module") out -= term.time.value();
+  return out;
+}
+
+std::string explain_launches(const ExplainContext& context) {
+  const Prediction& p = context.prediction;
+  const double needs = p.made_from.host.seconds(), gpu = gpu_seconds(p);
+  if (needs > 0) {
+    const double overlap = (context.system != nullptr ? context.system->constants : Constants{}).custom.form.host_overlap;
+    return fmt::format("  d: the host's launches and the GPUs beside each other\n  time = ({1}^{0:.6g} + {2}^{0:.6g})^(1/{0:.6g}) = {3} us\n",
+                       overlap, micro(needs), micro(gpu), micro(p.seconds));
+  }
+  if (!(gpu < p.seconds)) return "";
+  return fmt::format("  d: XLA's module around it\n  time = {} + {} = {} us\n", micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
+}
+
 std::string launch_text(const Prediction& p) {
   const HostTime& host = p.made_from.host;
   const double needs = host.seconds(), gpu = p.made_from.gpu_seconds;

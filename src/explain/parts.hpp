@@ -52,6 +52,10 @@ struct Naive {
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string explain_host_call(const HostCall& call);
+/// The GPUs' time of a collective, without the host's launches or XLA's module.
+[[nodiscard]] double gpu_seconds(const Prediction& prediction);
+/// How it and the host's launches, or XLA's module, make the time; empty where neither was requested.
+[[nodiscard]] std::string explain_launches(const ExplainContext& context);
 /// What launching takes the host beside what the GPUs need, and which of the two holds; empty where it was not asked.
 [[nodiscard]] std::string launch_text(const Prediction& prediction);
 [[nodiscard]] std::string explain_binding(const ExplainContext& context);
