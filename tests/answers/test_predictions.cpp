@@ -73,7 +73,7 @@ TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
   r.version = "0.14.0";
   CHECK(answer(r).seconds == engine.seconds);
   r.fused_norm = false;
-  r.launch = Launch::eager;
+  r.launch = LaunchMode::eager;
   CHECK(answer(r).seconds > engine.seconds);
 }
 
@@ -85,9 +85,9 @@ TEST_CASE("Rules of an operation name fields", "[answers]") {
   CHECK(refusal_of(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
   CHECK(refusal_of(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
   CHECK(refusal_of(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = Launch::eager, .fused_norm = true}) ==
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = LaunchMode::eager, .fused_norm = true}) ==
         "fused_norm is known inside a CUDA graph; leave launch = eager out");
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = Launch::eager}) ==
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = LaunchMode::eager}) ==
         "launch = eager is known for all_reduce alone, not for all_gather");
   PredictRequest lost = all_reduce;
   lost.lost_rails = 8;
@@ -159,4 +159,18 @@ TEST_CASE("Collectives at once: typed words are the request's values", "[answers
   CHECK(refusal_of(r) == "collectives \"all_reduce 1 GiB over pp\": \"pp\" is not an axis of the layout; did you mean dp or tp?");
   r.layout = layout_from("tp=8,dp=3", "layout");
   CHECK(refusal_of(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
+}
+
+TEST_CASE("a release of NCCL is asked for by its name, and refused where another library runs") {
+  using R = PredictRequest;
+  R r{.system = {"dgx-a100"}, .operation = Collective::all_reduce, .bytes = 1048576};
+  const double newest = answer(r).seconds;
+  r.library = engine_named("nccl-2.22", "library");
+  CHECK(answer(r).seconds == newest);
+  r.library = engine_named("nccl-2.12.7", "library");
+  CHECK(answer(r).seconds > 1.5 * newest);
+  CHECK(answer(r).assumed.size() == 1);
+  CHECK_THROWS_AS(engine_named("nccl-new", "library"), RequestError);
+  r.system = {"mi300x-8"};
+  CHECK_THROWS_AS(answer(r), RequestError);
 }

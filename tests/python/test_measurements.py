@@ -34,13 +34,13 @@ def test_validate_is_the_commands(samples, log, h100, command):
     rows = found.samples
     assert np.abs(rows["error"]).max() == found.worst_error
     assert np.allclose(rows["predicted_seconds"] / rows["measured_seconds"] - 1, rows["error"])
-    one = fc.predict(h100, fc.AllReduce(float(rows["bytes"][5]), ranks=8, dtype=str(rows["dtype"][5])))
+    one = fc.predict(h100, fc.AllReduce(float(rows["bytes"][5]), ranks=8, dtype=str(rows["dtype"][5])), launch="process")
     assert (one.seconds, one.algorithm) == (rows["predicted_seconds"][5], rows["algorithm"][5])
 
 
 def test_samples_may_be_columns_of_anything(samples, h100):
     wanted = fc.validate(samples, h100).median_error
-    columns = {name: samples[name] for name in ("bytes", "seconds", "ranks", "dtype")}
+    columns = {name: samples[name] for name in ("bytes", "seconds", "ranks", "dtype", "launch", "gpus_of_process")}
     assert fc.validate(columns, h100).median_error == wanted
     pd = pytest.importorskip("pandas")
     assert fc.validate(pd.DataFrame(columns), h100).median_error == wanted
