@@ -36,6 +36,13 @@ std::string as_typed(std::string_view value, Amount amount) {
   return out;
 }
 
+std::string as_option(const std::vector<OptionField>& fields, std::string_view name, std::string_view value) {
+  for (const OptionField& field : fields)
+    if (field.name == name && !field.option.empty())
+      return std::string{long_name(field.option)} + (value.empty() || field.flag ? "" : " " + as_typed(value, field.amount));
+  return std::string{name};
+}
+
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
   if (range.max < any_count.max) return whole_number_from(text, option, min, max);  // the message then names both bounds
@@ -106,6 +113,18 @@ bool Typed::given(std::string_view option) const {
   return list != lists.end() && !list->second.empty();
 }
 
+std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>& fields, const std::vector<OptionField>& others) {
+  for (const OptionField& field : fields) {
+    const auto same = [&](const OptionField& other) { return other.option == field.option; };
+    if (!field.option.empty() && typed.given(field.option) && std::none_of(others.begin(), others.end(), same)) return long_name(field.option);
+  }
+  return {};
+}
+
+bool json_parts::is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
+  return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
+}
+
 void json_parts::put(Json& into, std::string_view path, Json value) {
   const std::size_t dot = path.find('.');
   const bool list = dot == std::string_view::npos && path.ends_with("[]");
@@ -120,10 +139,14 @@ void json_parts::put(Json& into, std::string_view path, Json value) {
     at = std::move(value);
 }
 
-void OptionRows::add(std::string_view option, std::string_view kind, bool flag, bool list, std::string_view question, std::string words) {
-  auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == option; });
-  if (at == rows_.end()) at = rows_.insert(at, Row{option, kind, flag, list, {}});
-  at->words.emplace_back(question, std::move(words));
+void OptionRows::add(const std::vector<OptionField>& fields, std::string_view question) {
+  const auto spell = [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); };
+  for (const OptionField& field : fields) {
+    if (field.option.empty()) continue;
+    auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == field.option; });
+    if (at == rows_.end()) at = rows_.insert(at, Row{field.option, field.kind, field.flag, field.list, {}});
+    at->words.emplace_back(question, with_fields(field.words, spell));
+  }
 }
 
 namespace {

@@ -47,18 +47,37 @@ namespace fabricost::cli {
 /// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
 [[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 
+/// What options and messages need of a field.
+struct OptionField {
+  std::string_view name, option, kind, words;
+  Amount amount = Amount::number;
+  bool flag = false, list = false;
+};
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+
+/// The fields of a request in their order.
+template <HasFields Request>
+[[nodiscard]] const std::vector<OptionField>& option_fields() {
+  static const std::vector<OptionField> out = [] {
+    std::vector<OptionField> all;
+    for_each_field<Request>([&](const auto& f) {
+      using T = typename std::remove_cvref_t<decltype(f)>::Value;
+      all.push_back({f.name, f.option, f.kind, f.words, f.amount, std::same_as<T, bool>, is_list<T>});
+    });
+    return all;
+  }();
+  return out;
+}
+
 /// Replaces each field by its option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a
 /// flag has no value.
+[[nodiscard]] std::string as_option(const std::vector<OptionField>& fields, std::string_view name, std::string_view value);
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
-  std::string out = name == "overrides" ? option_text(name, value) : std::string{name};
-  for_each_field<Request>([&](const auto& field) {
-    if (field.name != name || field.option.empty()) return;
-    out = long_name(field.option);
-    constexpr bool flag = std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, bool>;
-    if (!value.empty() && !flag) out += " " + as_typed(value, field.amount);
-  });
-  return out;
+  return as_option(option_fields<Request>(), name, value);
 }
 
 /// Parses "balanced", "uniform", "zipf:1.2" or "histogram:FILE". The file has one count per expert in order,
@@ -117,32 +136,20 @@ struct Typed {
   [[nodiscard]] bool given(std::string_view option) const;
 };
 
-/// The first given option that `Request` has and `Other` lacks; empty: none.
+/// The first given option that is in `fields` and not in `others`; empty: none.
+[[nodiscard]] std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>& fields,
+                                            const std::vector<OptionField>& others);
 template <HasFields Request, HasFields Other>
 [[nodiscard]] std::string_view given_beyond(const Typed& typed) {
-  std::string_view out;
-  for_each_field<Request>([&](const auto& field) {
-    bool shared = field.option.empty() || !out.empty();
-    for_each_field<Other>([&](const auto& other) { shared = shared || other.option == field.option; });
-    if (!shared && typed.given(field.option)) out = long_name(field.option);
-  });
-  return out;
+  return given_beyond(typed, option_fields<Request>(), option_fields<Other>());
 }
-template <class T>
-inline constexpr bool is_list = false;
-template <class T>
-inline constexpr bool is_list<std::vector<T>> = true;
 
 /// Options of a subcommand with one question, or with several that a first word selects.
 class OptionRows {
  public:
   template <HasFields Request>
   void add(std::string_view question = {}) {
-    for_each_field<Request>([&](const auto& field) {
-      using T = typename std::remove_cvref_t<decltype(field)>::Value;
-      if (!field.option.empty())
-        add(field.option, field.kind, std::same_as<T, bool>, is_list<T>, question, with_fields(field.words, as_option<Request>));
-    });
+    add(option_fields<Request>(), question);
   }
   /// Adds them in order; options that all questions share come last. An option that the subcommand already
   /// has is skipped. \param group heading in the help; empty: none
@@ -156,7 +163,7 @@ class OptionRows {
     bool flag = false, list = false;
     std::vector<std::pair<std::string_view, std::string>> words;  ///< by question
   };
-  void add(std::string_view option, std::string_view kind, bool flag, bool list, std::string_view question, std::string words);
+  void add(const std::vector<OptionField>& fields, std::string_view question);
 
   std::vector<Row> rows_;
 };
@@ -256,6 +263,8 @@ template <class T>
   else
     return false;
 }
+/// Whether the key of a path is printed. \param left_out it may be, and its value is absent
+[[nodiscard]] bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside);
 /// Objects at the same path are merged; a path that ends in "[]" appends to a list.
 void put(Json& into, std::string_view path, Json value);
 }  // namespace json_parts
@@ -265,9 +274,8 @@ nlohmann::ordered_json json_of(const Answer& answer) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for_each_field<Answer>([&](const auto& field) {
     const auto& value = std::invoke(field.member, answer);
-    if (field.json.empty() || (field.left_out && json_parts::absent(value))) return;
-    if (field.beside && !out.contains(std::string{field.json.substr(0, field.json.find('.'))})) return;
-    json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
+    if (json_parts::is_printed(out, field.json, field.left_out && json_parts::absent(value), field.beside))
+      json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
   });
   return out;
 }
