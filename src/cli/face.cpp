@@ -40,7 +40,7 @@ std::string as_option(const std::vector<OptionField>& fields, std::string_view n
   for (const OptionField& field : fields)
     if (field.name == name && !field.option.empty())
       return std::string{long_name(field.option)} + (value.empty() || field.flag ? "" : " " + as_typed(value, field.amount));
-  return std::string{name};
+  return name == "overrides" ? option_text(name, value) : std::string{name};  // Python has them inside of its System
 }
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
@@ -116,7 +116,8 @@ bool Typed::given(std::string_view option) const {
 std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>& fields, const std::vector<OptionField>& others) {
   for (const OptionField& field : fields) {
     const auto same = [&](const OptionField& other) { return other.option == field.option; };
-    if (!field.option.empty() && typed.given(field.option) && std::none_of(others.begin(), others.end(), same)) return long_name(field.option);
+    if (!field.option.empty() && typed.given(field.option) && std::none_of(others.begin(), others.end(), same))
+      return long_name(field.option);
   }
   return {};
 }

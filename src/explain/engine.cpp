@@ -79,8 +79,8 @@ std::string explain_launches(const ExplainContext& context) {
   const double needs = p.made_from.host.seconds(), gpu = gpu_seconds(p);
   if (needs > 0) {
     const double overlap = (context.system != nullptr ? context.system->constants : Constants{}).custom.form.host_overlap;
-    return fmt::format("  d: the host's launches and the GPUs beside each other\n  time = ({1}^{0:.6g} + {2}^{0:.6g})^(1/{0:.6g}) = {3} us\n",
-                       overlap, micro(needs), micro(gpu), micro(p.seconds));
+    return "  d: the host's launches and the GPUs beside each other\n" +
+           fmt::format("  time = ({1}^{0:.6g} + {2}^{0:.6g})^(1/{0:.6g}) = {3} us\n", overlap, micro(needs), micro(gpu), micro(p.seconds));
   }
   if (!(gpu < p.seconds)) return "";
   return fmt::format("  d: XLA's module around it\n  time = {} + {} = {} us\n", micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
