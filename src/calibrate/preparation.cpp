@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fabricost::calibrating {
@@ -133,7 +134,11 @@ void Preparation::add(const Point& point, int crossing) {
                       .launch = point.launch};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
-  if (now.made_from.host.seconds() > now.made_from.gpu_seconds) {
+  // what the GPUs took beside the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)
+  const double host = now.made_from.host.seconds(), overlap = system.constants.custom.form.host_overlap;
+  const double left = std::pow(point.seconds, overlap) - std::pow(host, overlap);
+  const double seconds = host > 0 ? std::pow(std::max(left, 0.0), 1 / overlap) : point.seconds;
+  if (host > now.made_from.gpu_seconds || host > seconds) {
     count_skipped(skipped, "the host's launches hold it, not what is fitted", point.repeats);
     return;
   }
@@ -161,10 +166,10 @@ void Preparation::add(const Point& point, int crossing) {
   into.most_ranks = std::max(into.most_ranks, local);
   into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
   ++into.points;
-  before.push_back(error_of(std::log(now.seconds / point.seconds)));
+  before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
   Series& s = series_of(machine, block, fabric, op, now.ran, across);
   s.bytes.push_back(bytes);
-  s.log_seconds.push_back(std::log(point.seconds));
+  s.log_seconds.push_back(std::log(seconds));
   s.weight.push_back(across && !own_ ? std::min(1.0, fits::points_per_cluster / crossing) : 1);
 }
 

@@ -45,6 +45,14 @@ Library collectives_of(const Gpu& gpu) {
 /// The tree of a system's GPU, with overrides of the form gpu.KEY applied.
 Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library,
                     std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+  const auto of_gpu = [](const auto& one) {
+    std::string path = one.first;
+    return is_gpu_path(path);
+  };
+  if (std::none_of(overrides.begin(), overrides.end(), of_gpu)) {
+    const Gpu* const gpu = library.gpu(at, "gpu", name, faults);
+    return gpu != nullptr ? *gpu : Gpu{};
+  }
   if (is_missing_file(at, "gpu", name, faults)) return {};
   try {
     SpecNode tree = library.resolve("gpus", name);

@@ -206,6 +206,9 @@ const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view
   return nullptr;
 }
 
+const Gpu* SpecStore::gpu(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  return part(gpus_, "gpus", read_gpu, at, path, name, faults);
+}
 const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
   return part(links_, "links", read_link, at, path, name, faults);
 }

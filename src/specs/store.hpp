@@ -27,6 +27,7 @@ class SpecStore {
   [[nodiscard]] SpecNode resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain = nullptr);
 
   /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
+  const Gpu* gpu(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const TransportSpec* transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
@@ -51,6 +52,7 @@ class SpecStore {
 
   std::filesystem::path data_;
   std::map<std::string, SpecNode> trees_;  ///< by path
+  std::map<std::string, Gpu> gpus_;
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
   std::map<std::string, TransportSpec> transports_;

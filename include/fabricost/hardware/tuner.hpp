@@ -77,12 +77,12 @@ namespace fabricost {
   return std::nullopt;
 }
 
-/// The tables of a release: the newest that are not later, else the oldest.
-[[nodiscard]] constexpr Tuner tuner_of_version(int major, int minor) {
+/// The tables of release `series`.`release`, as in 2.18: the newest that are not later, else the oldest.
+[[nodiscard]] constexpr Tuner tuner_of_version(int series, int release) {
   std::size_t out = 0;
   for (std::size_t i = 1; i < tuner_tables.size(); ++i) {
-    const auto& [first_major, first_minor] = tuner_tables[i].first_version;
-    if (major > first_major || (major == first_major && minor >= first_minor)) out = i;
+    const auto& [first_series, first_release] = tuner_tables[i].first_version;
+    if (series > first_series || (series == first_series && release >= first_release)) out = i;
   }
   return static_cast<Tuner>(out);
 }
