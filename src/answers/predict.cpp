@@ -59,7 +59,7 @@ namespace {
 [[nodiscard]] bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
 
 /// The machine with that release of NCCL. \throws Refusal where it runs another library
-[[nodiscard]] std::shared_ptr<const System> with_version(std::shared_ptr<const System> system, int version) {
+[[nodiscard]] std::shared_ptr<const System> with_version(const std::shared_ptr<const System>& system, int version) {
   if (system->library != Library::nccl)
     throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
   System out = *system;
