@@ -193,7 +193,7 @@ template <HasFields Request>
 }
 
 /// "cost(system, *, gpus=None, ...)\n--\n\n", the description of the function, and a line per argument.
-/// aram by_place maximum number of positional arguments
+/// \param by_place maximum number of positional arguments
 template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
   const Request defaults{};
@@ -250,7 +250,7 @@ template <class Ask>
 }
 
 /// Adds module.function(...), which answers the request.
-/// aram given selects what Python gets of the answer; by default all of it
+/// \param given selects what Python gets of the answer; by default all of it
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {

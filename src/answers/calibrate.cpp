@@ -12,7 +12,7 @@
 namespace fabricost {
 namespace {
 
-/// aram collectives each constant is reported with the one it is most strongly correlated with
+/// \param collectives each constant is reported with the one it is most strongly correlated with
 [[nodiscard]] FittedSet set_of(const CalibratedSet& set, bool collectives) {
   FittedSet out{.name = set.name,
                 .kind = std::string{name(set.set)},

@@ -59,7 +59,7 @@ struct GoodputShares {
   return out;
 }
 
-/// aram nics of a node of the machine; 0: unknown
+/// \param nics of a node of the machine; 0: unknown
 void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
   if (a.flaps_per_link_year.has_value() != a.flap_stall_seconds.has_value())
     throw Refusal(

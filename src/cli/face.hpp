@@ -323,7 +323,7 @@ void add_command(CLI::App& app, Runner& runner, const char* name, const char* wo
 /// The same of a question. What a command asks beyond the question (how wide a picture is)
 /// stands in a struct derived from its request, with fields() of both.
 /// \param text_of the answer as text: std::string(const Answer&, const Terminal&), or with the request as a third argument
-/// aram beside called with (answer, request) before anything is printed
+/// \param beside called with (answer, request) before anything is printed
 template <HasFields Request, class Text, class Beside = decltype(nothing_beside)>
 void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
               Beside beside = nothing_beside) {
@@ -346,7 +346,7 @@ template <HasFields Request, class Text>
 
 /// Adds a subcommand for several questions, selected by the first word: fabricost transfer storage. Help
 /// names the question of each option; options of another question are refused.
-/// aram what help of that word
+/// \param what help of that word
 template <class... Faces>
 void add_faces(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer, Faces... faces) {
   struct Options {

@@ -19,7 +19,7 @@ namespace fabricost::cli {
 
 using fabricost::unknown_text;
 
-/// aram option that the name was given for; empty: a positional argument \throws RequestError with
+/// \param option that the name was given for; empty: a positional argument \throws RequestError with
 /// unknown_text
 [[noreturn]] void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names,
                                 std::string_view option = {});

@@ -9,13 +9,13 @@ namespace fabricost::cli {
 
 class ProgressLine {
  public:
-  /// aram quiet prints nothing
+  /// \param quiet prints nothing
   explicit ProgressLine(bool quiet);
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  /// aram done 0 to 1 \param left upper bound, s
+  /// \param done 0 to 1 \param left upper bound, s
   void show(const std::string& now, double done, double left);
   /// Clears the bar.
   void end();

@@ -77,7 +77,7 @@ void product(OpsRow& op, double rows, double columns, double inner, double count
   op.count = count;
 }
 
-/// aram moves values read and written per element of rows x width
+/// \param moves values read and written per element of rows x width
 void stream(OpsRow& op, double rows, double width, double moves) {
   op.kind = OpKind::stream;
   op.rows = rows;

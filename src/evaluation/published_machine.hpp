@@ -15,9 +15,9 @@ struct PublishedMachine {
   double power_share = 1;              ///< fraction of the datasheet's arithmetic, for parts with a lower power limit
 };
 
-/// aram gpu in any case, with additions: "H100", "DGX-GB200", "A100-40G", "H100 (96GB HBM2e 2.4TB/s, 500W)"
+/// \param gpu in any case, with additions: "H100", "DGX-GB200", "A100-40G", "H100 (96GB HBM2e 2.4TB/s, 500W)"
 /// \param wires "NVLink4 900GB/s in node + 8x400G NDR IB per node", "16x400G EFA", ...
-/// aram gpus_per_node 0: unknown
+/// \param gpus_per_node 0: unknown
 [[nodiscard]] PublishedMachine published_machine(std::string_view gpu, const std::string& wires, int gpus_per_node);
 
 /// Dense peak that published MFUs are relative to, FLOP/s: the usual round figures (A100 312; H100, H200,

@@ -145,7 +145,7 @@ class Device {
 
 /// The function that every plugin exports as `fabricost_device`: returns a device, or nullptr with a reason
 /// (no driver, no GPU) in `why`.
-/// aram interface device_interface of the caller; if it differs from the plugin's, that is the reason
+/// \param interface device_interface of the caller; if it differs from the plugin's, that is the reason
 using OpenDevice = Device* (*)(int interface, std::string& why);
 
 }  // namespace fabricost::measure

@@ -73,7 +73,7 @@ struct NamedStack {
 };
 
 /// Parses "balanced", "uniform", "zipf" or "zipf:1.2", the ways tokens choose experts; empty for other words.
-/// aram named the option or argument, for the message \throws RequestError for an invalid exponent
+/// \param named the option or argument, for the message \throws RequestError for an invalid exponent
 [[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
 
 namespace detail {

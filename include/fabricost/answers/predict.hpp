@@ -35,7 +35,7 @@ namespace fabricost {
 
 /// Parses an inference engine: "vllm", "vllm=0.14.0", followed by ",python" where its collectives are called
 /// from Python.
-/// aram named the option or argument, for the message \throws RequestError
+/// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
 namespace detail {

@@ -114,7 +114,7 @@ class KernelProblem {
 
 }  // namespace detail
 
-/// aram prior constants of every generation of the samples; those that no sample depends on keep their value
+/// \param prior constants of every generation of the samples; those that no sample depends on keep their value
 [[nodiscard]] inline KernelFit fit_kernels(ConstantSet set, const std::vector<Constants>& prior, const std::vector<KernelSample>& samples) {
   detail::KernelProblem problem(set, prior, samples);
   const auto count = static_cast<Eigen::Index>(problem.unknowns.size());

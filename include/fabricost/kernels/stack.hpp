@@ -57,7 +57,7 @@ struct Stack {
 
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
 /// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
-/// aram assumed kernel efficiencies of this generation were not measured
+/// \param assumed kernel efficiencies of this generation were not measured
 [[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false) {
   double variance = stack.spread * stack.spread;
   if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;

@@ -98,7 +98,7 @@ struct ThisMachine {
   std::string title;
 };
 
-/// aram points the CSV, with its machine file beside it
+/// \param points the CSV, with its machine file beside it
 /// \throws SpecError for a faulty file; RequestError for an unknown or missing stock system, or if the
 /// file does not describe a GPU
 [[nodiscard]] ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMachineRequest& request = {});

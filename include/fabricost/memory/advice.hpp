@@ -74,7 +74,7 @@ inline std::string gib(double bytes) {
 /// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with
 /// the fraction `margin` (0 to 1) free. It prices some thousands of layouts in a few milliseconds: too slow
 /// for the inner loop of a search.
-/// aram max_tp ranks of the scale-up domain; tensor parallelism beyond it is not proposed
+/// \param max_tp ranks of the scale-up domain; tensor parallelism beyond it is not proposed
 [[nodiscard]] inline MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack,
                                                             double capacity, double margin = 0, int max_tp = 8) {
   using Cost = memory_detail::ChangeCost;

@@ -202,7 +202,7 @@ class Engine {
                (routed_traffic(gpu, routed, h, mats * m.expert_ffn) + block_traffic(1, mats * m.shared_experts * m.shared_ffn / t));
   }
 
-  /// aram T tokens of a rank's replica \param mean context of a query \param read cached tokens per sequence
+  /// \param T tokens of a rank's replica \param mean context of a query \param read cached tokens per sequence
   [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, Pass as) const {
     const Model& m = *model_;
     const bool unfolded = as.phase == ServingPhase::prefill;

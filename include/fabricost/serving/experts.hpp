@@ -24,7 +24,7 @@ namespace fabricost {
 /// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
 class ExpertRoundTrip {
  public:
-  /// aram sent precision of the dispatch; the combine has 16 bits
+  /// \param sent precision of the dispatch; the combine has 16 bits
   /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs the kernel cannot connect
   ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
                   const Routing& routing)
@@ -86,7 +86,7 @@ class TouchedExperts {
       shares_[i] = sum / gate.experts;
     }
   }
-  /// aram tokens below 1 in proportion; above 2^20 as 2^20
+  /// \param tokens below 1 in proportion; above 2^20 as 2^20
   [[nodiscard]] double operator()(double tokens) const {
     if (tokens <= 1) return std::max(0.0, tokens) * shares_.front();
     const double position = std::min(2 * std::log2(tokens), static_cast<double>(shares_.size() - 1));

@@ -15,7 +15,7 @@ namespace fabricost::cli {
 [[nodiscard]] std::string text_of(const KernelCalibration& fit, const Terminal& terminal);
 [[nodiscard]] std::string text_of(const TrainingFit& fit, const Terminal& terminal);
 [[nodiscard]] std::string text_of(const ServingFit& fit, const Terminal& terminal);
-/// aram written the file that it was written to
+/// \param written the file that it was written to
 [[nodiscard]] std::string text_of(const ThisMachine& machine, const std::string& written, const Terminal& terminal);
 
 }  // namespace fabricost::cli

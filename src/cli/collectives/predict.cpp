@@ -37,7 +37,7 @@ namespace {
 
 [[nodiscard]] std::string text_of(const ExplainAnswer& a, const Terminal& terminal) { return terminal.strong_headings(a.text); }
 
-/// aram moe_text prints an exchange of experts
+/// \param moe_text prints an exchange of experts
 template <HasFields Request, class MoeText>
 void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
                         MoeText moe_text) {

@@ -23,7 +23,7 @@ namespace fabricost::measure::mpi {
 
 class MpiJob final : public Job {
  public:
-  /// aram world must outlive the job
+  /// \param world must outlive the job
   MpiJob(World& world, std::unique_ptr<Transfer> transfer, std::string called);
   /// `device` by CLOCK_MONOTONIC, `host` by MPI_Wtime over the same interval.
   [[nodiscard]] Timing run(int repetitions) override;

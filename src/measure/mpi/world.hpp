@@ -17,7 +17,7 @@ namespace fabricost::measure::mpi {
 class World {
  public:
   /// Starts MPI unless it is running. \param limit seconds after which processes give up waiting
-  /// aram apart assume different clocks, even if the processes share one
+  /// \param apart assume different clocks, even if the processes share one
   World(double limit, bool apart);
   /// Ends MPI, except after DeviceLost, when that would wait for the lost process.
   ~World();

@@ -34,7 +34,7 @@ struct BendRules {
 [[nodiscard]] double miss(const CurvePoint& below, const CurvePoint& at, const CurvePoint& above);
 
 /// The next size to measure; empty if the curve is straight enough everywhere, or as fine as allowed.
-/// aram curve sorted by bytes \param tried sizes not to return again, whether measured or not
+/// \param curve sorted by bytes \param tried sizes not to return again, whether measured or not
 [[nodiscard]] std::optional<std::uint64_t> next_size(const std::vector<CurvePoint>& curve, const std::set<std::uint64_t>& tried,
                                                      const BendRules& rules, std::uint64_t unit);
 
