@@ -56,8 +56,6 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
 
 namespace {
 
-[[nodiscard]] bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
-
 /// The machine with that release of NCCL. \throws Refusal where it runs another library
 [[nodiscard]] std::shared_ptr<const System> with_version(const std::shared_ptr<const System>& system, int version) {
   if (system->library != Library::nccl)

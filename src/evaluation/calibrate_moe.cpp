@@ -2,6 +2,7 @@
 /// Fits the constants of expert-exchange kernels by GPU generation.
 
 #include "calibrate/kernel_sets.hpp"
+#include "evaluation/rows.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
@@ -42,8 +43,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
   std::vector<Skipped> skipped;
   for (const MoeKernelRow& row : merge_repeats(all)) {
     std::string why = row.skipped;
-    const auto left = [&](const std::string& beginning) { return row.source.starts_with(beginning); };
-    if (why.empty() && std::any_of(leave_out.begin(), leave_out.end(), left)) why = "left out as asked";
+    if (why.empty() && is_left_out(row.source, leave_out)) why = left_out_as_asked;
     if (why.empty() && row.question.kernel == MoeKernel::nccl) why = "NCCL's exchange has constants of its own";
     try {
       if (why.empty()) {

@@ -1,6 +1,7 @@
 /// \file calibrate_training.cpp
 /// Fits kernel efficiencies and the factors of software stacks to published training steps and kernels.
 
+#include "evaluation/rows.hpp"
 #include "evaluation/serving_model.hpp"
 #include "text/quantile.hpp"
 
@@ -23,10 +24,6 @@ namespace {
 constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few per cent; larger deviations are specific to a row
 constexpr double spread_of_stacks = 0.15;
 constexpr double max_weight_of_group = 40;
-
-bool begins_with_one_of(const std::string& text, const std::vector<std::string>& beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& b) { return text.starts_with(b); });
-}
 
 /// A row prepared for repeated pricing: a step or a single kernel.
 struct Job {
@@ -64,12 +61,6 @@ class Jobs {
     job.generation = index_of(generations, job.machine->system.gpu.generation);
     job.stack_index = index_of(stacks, stack);
     all.push_back(std::move(job));
-  }
-  template <class T>
-  static int index_of(std::vector<T>& list, const T& wanted) {
-    const auto at = std::find(list.begin(), list.end(), wanted);
-    if (at == list.end()) list.push_back(wanted);
-    return static_cast<int>(std::find(list.begin(), list.end(), wanted) - list.begin());
   }
   const Stack& load_once(const std::string& name) {
     const auto [at, fresh] = loaded_.try_emplace(name);
@@ -179,7 +170,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     const bool known = std::find(groups.judged.begin(), groups.judged.end(), row.row.group) != groups.judged.end() ||
                        std::find(groups.fitted.begin(), groups.fitted.end(), row.row.group) != groups.fitted.end();
     std::string why = row.row.skipped;
-    if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
+    if (why.empty() && is_left_out(row.row.group, options.leave_out)) why = left_out_as_asked;
     if (why.empty() && !row.row.fully_specified) why = "not fully specified";
     if (why.empty() && !known && !options.every_group)
       why = aside != groups.set_aside.end() ? aside->second : "group not known to be sound";
@@ -194,7 +185,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     const bool known = std::find(groups.kernels.begin(), groups.kernels.end(), row.row.group) != groups.kernels.end();
     std::string why = row.row.skipped;
     if (why.empty() && row.kind == OpKind::collective) why = "a collective: fit it with the points of its machine";
-    if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
+    if (why.empty() && is_left_out(row.row.group, options.leave_out)) why = left_out_as_asked;
     if (why.empty() && !known && !options.every_group) why = "group not known to be sound";
     if (!why.empty()) {
       ++skipped[why];

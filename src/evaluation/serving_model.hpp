@@ -3,6 +3,7 @@
 /// Published serving runs as a function of constants: what frameworks add, what inference alone has of each GPU generation, and, in a fit
 /// together with training steps, what kernels of both reach.
 
+#include "evaluation/rows.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/evaluation/inference.hpp>
@@ -42,9 +43,7 @@ class ServingModel {
     table_.gpus.clear();
     for (const InferenceRow& row : rows) {
       std::string why = row.row.skipped;
-      if (why.empty() &&
-          std::any_of(leave_out.begin(), leave_out.end(), [&](const std::string& b) { return row.row.group.starts_with(b); }))
-        why = "left out as asked";
+      if (why.empty() && is_left_out(row.row.group, leave_out)) why = left_out_as_asked;
       if (why.empty() && !fitted_quantity(row.quantity)) why = "nothing of it is fitted";
       if (why.empty() && !row.row.fully_specified) why = "not fully specified";
       if (why.empty() && !(row.row.measured > 0)) why = "no figure above zero";
@@ -209,11 +208,6 @@ class ServingModel {
   [[nodiscard]] double ratio(const Priced& p) const {
     p.machine->constants = gpus_[static_cast<std::size_t>(p.generation)];
     return (*p.job)(stacks_.at({p.stack, p.generation})) / p.row->row.measured;
-  }
-  template <class T>
-  static int index_of(std::vector<T>& list, const T& wanted) {
-    if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
-    return static_cast<int>(std::find(list.begin(), list.end(), wanted) - list.begin());
   }
 
   ServingTable table_;

@@ -54,8 +54,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   const Choice choice = choice_of(r);
   if (choice.inference.from_host || r.fused_norm)
     throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
-  const bool nccl = r.library && r.library->library == InferenceLibrary::none;
-  if (choice.launch.mode > LaunchMode::queued || nccl)
+  if (adds_to_gpus(choice.launch) || (r.library && is_nccl(*r.library)))
     throw Refusal("<launch=process>, threads, one_process and <library=nccl-...> are of one operation at a time: give no arrays");
   const py::object system = object_of(r.system);
   return predict_all(r.lost_rails > 0 ? py::object(system.attr("without_rails")(r.lost_rails)) : system, r.given.operation(), choice,

@@ -38,6 +38,9 @@ namespace fabricost {
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
+/// A release of NCCL is named, no engine.
+[[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
+
 namespace detail {
 
 /// The list "Force one: ring tree ...", broken into lines of at most 54 characters.

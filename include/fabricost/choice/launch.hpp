@@ -39,6 +39,11 @@ struct CallLaunch {
 /// One call after the other, none waiting for the last to end everywhere, as nccl-tests times them.
 [[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued && l.mode <= LaunchMode::one_process; }
 
+/// A host launches each call, on GPUs that do not wait for its end.
+[[nodiscard]] constexpr bool is_launched_by_host(CallLaunch l) { return is_back_to_back(l) && l.mode != LaunchMode::queued; }
+/// The launch takes time beside the GPUs', or after it; that of a call from Python is priced with the engine's kernels.
+[[nodiscard]] constexpr bool adds_to_gpus(CallLaunch l) { return is_launched_by_host(l) || l.mode == LaunchMode::xla; }
+
 /// What the host needs for one call.
 struct HostTime {
   double gpus = 0;      ///< that one process launches on
@@ -49,8 +54,7 @@ struct HostTime {
 };
 /// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
 [[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
-  const bool launched = launch.mode >= LaunchMode::process && launch.mode <= LaunchMode::one_process;
-  if (!launched || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
+  if (!is_launched_by_host(launch) || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
   const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
   HostTime out;
   out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);

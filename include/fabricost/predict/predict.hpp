@@ -161,7 +161,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
-  if (choice.launch.mode >= LaunchMode::process) detail::add_launches(p, system, choice.launch);
+  if (adds_to_gpus(choice.launch)) detail::add_launches(p, system, choice.launch);
   return p;
 }
 
@@ -211,7 +211,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
     one.bytes = size;
     out.push_back(detail::finish(curve, system, one, choice, engine));
     if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
-    if (choice.launch.mode >= LaunchMode::process) detail::add_launches(out.back(), system, choice.launch);
+    if (adds_to_gpus(choice.launch)) detail::add_launches(out.back(), system, choice.launch);
   }
   return out;
 }
