@@ -1,0 +1,219 @@
+"""src/evaluation/sources.yaml: which public runs there are, where their copies lie, and whether they are what was measured.
+
+A run is known by the points our readers take from it, not by the bytes of its file: its checksum is that of one line a point, so that prose and
+white space around a table do not matter and a changed number does. A copy may be the original file, a part of it, or rows of a point CSV that
+name the run as their source.
+"""
+import collections
+import csv
+import hashlib
+import pathlib
+import tempfile
+import urllib.parse
+
+import fabricost as fc
+import numpy as np
+import yaml
+from published_fetch import LARGEST, Fault, fetch
+from published_formats import FORMATS, point_csv
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src/evaluation/sources.yaml"
+SIDECAR = {"id": "id", "system": "system", "nodes": "nodes", "gpus_per_node": "gpus_per_node", "nics_per_node": "nics_per_node",
+           "nic_gbps": "nic_gbps", "gdr": "gdr", "sharp": "sharp", "algorithm": "algorithm_forced", "protocol": "protocol_forced",
+           "health": "health"}
+KNOWN = set(fc.system_names())
+
+
+def load(path=SOURCES):
+    """(sources, runs): every run with what its source says of all its runs, and the source itself under `from`."""
+    with open(path, encoding="utf-8") as file:
+        try:
+            sources = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))["sources"]
+            runs = [{**source.get("each", {}), **run, "from": source} for source in sources for run in source["runs"]]
+            for run in runs:
+                for key in ("id", "system", "health", "rows", "sha256"):
+                    run[key]
+                run["from"]["url"], run["from"]["licence"]
+        except (TypeError, AttributeError, KeyError) as error:
+            raise ValueError(f"{path}: does not list sources as sources.schema.json says ({error})") from None
+    return sources, runs
+
+
+# --- reading -------------------------------------------------------------------------------------------------------------------------------
+
+def read_text(run, text, table=False):
+    """(points, rows our reader cannot use by reason) of a text, described as sources.yaml describes the run."""
+    if "operation" in run and not table:
+        text = f"# {run['operation']}_perf\n{text}"
+    with tempfile.TemporaryDirectory(prefix="fabricost-source-") as made:
+        folder = pathlib.Path(made)
+        with open(folder / "sources.csv", "w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file)
+            out.writerow(SIDECAR.values())
+            out.writerow([run.get(key, "") for key in SIDECAR])
+        file = folder / f"{run['id']}.{'csv' if table else 'txt'}"
+        file.write_text(text, encoding="utf-8", newline="")
+        shape = {} if table or "nodes" not in run else {"nodes": run["nodes"], "ranks": run["nodes"] * run["gpus_per_node"]}
+        if run["system"] in KNOWN:  # some formats need it; others are read, to be refused by name when they are priced
+            shape["system"] = run["system"]
+        points = fc.read_log(file, **shape)
+        reasons = fc.validate(file, **shape).skipped
+    for column in ("launch", "library_version"):  # what the text does not say
+        if column in run and (column == "launch" or not any(points[column])):
+            points = with_text(points, column, run[column])
+    return points, {why: rows for why, rows in reasons.items() if "no system named" not in why and "do not fit" not in why}
+
+
+def with_text(points, name, text):
+    """The points with one column of text replaced."""
+    kinds = [(n, f"U{len(text)}" if n == name else points.dtype[n]) for n in points.dtype.names]
+    out = np.empty(len(points), kinds)
+    for column in points.dtype.names:
+        out[column] = text if column == name else points[column]
+    return out
+
+
+def lines_of(points):
+    """A canonical line a point: operation, type, bytes, microseconds with six digits, in place, ranks."""
+    return [f"{p['operation']} {p['dtype']} {p['bytes']:.0f} {p['seconds'] * 1e6:.6g} {p['in_place']} {p['ranks']}" for p in points]
+
+
+def checksum(lines):
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def chosen(run, points):
+    """The points that the checksum names: all of them, or that many in a row; None when none have it."""
+    lines, count = lines_of(points), run["rows"]
+    for at in range(max(0, len(lines) - count) + 1):
+        part = lines[at:at + count]
+        if len(part) == count and checksum(part) == run["sha256"]:
+            return points[at:at + count]
+    return None
+
+
+def pieces(run, text):
+    """The text, the lines that sources.yaml names, and each table of it with what stands between it and the one before."""
+    lines = text.splitlines(keepends=True)
+    if "lines" in run:
+        first, last = run["lines"]
+        yield "".join(line for number, line in enumerate(lines, 1) if number < first and "busbw" in line) + "".join(lines[first - 1:last])
+    yield text
+    heads = [i for i, line in enumerate(lines) if "algbw" in line and "time" in line]
+    if len(heads) > 1:
+        ends = [*heads[1:], len(lines)]
+        starts = [0, *(max([i for i in range(h, e) if lines[i].split() and lines[i].split()[0].isdigit()], default=h) + 1
+                       for h, e in zip(heads, ends))]
+        for start, end in zip(starts, ends):
+            yield "".join(lines[start:end])
+
+
+def read_file(run, path):
+    """(points, reasons, what is wrong) of one copy; points of a copy that is not what was measured are None."""
+    try:
+        text = pathlib.Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        return None, {}, f"{path}: {error.strerror}"
+    wrong = None
+    how = FORMATS.get(run.get("as", ""))
+    for piece in [text] if how else pieces(run, text):
+        try:
+            points, reasons = read_text(run, point_csv(how(piece, run), run["id"]), True) if how else read_text(run, piece)
+        except (fc.Error, KeyError, ValueError) as error:
+            wrong = wrong or f"{path}: cannot be read ({str(error).splitlines()[0].split(': ', 1)[-1]})"
+            continue
+        found = chosen(run, points)
+        if found is not None:
+            return found, reasons, None
+        wrong = f"{path}: its points are not those of sources.yaml ({len(points)} rows read, {run['rows']} wanted, checksum differs)"
+    return None, {}, wrong
+
+
+# --- copies --------------------------------------------------------------------------------------------------------------------------------
+
+class Copies:
+    """A folder of local copies: as they lie in their repositories, as ID.txt, or as rows of point CSVs."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.by_name, self.rows = collections.defaultdict(list), collections.defaultdict(list)
+        for path in sorted(p for p in self.folder.rglob("*") if p.is_file()):
+            self.by_name[path.stem].append(path)
+            if path.suffix == ".csv":
+                self.index(path)
+
+    def index(self, path):
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            table = csv.DictReader(file)
+            if not {"source", "system", "operation", "bytes", "time_us"} <= set(table.fieldnames or ()):
+                return
+            for row in table:
+                self.rows[path.name, row["source"]].append(row)
+
+    def place(self, run):
+        """Where a fetched file goes."""
+        at = urllib.parse.urlsplit(run["from"]["url"])
+        return self.folder / "fetched" / at.netloc / at.path.strip("/") / run.get("path", "raw")
+
+    def rows_of(self, run):
+        """Rows of point CSVs that are the run's."""
+        wanted = run.get("copy", {})
+        return [row for (file, source), rows in self.rows.items() for row in rows
+                if source == wanted.get("source", run["id"]) and file == wanted.get("file", file)
+                and row["system"] == wanted.get("system", row["system"]) and row["operation"] in wanted.get("operations", [row["operation"]])]
+
+    def read(self, run):
+        """(points, reasons, what is wrong) of the first copy that is what was measured."""
+        wrong = None
+        for path in [p for p in (self.place(run),) if p.is_file()] + self.by_name[run["id"]]:
+            points, reasons, said = read_file(run, path)
+            if points is not None:
+                return points, reasons, None
+            wrong = wrong or said
+        rows = self.rows_of(run)
+        if rows:
+            try:
+                points, reasons = read_text(run, point_csv(rows, run["id"]), True)
+            except fc.Error as error:
+                return None, {}, f"{run['id']}: cannot be read ({str(error).splitlines()[0].split(': ', 1)[-1]})"
+            found = chosen(run, points)
+            if found is not None:
+                return found, reasons, None
+            wrong = wrong or f"{run['id']}: {len(points)} rows of point CSVs are not the {run['rows']} of sources.yaml (checksum differs)"
+        return None, {}, wrong or f"{run['id']}: no copy in {self.folder}; {how_to_get(run)}"
+
+
+def address(run, ref=None):
+    """The URL of a run's file; None where a person has to copy it."""
+    source = run["from"]
+    if "raw" in source:
+        return source["raw"]
+    if "path" not in run or not source["url"].startswith("https://github.com/"):
+        return None
+    return f"{source['url']}/raw/{ref or run.get('commit') or source.get('commit') or 'HEAD'}/{urllib.parse.quote(run['path'])}"
+
+
+def how_to_get(run):
+    url = address(run)
+    if url and "by_hand" not in run:
+        return f"fetch {url}"
+    return f"copy {run.get('by_hand', 'its table')} from {run['from']['url']} to {run['id']}.txt there"
+
+
+def fetch_all(runs, copies, base=None):
+    """Fetches the files that no copy stands for. Returns lines that say what could not be had."""
+    faults, tried = [], {}
+    for run in runs:
+        url, place = address(run), copies.place(run)
+        if url is None or "by_hand" in run or place.is_file() or copies.by_name[run["id"]] or copies.rows_of(run) or place in tried:
+            continue
+        urls = list(dict.fromkeys([url, address(run, "HEAD")]))
+        if base:
+            urls = [base + urllib.parse.urlsplit(u).path for u in urls]
+        tried[place] = True
+        try:
+            fetch(urls, place, local=base is not None, largest=LARGEST)
+        except Fault as fault:
+            faults.append(f"fetch: {fault}")
+    return faults
