@@ -20,7 +20,7 @@ try:
     import fabricost as fc
     import yaml
     from published_figures import BETWEEN, INSIDE, RACK, Errors, Figures
-    from published_sources import ROOT, SOURCES, Copies, fetch_all, load
+    from published_sources import SOURCES, Copies, fetch_all, load, record
 except ImportError as error:
     print(f"from_sources: {error.name} is missing: pip install fabricost pyyaml (or PYTHONPATH=build/python)", file=sys.stderr)
     sys.exit(2)
@@ -59,6 +59,8 @@ def named(ids):
     """Runs by the number they begin with, neighbours together; one alone by its whole name."""
     if len(ids) == 1:
         return f"`{ids[0]}`"
+    if len(ids) > 20:
+        return f"{len(ids)} runs"
     count = collections.Counter(re.match(r"(N?\d+)_|", i)[1] or i for i in ids)
     out = []
     for n in sorted(count):
@@ -140,9 +142,19 @@ def arguments(given):
     parser.add_argument("--fetch", action="store_true", help="fetch what is not there")
     parser.add_argument("--only", default="", help="sources whose URL contains this")
     parser.add_argument("--out", help="the page; default: stdout")
+    parser.add_argument("--record", metavar="ID", help="print what sources.yaml has to say of this run's copy, and no page")
     parser.add_argument("--sources", default=str(SOURCES), help="default: src/evaluation/sources.yaml")
     parser.add_argument("--base", help="fetch from http://localhost:PORT instead, for tests")
     return parser.parse_args(given)
+
+
+def recorded(runs, copies, name):
+    """Prints `rows` and `sha256` of a run's copy; of a file with several tables of the file and of each."""
+    said = record(runs[0], copies) if runs else []
+    if not said:
+        raise ValueError(f"{name}: no copy in {copies.folder} that our readers take points from" if runs else f"{name}: is not in sources.yaml")
+    print("\n".join(said))
+    return 0
 
 
 def main(given=None):
@@ -159,6 +171,8 @@ def main(given=None):
             raise ValueError(f"{folder}: is no folder; --fetch makes it")
         faults = fetch_all(runs, Copies(folder), args.base) if args.fetch else []
         copies = Copies(folder)
+        if args.record:
+            return recorded([run for run in runs if run["id"] == args.record], copies, args.record)
         read = [copies.read(run) for run in runs]
         faults += [wrong for _, _, wrong in read if wrong]
         for fault in faults:

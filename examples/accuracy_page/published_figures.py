@@ -119,6 +119,7 @@ class Figures:
         inside, between = fitted_machines()
         self.excluded = collections.OrderedDict()  # (kind, machine, reason) -> [run ids, rows, samples]
         self.by_run = collections.defaultdict(list)  # id -> samples that are in figures
+        self.rows = collections.Counter()  # id -> rows of them
         groups = collections.defaultdict(list)
         terms = left_out()
         for run, (points, reasons, wrong) in zip(runs, read):
@@ -135,6 +136,9 @@ class Figures:
                 if held.any():
                     self.exclude("left out", run, f"{term.why} (`{term.term}`)", int(held.sum()), [points[held]])
                     points = points[~held]
+            if run["system"] not in KNOWN:
+                self.exclude("not priced", run, f'no system named "{run["system"]}"', len(points))
+                continue
             where = [family(p, spans[run["system"]]) for p in points]
             for key, some in parts(points, [(w, regime(p, w)) for p, w in zip(points, where)]).items():
                 fitted = "fitted" in run or run["system"] in (between if key[0] == BETWEEN else inside)
@@ -142,18 +146,17 @@ class Figures:
         self.samples = {}
         for key, members in groups.items():
             report = fc.validate([some for _, some in members])
-            for why, rows in report.skipped.items():
-                why = why.split(";")[0]
-                for run, some in members:
-                    self.exclude("not priced", run, why, len(some) if len(members) > 1 else rows)
             if report.points:
                 self.samples[key] = report.samples
-                for run, some in members:
-                    own = fc.validate(some)
-                    if own.points:
-                        self.by_run[run["id"]].append(own.samples)
+            for run, some in members:
+                own = fc.validate(some)
+                for why, rows in own.skipped.items():
+                    self.exclude("not priced", run, why.split(";")[0], rows)
+                self.rows[run["id"]] += len(some) - sum(own.skipped.values())
+                if own.points:
+                    self.by_run[run["id"]].append(own.samples)
         for entry in self.excluded.values():
-            given = [p for p in entry[2] if len(p)]
+            given = [p for p in entry[2] if len(p) and p["system"][0] in KNOWN]
             report = fc.validate(given) if given else None
             entry[2] = Errors([report.samples] if report and report.points else [])
 

@@ -40,7 +40,7 @@ def load(path=SOURCES):
     return sources, runs
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------------------------
+# --- reading ---
 
 def read_text(run, text, table=False):
     """(points, rows our reader cannot use by reason) of a text, described as sources.yaml describes the run."""
@@ -58,11 +58,11 @@ def read_text(run, text, table=False):
         if run["system"] in KNOWN:  # some formats need it; others are read, to be refused by name when they are priced
             shape["system"] = run["system"]
         points = fc.read_log(file, **shape)
-        reasons = fc.validate(file, **shape).skipped
+        reasons = fc.validate(file, **shape).skipped if run["system"] in KNOWN else {}
     for column in ("launch", "library_version"):  # what the text does not say
         if column in run and (column == "launch" or not any(points[column])):
             points = with_text(points, column, run[column])
-    return points, {why: rows for why, rows in reasons.items() if "no system named" not in why and "do not fit" not in why}
+    return points, {why: rows for why, rows in reasons.items() if "do not fit" not in why}
 
 
 def with_text(points, name, text):
@@ -130,7 +130,7 @@ def read_file(run, path):
     return None, {}, wrong
 
 
-# --- copies --------------------------------------------------------------------------------------------------------------------------------
+# --- copies ---
 
 class Copies:
     """A folder of local copies: as they lie in their repositories, as ID.txt, or as rows of point CSVs."""
@@ -156,17 +156,22 @@ class Copies:
         at = urllib.parse.urlsplit(run["from"]["url"])
         return self.folder / "fetched" / at.netloc / at.path.strip("/") / run.get("path", "raw")
 
+    def files_of(self, run):
+        """Files that should be the run's."""
+        return [p for p in (self.place(run),) if p.is_file()] + self.by_name[run["id"]]
+
     def rows_of(self, run):
         """Rows of point CSVs that are the run's."""
         wanted = run.get("copy", {})
         return [row for (file, source), rows in self.rows.items() for row in rows
                 if source == wanted.get("source", run["id"]) and file == wanted.get("file", file)
-                and row["system"] == wanted.get("system", row["system"]) and row["operation"] in wanted.get("operations", [row["operation"]])]
+                and row["system"] == wanted.get("system", row["system"])
+                and row["operation"] in wanted.get("operations", [row["operation"]])]
 
     def read(self, run):
         """(points, reasons, what is wrong) of the first copy that is what was measured."""
         wrong = None
-        for path in [p for p in (self.place(run),) if p.is_file()] + self.by_name[run["id"]]:
+        for path in self.files_of(run):
             points, reasons, said = read_file(run, path)
             if points is not None:
                 return points, reasons, None
@@ -182,6 +187,21 @@ class Copies:
                 return found, reasons, None
             wrong = wrong or f"{run['id']}: {len(points)} rows of point CSVs are not the {run['rows']} of sources.yaml (checksum differs)"
         return None, {}, wrong or f"{run['id']}: no copy in {self.folder}; {how_to_get(run)}"
+
+
+def record(run, copies):
+    """What sources.yaml says of the first copy as it is: `rows: 60, sha256: ...`, of each part of the file that can be read."""
+    said = {}
+    how = FORMATS.get(run.get("as", ""))
+    for text in [path.read_text(encoding="utf-8", errors="replace") for path in copies.files_of(run)[:1]] or [None]:
+        for piece in [None] if text is None else [text] if how else pieces(run, text):
+            try:
+                rows = copies.rows_of(run) if piece is None else how(piece, run) if how else None
+                points, _ = read_text(run, piece if rows is None else point_csv(rows, run["id"]), rows is not None)
+                said[f"rows: {len(points)}, sha256: {checksum(lines_of(points))}"] = None
+            except (fc.Error, KeyError, ValueError):
+                continue
+    return list(said)
 
 
 def address(run, ref=None):

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="pip install pyyaml")
 fc = pytest.importorskip("fabricost", reason="the package is not built here")
-from published import ROOT, Made, run, table, write_sources  # noqa: E402, I001  finds the modules below
+from published import ROOT, Made, from_sources, run, table, write_sources  # noqa: E402, I001  finds the modules below
 import published_figures  # noqa: E402
 import published_formats  # noqa: E402
 import published_sources  # noqa: E402
@@ -20,7 +20,7 @@ def folder(tmp_path):
     return made
 
 
-# --- the file ------------------------------------------------------------------------------------------------------------------------------
+# --- the file ---
 
 def test_sources_yaml_is_what_its_schema_says():
     jsonschema = pytest.importorskip("jsonschema", reason="pip install jsonschema")
@@ -52,7 +52,7 @@ def test_no_run_is_listed_twice_under_two_names():
         assert twin is one, f"{one['id']} and {twin['id']} have the same points"
 
 
-# --- which copies count --------------------------------------------------------------------------------------------------------------------
+# --- which copies count ---
 
 def test_prose_and_white_space_around_a_table_do_not_matter(folder, tmp_path, capsys):
     text = table()
@@ -129,7 +129,19 @@ def test_a_broken_sources_file_is_one_line(folder, tmp_path, capsys, broken, sai
     assert made.status == 2 and len(made.said) == 1 and said in made.said[0] and not made.text
 
 
-# --- what the page says --------------------------------------------------------------------------------------------------------------------
+def test_a_new_run_is_recorded_with_what_the_command_prints(folder, tmp_path, capsys):
+    said = run("a_run", table())
+    sources = write_sources(tmp_path / "s.yaml", {**said, "rows": 1, "sha256": "0" * 64})
+    (folder / "a_run.txt").write_text("prose\n" + table() + table(2.0), encoding="utf-8")
+    given = ["--folder", str(folder), "--sources", sources, "--record"]
+    assert from_sources.main([*given, "a_run"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert f"rows: {said['rows']}, sha256: {said['sha256']}" in printed and len(printed) == 3  # the file, and each table
+    assert from_sources.main([*given, "b_run"]) == 2
+    assert capsys.readouterr().err == "from_sources: b_run: is not in sources.yaml\n"
+
+
+# --- what the page says ---
 
 def test_what_is_not_healthy_or_not_shipped_is_left_out_with_its_reason_and_error(folder, tmp_path, capsys):
     runs = {"fine": {}, "doubtful": {"health": "unclear", "why": "nobody knows"}, "nowhere": {"system": "no-such-machine"}}
@@ -181,7 +193,7 @@ def test_nodes_of_one_rack_are_one_domain_and_eight_gpu_nodes_are_not():
     assert published_figures.nodes_of_domain("dgx-h100") == published_figures.nodes_of_domain("no-such-machine") == 1
 
 
-# --- tables that are not a benchmark's output ----------------------------------------------------------------------------------------------
+# --- tables that are not a benchmark's output ---
 
 def test_elements_and_milliseconds_of_aiconfigurator_become_bytes_and_microseconds():
     text = ("framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency\n"
