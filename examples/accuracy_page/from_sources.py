@@ -3,8 +3,9 @@
 
     python3 examples/accuracy_page/from_sources.py --folder COPIES [--fetch] [--only WORD] [--out PAGE]
 
-COPIES is a folder of local copies; --fetch puts there what the network gives and is not there. Every copy is read with our readers and compared
-with its checksum before it is priced with the shipped model. What cannot be used is a row of the page, and a line on stderr.
+COPIES is a folder of local copies; --fetch puts there what the network gives and is not there. Every copy is read with our readers
+and compared with its checksum before it is priced with the shipped model. What cannot be used is a row of the page, and a line on
+stderr.
 
 Exit status: 0 all runs were read; 1 some were not, and the page says which; 2 no page could be made.
 """
@@ -31,8 +32,8 @@ HEAD = "| {} | points | median % | mean % | within 10 % | in the interval | inte
 def row(name, errors):
     if not errors.points:
         return ""
-    return (f"| {name} | {errors.points} | {errors.median:.1f} | {errors.mean:.1f} | {100 * errors.within:.0f} % | {100 * errors.inside:.0f} % | "
-            f"{errors.score:.2f} |\n")
+    return (f"| {name} | {errors.points} | {errors.median:.1f} | {errors.mean:.1f} | {100 * errors.within:.0f} % | "
+            f"{100 * errors.inside:.0f} % | {errors.score:.2f} |\n")
 
 
 def section(figures, fitted):
@@ -52,7 +53,7 @@ def section(figures, fitted):
             for regime in sorted({key[3] for key in here}, key=lambda r: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", r)]):
                 out += row(regime, figures.errors(fitted=fitted, where=where, regime=regime))
             out += "\n"
-    return out
+    return out or "None of the runs that were read.\n\n"
 
 
 def named(ids):
@@ -92,7 +93,8 @@ def sources_table(sources, runs, figures):
         errors = Errors([s for run in own for s in figures.by_run[run["id"]]])
         url = source["url"]
         link = f"[{re.sub(r'^https://(github.com/)?', '', url)}]({url})" if url.startswith("https://") else url
-        out += (f"| {link} | {str(source.get('commit', ''))[:9]} | {source['licence']} | {len(own)} | {sum(r['rows'] for r in own)} | "
+        commit = "several" if any("commit" in run for run in source["runs"]) else str(source.get("commit", ""))[:9]
+        out += (f"| {link} | {commit} | {source['licence']} | {len(own)} | {sum(r['rows'] for r in own)} | "
                 f"{errors.points or ''} | {errors.pair()} |\n")
     return out
 
@@ -101,10 +103,11 @@ def page(sources, runs, read, figures):
     used = sum(points is not None for points, _, _ in read)
     return f"""# Accuracy on published runs
 
-Written by `python3 examples/accuracy_page/from_sources.py --folder ../shared/measurements --out docs/accuracy-sources.md`; anybody with a network makes
-it with `--fetch` ([how](how-to/accuracy-from-sources.md)). `src/evaluation/sources.yaml` names the {len(runs)} runs; {used} were read here and have the
-checksum they had. Error is 100 |predicted / measured - 1|; repeats are merged by their median first; an interval should hold nine in ten points. The interval
-score is the mean width of the intervals in log time, and 20 times the distance of points outside: less is better.
+Written by `python3 examples/accuracy_page/from_sources.py --folder ../shared/measurements --out docs/accuracy-sources.md`; with a
+network anybody makes it, by `--fetch` ([how](how-to/accuracy-from-sources.md)). `src/evaluation/sources.yaml` names {len(runs)} runs;
+{used} were read here, with the points they had. Error is 100 |predicted / measured - 1|; repeats are merged by their median first; an
+interval should hold nine in ten points. The interval score is the mean width of the intervals in log time, and 20 times the distance
+of points outside: less is better.
 
 A machine counts as fitted when a shipped calibration names it or `sources.yaml` says what rests on its run, whoever measured it.
 
@@ -114,14 +117,14 @@ A machine counts as fitted when a shipped calibration names it or `sources.yaml`
 
 {section(figures, True)}## Left out
 
-Rows in no figure above, by machine and reason, with the error of the shipped model where it has one. Numbers are those that the runs' names in
-`sources.yaml` begin with.
+Rows in no figure above, by machine and reason, with the error of the shipped model where it has one. Numbers are those that the
+runs' names in `sources.yaml` begin with.
 
 {exclusions(figures)}
 ## Sources
 
-`points`: merged repeats of the runs above; each source by itself. `HEAD`: no commit is recorded. Licences are those of the tables; no table is part of
-this project.
+Each by itself; `points` are merged repeats that are in a figure above. `HEAD`: no commit is recorded. Licences are those of the tables
+(`not recorded`: ask there before you publish one); no table is part of this project.
 
 {sources_table(sources, runs, figures)}"""
 
@@ -152,7 +155,7 @@ def recorded(runs, copies, name):
     """Prints `rows` and `sha256` of a run's copy; of a file with several tables of the file and of each."""
     said = record(runs[0], copies) if runs else []
     if not said:
-        raise ValueError(f"{name}: no copy in {copies.folder} that our readers take points from" if runs else f"{name}: is not in sources.yaml")
+        raise ValueError(f"{name}: {'no copy in ' + str(copies.folder) + ' has points' if runs else 'is not in sources.yaml'}")
     print("\n".join(said))
     return 0
 

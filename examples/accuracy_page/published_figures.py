@@ -124,7 +124,7 @@ class Figures:
         terms = left_out()
         for run, (points, reasons, wrong) in zip(runs, read):
             if points is None:
-                self.exclude("not read", run, wrong.replace(run["id"] + ": ", ""), 0)
+                self.exclude("not read", run, wrong.removeprefix(run["id"] + ": "), 0)
                 continue
             for why, rows in reasons.items():
                 self.exclude("not a size", run, why, rows)

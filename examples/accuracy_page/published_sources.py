@@ -1,8 +1,8 @@
 """src/evaluation/sources.yaml: which public runs there are, where their copies lie, and whether they are what was measured.
 
-A run is known by the points our readers take from it, not by the bytes of its file: its checksum is that of one line a point, so that prose and
-white space around a table do not matter and a changed number does. A copy may be the original file, a part of it, or rows of a point CSV that
-name the run as their source.
+A run is known by the points our readers take from it, not by the bytes of its file: its checksum is that of one line a point, so
+that prose and white space around a table do not matter and a changed number does. A copy may be the original file, a part of it,
+or rows of a point CSV that name the run as their source.
 """
 import collections
 import csv
@@ -117,7 +117,8 @@ def read_file(run, path):
         return None, {}, f"{path}: {error.strerror}"
     wrong = None
     how = FORMATS.get(run.get("as", ""))
-    for piece in [text] if how else pieces(run, text):
+    parts = [text] if how else list(pieces(run, text))
+    for piece in parts:
         try:
             points, reasons = read_text(run, point_csv(how(piece, run), run["id"]), True) if how else read_text(run, piece)
         except (fc.Error, KeyError, ValueError) as error:
@@ -127,7 +128,7 @@ def read_file(run, path):
         if found is not None:
             return found, reasons, None
         wrong = f"{path}: its points are not those of sources.yaml ({len(points)} rows read, {run['rows']} wanted, checksum differs)"
-    return None, {}, wrong
+    return None, {}, wrong if len(parts) == 1 else f"{path}: no table of it has the {run['rows']} points of sources.yaml"
 
 
 # --- copies ---
@@ -175,7 +176,7 @@ class Copies:
             points, reasons, said = read_file(run, path)
             if points is not None:
                 return points, reasons, None
-            wrong = wrong or said
+            wrong = wrong or f"{run['id']}: {said.replace(f'{self.folder}/', '')}"
         rows = self.rows_of(run)
         if rows:
             try:

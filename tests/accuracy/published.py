@@ -1,4 +1,4 @@
-"""Invented runs for the tests of examples/accuracy_page/from_sources.py: tables as nccl-tests prints them, and sources.yaml files that name them."""
+"""Invented runs for the tests of examples/accuracy_page/from_sources.py: tables as nccl-tests prints them, and lists that name them."""
 import pathlib
 import sys
 
@@ -17,7 +17,7 @@ HEAD = """#                                                              out-of-
 
 def table(scale=1.0, sizes=(2**20, 2**24, 2**28), ranks=8):
     """An all-reduce: 20 us and 400 GB/s, times `scale`."""
-    text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 268435456 step: 16(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n" + HEAD
+    text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 268435456 step: 16(factor) warmup iters: 5 iters: 20 agg iters: 1 graph: 0\n" + HEAD
     for size in sizes:
         us = round(scale * (20 + size / 400e3), 2)
         alg = size / us * 1e-3

@@ -28,7 +28,8 @@ def test_sources_yaml_is_what_its_schema_says():
     sources, runs = published_sources.load()
     check = jsonschema.Draft202012Validator(schema)
     assert not [e.message for e in check.iter_errors({"sources": sources})]
-    alone = jsonschema.Draft202012Validator({**schema["$defs"]["run"], "$defs": schema["$defs"], "required": ["id", "system", "health", "rows"]})
+    whole = {**schema["$defs"]["run"], "$defs": schema["$defs"], "required": ["id", "system", "health", "rows", "sha256"]}
+    alone = jsonschema.Draft202012Validator(whole)
     for one in runs:  # with what its source says of all
         assert not [e.message for e in alone.iter_errors({k: v for k, v in one.items() if k != "from"})], one["id"]
 
@@ -108,8 +109,8 @@ def test_a_run_without_a_copy_is_named_with_where_to_get_it(folder, tmp_path, ca
     made = Made(capsys, folder, sources)
     assert made.status == 1
     assert made.said == [f"from_sources: gone: no copy in {folder}; fetch https://github.com/someone/measured/raw/0123456789/logs/gone.txt",
-                         f"from_sources: typed: no copy in {folder}; copy the second table from https://github.com/someone/measured to typed.txt "
-                         "there"]
+                         f"from_sources: typed: no copy in {folder}; copy the second table from https://github.com/someone/measured "
+                         "to typed.txt there"]
     assert "| `gone` |" in made.text and "| `typed` |" in made.text
 
 

@@ -1,5 +1,6 @@
-"""The runs of src/evaluation/sources.yaml, from the copies beside the source tree ($FABRICOST_MEASUREMENTS, else ../shared/measurements): each is what
-it was, each is in a figure or left out with a reason, and the figures are those of the point files. Skipped, with the reason, without copies."""
+"""The runs of src/evaluation/sources.yaml, from the copies beside the source tree ($FABRICOST_MEASUREMENTS, else
+../shared/measurements): each is what it was, each is in a figure or left out with a reason, and the figures are those of the
+point files. Skipped, with the reason, without copies."""
 import collections
 import os
 import pathlib
@@ -66,7 +67,8 @@ def test_figures_of_the_logs_are_those_of_the_point_files(everything, files, poi
     for name, group in theirs.by_system.items():
         own = ours.by_system[name]
         assert own.points == group.points and own.interval_coverage == group.interval_coverage, name
-        assert own.median_error == pytest.approx(group.median_error, rel=1e-4) and own.mean_error == pytest.approx(group.mean_error, rel=1e-4), name
+        assert own.median_error == pytest.approx(group.median_error, rel=1e-4), name
+        assert own.mean_error == pytest.approx(group.mean_error, rel=1e-4), name
 
 
 def test_of_a_file_that_holds_several_runs_each_gets_its_own(everything, tmp_path):
@@ -81,8 +83,8 @@ def test_of_a_file_that_holds_several_runs_each_gets_its_own(everything, tmp_pat
     assert len(several) > 10
     for key, runs in several.items():
         path = tmp_path / "whole.md"
-        path.write_text("# Results\n\n" + "\n```\n\nAnd then:\n\n```\n".join(log.read_text(encoding="utf-8", errors="replace") for _, log in runs),
-                        encoding="utf-8")
+        texts = [log.read_text(encoding="utf-8", errors="replace") for _, log in runs]
+        path.write_text("# Results\n\n" + "\n```\n\nAnd then:\n\n```\n".join(texts), encoding="utf-8")
         for run, _ in runs:
             _, _, wrong = published_sources.read_file({k: v for k, v in run.items() if k != "lines"}, path)
             assert wrong is None, f"{key[:2]} {run['id']}: {wrong}"
