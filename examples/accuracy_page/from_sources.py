@@ -20,7 +20,7 @@ import tempfile
 try:
     import fabricost as fc
     import yaml
-    from published_figures import BETWEEN, INSIDE, RACK, Errors, Figures
+    from published_figures import BETWEEN, ENGINES, INSIDE, PLACES, Errors, Figures
     from published_sources import SOURCES, Copies, fetch_all, load, record
 except ImportError as error:
     print(f"from_sources: {error.name} is missing: pip install fabricost pyyaml (or PYTHONPATH=build/python)", file=sys.stderr)
@@ -36,11 +36,37 @@ def row(name, errors):
             f"{100 * errors.inside:.0f} % | {errors.score:.2f} |\n")
 
 
+def collection(where, regime):
+    """The line of the summary that a regime is part of."""
+    first, *rest = regime.split(", ")
+    if where == ENGINES:
+        return f"{where}, {rest[0]}"
+    if where == INSIDE and first not in ("CUDA graphs", "module of XLA"):
+        return f"{where}: logs of benchmarks, {rest[0]}"
+    return where if where == BETWEEN else f"{where}: {regime}"
+
+
+def summary(figures):
+    """What no fit has seen beside what was fitted."""
+    groups = {}
+    for key in sorted(figures.samples, key=lambda k: (PLACES.index(k[1]), k[3])):
+        groups.setdefault(collection(key[1], key[3]), {True: [], False: []})[key[0]].append(figures.samples[key])
+    out = ("| | in no fit: points | median / mean % | in the interval | fitted: points | median / mean % | in the interval |\n"
+           "|---|---|---|---|---|---|---|\n")
+    for name, sides in groups.items():
+        cells = []
+        for fitted in (False, True):
+            errors = Errors(sides[fitted])
+            cells += [str(errors.points or ""), errors.pair(), f"{100 * errors.inside:.0f} %" if errors.points else ""]
+        out += f"| {name} | {' | '.join(cells)} |\n"
+    return out
+
+
 def section(figures, fitted):
     """By place: every machine, every regime, all."""
     keys = [key for key in figures.samples if key[0] == fitted]
     out = ""
-    for where in (INSIDE, RACK, BETWEEN):
+    for where in PLACES:
         here = [key for key in keys if key[1] == where]
         if not here:
             continue
@@ -111,6 +137,7 @@ of points outside: less is better.
 
 A machine counts as fitted when a shipped calibration names it or `sources.yaml` says what rests on its run, whoever measured it.
 
+{summary(figures)}
 ## Machines in no fit
 
 {section(figures, False)}## Machines that were fitted

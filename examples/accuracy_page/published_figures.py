@@ -8,28 +8,29 @@ import numpy as np
 import yaml
 from published_sources import KNOWN, ROOT
 
-LAUNCHES = {"graph": "launch not said, or CUDA graphs", "queued": "queued", "process": "a process per GPU", "threads": "threads",
+LAUNCHES = {"graph": "launch not said", "queued": "queued", "process": "a process per GPU", "threads": "threads",
             "one_process": "one process", "xla": "module of XLA", "eager": "from Python"}
 NAMES = {"nccl": "NCCL", "rccl": "RCCL", "oneccl": "oneCCL"}
-INSIDE, RACK, BETWEEN = "one node", "several nodes of one NVLink domain", "several domains"
+INSIDE, ENGINES, RACK, BETWEEN = "one node", "one node, all-reduces of engines", "several nodes of one NVLink domain", "several domains"
+PLACES = (INSIDE, RACK, BETWEEN, ENGINES)
+KINDS = {INSIDE: {"scale_up", "pcie"}, RACK: {"scale_up", "pcie"}, BETWEEN: {"transport"}, ENGINES: {"custom"}}
+ENGINE_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
 KIB = 1024.0
 OUTSIDE = 2 / (1 - 0.9)  # of the interval score: 2 / alpha of an interval of nine in ten
 UNITS = {"": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def fitted_machines(folder=ROOT / "data/calibrations"):
-    """(machines whose constants inside a domain, and between domains, shipped calibrations were fitted to)."""
-    inside, between = set(), set()
+    """The machines that shipped calibrations were fitted to, by place."""
+    out = {place: set() for place in PLACES}
     for path in sorted(folder.glob("*.yaml")):
         with open(path, encoding="utf-8") as file:
             calibration = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         kinds = {part.get("kind") for part in calibration.get("parts", [calibration])}
-        machines = set(calibration.get("systems") or [])
-        if kinds & {"scale_up", "pcie"}:
-            inside |= machines
-        if "transport" in kinds:
-            between |= machines
-    return inside, between
+        for place, of in KINDS.items():
+            if kinds & of:
+                out[place] |= set(calibration.get("systems") or [])
+    return out
 
 
 class LeftOut:
@@ -82,24 +83,25 @@ def nodes_of_domain(machine):
 
 
 def family(point, nodes):
-    """Where the ranks are. `nodes`: of one domain."""
+    """Where the ranks are, and whose kernels they run. `nodes`: of one domain."""
     if point["nodes"] <= 1:
-        return INSIDE
+        return ENGINES if str(point["library"]) in ENGINE_NAMES else INSIDE
     return RACK if point["nodes"] <= nodes else BETWEEN
 
 
-def regime(point, where):
-    """How its calls were launched, or how far the ranks are spread."""
+def regime(point, where, said):
+    """How its calls were launched, or how far the ranks are spread. `said`: of the launch, by sources.yaml."""
     if where == BETWEEN:
         nodes = int(point["nodes"])
         return "2 nodes" if nodes == 2 else "3 to 8 nodes" if nodes <= 8 else "9 to 64 nodes" if nodes <= 64 else "more nodes"
     size = ", below 64 KiB" if point["bytes"] < 64 * KIB else ", from 64 KiB"
-    if where == RACK:
-        return LAUNCHES[str(point["launch"])] + size
-    if point["launch"] == "xla":
-        return LAUNCHES["xla"] + size
-    said = "" if point["library_version"] else ", version not said"
-    return f"{LAUNCHES[str(point['launch'])]}, {NAMES.get(str(point['library']), point['library'])}{said}"
+    launch = "CUDA graphs" if said == "graph" else LAUNCHES[str(point["launch"])]
+    if where == RACK or said == "xla":
+        return launch + size
+    if where == ENGINES:
+        return f"{ENGINE_NAMES[str(point['library'])]}, {'from Python' if 'from Python' in str(point['notes']) else 'CUDA graphs'}"
+    version = "" if point["library_version"] else ", version not said"
+    return f"{launch}, {NAMES.get(str(point['library']), point['library'])}{version}"
 
 
 def parts(points, keys):
@@ -116,7 +118,7 @@ class Figures:
     def __init__(self, runs, read):
         """`read`: for each run (points or None, reasons of rows that cannot be used, what is wrong)."""
         spans = {machine: nodes_of_domain(machine) for machine in {run["system"] for run in runs}}
-        inside, between = fitted_machines()
+        machines = fitted_machines()
         self.excluded = collections.OrderedDict()  # (kind, machine, reason) -> [run ids, rows, samples]
         self.by_run = collections.defaultdict(list)  # id -> samples that are in figures
         self.rows = collections.Counter()  # id -> rows of them
@@ -140,8 +142,8 @@ class Figures:
                 self.exclude("not priced", run, f'no system named "{run["system"]}"', len(points))
                 continue
             where = [family(p, spans[run["system"]]) for p in points]
-            for key, some in parts(points, [(w, regime(p, w)) for p, w in zip(points, where)]).items():
-                fitted = "fitted" in run or run["system"] in (between if key[0] == BETWEEN else inside)
+            for key, some in parts(points, [(w, regime(p, w, run.get("launch"))) for p, w in zip(points, where)]).items():
+                fitted = "fitted" in run or run["system"] in machines[key[0]]
                 groups[fitted, key[0], run["system"], key[1]].append((run, some))
         self.samples = {}
         for key, members in groups.items():

@@ -8,6 +8,7 @@ import collections
 import csv
 import hashlib
 import pathlib
+import re
 import tempfile
 import urllib.parse
 
@@ -22,6 +23,7 @@ SOURCES = ROOT / "src/evaluation/sources.yaml"
 SIDECAR = {"id": "id", "system": "system", "nodes": "nodes", "gpus_per_node": "gpus_per_node", "nics_per_node": "nics_per_node",
            "nic_gbps": "nic_gbps", "gdr": "gdr", "sharp": "sharp", "algorithm": "algorithm_forced", "protocol": "protocol_forced",
            "health": "health"}
+NAME = re.compile(r"[A-Za-z0-9_.-]+")
 KNOWN = set(fc.system_names())
 
 
@@ -35,6 +37,8 @@ def load(path=SOURCES):
                 for key in ("id", "system", "health", "rows", "sha256"):
                     run[key]
                 run["from"]["url"], run["from"]["licence"]
+                if not NAME.fullmatch(run["id"]) or ".." in run.get("path", "").split("/"):  # both become names of files
+                    raise ValueError(f"{path}: {run['id']}: id and path are names inside a folder")
         except (TypeError, AttributeError, KeyError) as error:
             raise ValueError(f"{path}: does not list sources as sources.schema.json says ({error})") from None
     return sources, runs

@@ -123,7 +123,9 @@ def test_nothing_to_read_leaves_the_page_alone(folder, tmp_path, capsys):
 
 @pytest.mark.parametrize("broken, said", [
     ("sources: [", "while parsing"), ("", "does not list sources"), ("sources:\n- url: x\n", "does not list sources"),
-    ("sources:\n- url: x\n  licence: none\n  runs:\n  - id: y\n", "does not list sources")])
+    ("sources:\n- url: x\n  licence: none\n  runs:\n  - id: y\n", "does not list sources"),
+    *((f"sources:\n- {{url: x, licence: y, runs: [{{id: {name}, path: {path}, system: s, health: unclear, rows: 1, sha256: x}}]}}",
+       "are names inside a folder") for name, path in (("../up", "a"), ("a", "b/../../c")))])
 def test_a_broken_sources_file_is_one_line(folder, tmp_path, capsys, broken, said):
     (tmp_path / "s.yaml").write_text(broken, encoding="utf-8")
     made = Made(capsys, folder, str(tmp_path / "s.yaml"))
