@@ -1,5 +1,6 @@
 """Fetches one published file: over https, from hosts that are known, no larger than a limit, whole or not at all."""
 import contextlib
+import http.client
 import os
 import pathlib
 import tempfile
@@ -13,7 +14,10 @@ SECONDS = 30
 
 
 class Fault(Exception):
-    """One line that a person can act on."""
+    """One line that a person can act on, whatever a server put into it."""
+
+    def __init__(self, text):
+        super().__init__(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
 
 
 def allowed(url, local):
@@ -55,8 +59,8 @@ def body(url, local, largest):
         raise Fault(f"{url}: {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         raise Fault(f"{url}: cannot be reached ({error.reason})") from None
-    except (OSError, ValueError) as error:
-        raise Fault(f"{url}: {error}") from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Fault(f"{url}: is no answer of a web server ({error or type(error).__name__})") from None
     if len(data) > largest:
         raise Fault(f"{url}: more than {largest} bytes, which is more than is fetched")
     if announced and len(data) != int(announced):

@@ -6,7 +6,7 @@ import re
 import fabricost as fc
 import numpy as np
 import yaml
-from published_sources import KNOWN, ROOT
+from published_sources import ROOT, shipped
 
 LAUNCHES = {"graph": "launch not said", "queued": "queued", "process": "a process per GPU", "threads": "threads",
             "one_process": "one process", "xla": "module of XLA", "eager": "from Python"}
@@ -76,10 +76,8 @@ class Errors:
 
 def nodes_of_domain(machine):
     """How many nodes an NVLink domain of it spans; 1 of a machine that is not shipped."""
-    if machine not in KNOWN:
-        return 1
-    system = fc.load_system(machine)
-    return max(1, system.domain // system.gpus_per_node)
+    system = shipped(machine)
+    return max(1, system.domain // system.gpus_per_node) if system else 1
 
 
 def family(point, nodes):
@@ -138,12 +136,12 @@ class Figures:
                 if held.any():
                     self.exclude("left out", run, f"{term.why} (`{term.term}`)", int(held.sum()), [points[held]])
                     points = points[~held]
-            if run["system"] not in KNOWN:
+            if shipped(run["system"]) is None:
                 self.exclude("not priced", run, f'no system named "{run["system"]}"', len(points))
                 continue
             where = [family(p, spans[run["system"]]) for p in points]
             for key, some in parts(points, [(w, regime(p, w, run.get("launch"))) for p, w in zip(points, where)]).items():
-                fitted = "fitted" in run or run["system"] in machines[key[0]]
+                fitted = "fitted" in run or bool({run["system"], shipped(run["system"]).name} & machines[key[0]])
                 groups[fitted, key[0], run["system"], key[1]].append((run, some))
         self.samples = {}
         for key, members in groups.items():
@@ -158,7 +156,7 @@ class Figures:
                 if own.points:
                     self.by_run[run["id"]].append(own.samples)
         for entry in self.excluded.values():
-            given = [p for p in entry[2] if len(p) and p["system"][0] in KNOWN]
+            given = [p for p in entry[2] if len(p) and shipped(str(p["system"][0]))]
             report = fc.validate(given) if given else None
             entry[2] = Errors([report.samples] if report and report.points else [])
 

@@ -6,6 +6,7 @@ or rows of a point CSV that name the run as their source.
 """
 import collections
 import csv
+import functools
 import hashlib
 import pathlib
 import re
@@ -24,7 +25,15 @@ SIDECAR = {"id": "id", "system": "system", "nodes": "nodes", "gpus_per_node": "g
            "nic_gbps": "nic_gbps", "gdr": "gdr", "sharp": "sharp", "algorithm": "algorithm_forced", "protocol": "protocol_forced",
            "health": "health"}
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
-KNOWN = set(fc.system_names())
+
+
+@functools.lru_cache(maxsize=None)
+def shipped(machine):
+    """The system of that name or alias; None where there is none."""
+    try:
+        return fc.load_system(machine)
+    except fc.Error:
+        return None
 
 
 def load(path=SOURCES):
@@ -59,10 +68,10 @@ def read_text(run, text, table=False):
         file = folder / f"{run['id']}.{'csv' if table else 'txt'}"
         file.write_text(text, encoding="utf-8", newline="")
         shape = {} if table or "nodes" not in run else {"nodes": run["nodes"], "ranks": run["nodes"] * run["gpus_per_node"]}
-        if run["system"] in KNOWN:  # some formats need it; others are read, to be refused by name when they are priced
+        if shipped(run["system"]):  # some formats need it; others are read, to be refused by name when they are priced
             shape["system"] = run["system"]
         points = fc.read_log(file, **shape)
-        reasons = fc.validate(file, **shape).skipped if run["system"] in KNOWN else {}
+        reasons = fc.validate(file, **shape).skipped if shipped(run["system"]) else {}
     for column in ("launch", "library_version"):  # what the text does not say
         if column in run and (column == "launch" or not any(points[column])):
             points = with_text(points, column, run[column])
@@ -79,8 +88,9 @@ def with_text(points, name, text):
 
 
 def lines_of(points):
-    """A canonical line a point: operation, type, bytes, microseconds with six digits, in place, ranks."""
-    return [f"{p['operation']} {p['dtype']} {p['bytes']:.0f} {p['seconds'] * 1e6:.6g} {p['in_place']} {p['ranks']}" for p in points]
+    """A canonical line a point: operation, type, bytes, microseconds with six digits, in place, ranks, and whether Python launched it."""
+    return [f"{p['operation']} {p['dtype']} {p['bytes']:.0f} {p['seconds'] * 1e6:.6g} {p['in_place']} {p['ranks']}"
+            f"{' python' if 'launched from Python' in str(p['notes']) else ''}" for p in points]
 
 
 def checksum(lines):
@@ -159,7 +169,8 @@ class Copies:
     def place(self, run):
         """Where a fetched file goes."""
         at = urllib.parse.urlsplit(run["from"]["url"])
-        return self.folder / "fetched" / at.netloc / at.path.strip("/") / run.get("path", "raw")
+        commit = f"@{run['commit']}" if "commit" in run else ""
+        return self.folder / "fetched" / at.netloc / f"{at.path.strip('/')}{commit}" / run.get("path", "raw")
 
     def files_of(self, run):
         """Files that should be the run's."""

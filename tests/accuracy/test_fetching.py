@@ -94,6 +94,7 @@ def refused(made, said):
     assert made.status == 2 and not made.file.exists() and not made.text
     assert len(made.said) == 3 and said in made.said[0], made.said
     assert made.said[0].startswith("from_sources: fetch: http://127.0.0.1:") and "no copy in" in made.said[1]
+    assert all(line.isprintable() for line in made.said)
 
 
 def test_a_file_that_is_nowhere_is_said_with_its_address(ask):
@@ -114,6 +115,11 @@ def test_a_server_that_fails_is_not_asked_for_another_version(ask):
     made = ask({AT: lambda handler: handler.send_error(503)})
     refused(made, "503 Service Unavailable")
     assert made.asked == [AT]
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense\r\n\r\n", b"\x1b[31mred\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Length: many\r\n\r\n"])
+def test_what_is_no_answer_is_said_so(ask, said):
+    refused(ask({AT: lambda handler: handler.wfile.write(said)}), "is no answer of a web server")
 
 
 def test_a_redirect_leads_nowhere_else(ask):

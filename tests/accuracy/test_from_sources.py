@@ -171,6 +171,12 @@ def test_a_machine_that_a_calibration_names_is_fitted_whoever_measured_it(folder
     assert "| dgx-1-v100 | 3 |" in held and "| dgx-h100 |" not in held and "| dgx-h100 | 3 |" in rest.split("## Left out")[0]
 
 
+def test_an_alias_is_the_machine_it_names(folder, tmp_path, capsys):
+    (folder / "a_run.txt").write_text(table(), encoding="utf-8")
+    made = Made(capsys, folder, write_sources(tmp_path / "s.yaml", run("a_run", table(), system="hgx-a100-8")))
+    assert made.status == 0 and "| hgx-a100-8 | 3 |" in made.text.split("## Machines that were fitted")[1].split("## Left out")[0]
+
+
 def test_errors_are_what_their_definitions_say():
     t, predicted, low, high = (np.array(v, float) for v in ([10, 10, 10, 10], [10.5, 8, 13, 10], [9, 7, 11, 9.5], [12, 9, 15, 10.5]))
     samples = np.rec.fromarrays([predicted / t - 1, t, low, high], names="error,measured_seconds,low_seconds,high_seconds")

@@ -4,6 +4,7 @@ point files. Skipped, with the reason, without copies."""
 import collections
 import os
 import pathlib
+import urllib.parse
 
 import pytest
 
@@ -11,6 +12,7 @@ pytest.importorskip("yaml", reason="pip install pyyaml")
 fc = pytest.importorskip("fabricost", reason="the package is not built here")
 from published import ROOT, from_sources, published_sources  # noqa: E402, I001  finds the module below
 from check_page import same  # noqa: E402
+from test_fetching import serving  # noqa: E402
 import published_figures  # noqa: E402
 
 COPIES = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS", ROOT.parent / "shared/measurements"))
@@ -88,6 +90,34 @@ def test_of_a_file_that_holds_several_runs_each_gets_its_own(everything, tmp_pat
         for run, _ in runs:
             _, _, wrong = published_sources.read_file({k: v for k, v in run.items() if k != "lines"}, path)
             assert wrong is None, f"{key[:2]} {run['id']}: {wrong}"
+
+
+def elements_and_milliseconds(rows):
+    """Rows of a point CSV as ai-dynamo/aiconfigurator writes them."""
+    size = {"half": 2, "int8": 1}
+    return "framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency\n" + "".join(
+        f"X,X,X,{r['operation']},X,{r['dtype']},{r['gpus_per_node']},{int(r['bytes']) // size[r['dtype']]},"
+        f"{float(r['time_us']) * 1e-3:.9g}\n" for r in rows)
+
+
+def test_from_an_empty_folder_all_is_fetched_that_a_network_gives(everything, tmp_path, capsys):
+    """A server has each file where GitHub has it; what has to be copied by hand is named, and nothing else is missing."""
+    copies = published_sources.Copies(COPIES)
+    answers, given = collections.defaultdict(str), set()
+    for run in everything[1]:
+        logs = [path for path in copies.by_name[run["id"]] if path.suffix == ".txt"]
+        url = None if "by_hand" in run else published_sources.address(run)
+        if url and (logs or run.get("as") == "aiconfigurator"):
+            text = logs[0].read_text(encoding="utf-8", errors="replace") if logs else elements_and_milliseconds(copies.rows_of(run))
+            answers[urllib.parse.urlsplit(url).path] += f"\n{text}"
+            given.add(run["id"])
+    folder = tmp_path / "copies"
+    with serving({path: text.lstrip("\n") for path, text in answers.items()}) as (address, asked):
+        assert from_sources.main(["--folder", str(folder), "--fetch", "--base", address, "--out", str(tmp_path / "page.md")]) == 1
+    missing = {line.split(": ")[1] for line in capsys.readouterr().err.splitlines() if ": fetch: " not in line}
+    assert missing == {run["id"] for run in everything[1]} - given and len(given) > 300
+    assert len([path for path in asked if path in answers]) == len(answers)  # each once
+    assert not [path for path in folder.rglob(".*")]
 
 
 def test_the_page_is_what_the_command_writes(tmp_path, capsys):
