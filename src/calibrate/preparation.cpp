@@ -47,6 +47,7 @@ bool follows_tree_step(const Parameter& p) {
 Preparation::Preparation(const Points& points, const CalibrateOptions& options)
     : options_(options), machines_(options.calibration, options.adjust, options.overrides) {
   skipped = points.skipped;
+  held = held_constants(options.hold);
   own_ = !options.system.empty();
   if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // throws if it does not exist
   collect(points);
@@ -206,6 +207,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : fits::inside_latency;
     block.rate = set == ConstantSet::transport ? fits::transport_rate : fits::inside_rate;
   }
+  for (const Held& h : held)
+    if (h.parameter->set == set && h.value) h.parameter->of(block.prior) = *h.value;
   blocks.push_back(block);
   unproven.push_back(own_ && basis == Basis::datasheet);
   CalibratedSet out;

@@ -283,8 +283,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   };
 
-  const Tier* scale_up = system.tier(TierRole::scale_up);
-  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const bool over_pcie = is_over_pcie(system);
   const auto shipped = [&](const std::string& name) {
     if (library.find("calibrations", name).empty()) return;
     apply(library.resolve("calibrations", name), false);

@@ -113,6 +113,21 @@ TEST_CASE("the order of points does not matter and repeats count once", "[calibr
   }
 }
 
+TEST_CASE("a constant that is held keeps its value, and the fit without it is no better", "[calibrate]") {
+  Random random{support::seed + 21};
+  const Points points = points_of(another("dgx-h100", random), "dgx-h100", {.bytes = sizes(512, 1 << 29, 4)}, random);
+  const Calibration free = calibrate(points, {.system = "dgx-h100"});
+  const auto hop = [](const Calibration& fit) { return set_named(fit, "scale-up-hopper").constants.scale_up.ll.hop; };
+  const Calibration own = calibrate(points, {.system = "dgx-h100", .hold = {"scale_up:ll.hop"}});
+  CHECK(hop(own) == load_system("dgx-h100").constants.scale_up.ll.hop);
+  const Calibration wrong = calibrate(points, {.system = "dgx-h100", .hold = {"ll.hop=4e-6"}});
+  CHECK(hop(wrong) == 4e-6);
+  CHECK(wrong.mean_after > 1.02 * free.mean_after);
+  CHECK(wrong.constants == free.constants - 1);
+  for (const std::string term : {"ll.hopp", "ll.hop=fast", "ll.hop=-1", "compute:ll.hop", ""})
+    CHECK_THROWS_AS(calibrate(points, {.system = "dgx-h100", .hold = {term}}), RequestError);
+}
+
 TEST_CASE("times all longer by a factor move the common factors", "[calibrate]") {
   for (const double factor : {0.75, 1.3}) {
     INFO("factor " << factor);

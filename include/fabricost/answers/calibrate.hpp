@@ -35,7 +35,7 @@ struct CalibrateRequest {
   int nodes = 0, ranks = 0;
   std::string calibration;
   std::optional<ConstantSet> only;
-  std::vector<std::string> leave_out;
+  std::vector<std::string> leave_out, hold;
   static constexpr std::array<std::string_view, 2> by_place{"system", "samples"};
 
   static constexpr auto fields() {
@@ -50,7 +50,10 @@ struct CalibrateRequest {
         detail::ask_first_calibration<R>,
         asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
-             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters")};
+             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
+        asks(&R::hold, "hold", "--hold", "NAME...",
+             "Constants not to be fitted, as in ll.hop or\npcie:ll.hop; NAME=VALUE: at that value. What one is\nworth is what the errors gain "
+             "without it")};
   }
 };
 
