@@ -44,7 +44,7 @@ std::vector<Held> held_constants(const std::vector<std::string>& terms) {
     const std::size_t at = term.find('=');
     std::optional<double> value;
     if (at != std::string::npos && !(value = io::parse_number(std::string_view{term}.substr(at + 1))))
-      throw RequestError(fmt::format("\"{}\": what follows = is no number; write seconds, bytes or a plain number, as in ll.hop=1e-6", term));
+      throw RequestError(fmt::format("\"{}\": what follows = is no number; write seconds or bytes without a unit, as ll.hop=1e-6", term));
     for (const Held& one : constants_named(term, std::string_view{term}.substr(0, at), value)) out.push_back(one);
   }
   return out;

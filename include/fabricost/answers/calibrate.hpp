@@ -2,9 +2,9 @@
 /// \file calibrate.hpp
 /// Fits a machine's constants to measurements of it (calibrate/calibrate.hpp) and writes them to files.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/kernels.hpp>
@@ -52,8 +52,7 @@ struct CalibrateRequest {
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
              "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
         asks(&R::hold, "hold", "--hold", "NAME...",
-             "Constants not to be fitted, as in ll.hop or\npcie:ll.hop; NAME=VALUE: at that value. What one is\nworth is what the errors gain "
-             "without it")};
+             "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth")};
   }
 };
 

@@ -4,8 +4,8 @@
 /// measured, and how a fit treats it.
 
 #include <fabricost/answers/calibrate.hpp>
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 
 #include <optional>
 #include <string>

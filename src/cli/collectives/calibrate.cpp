@@ -38,7 +38,7 @@ struct CalibrateTyped : CalibrateFilesRequest {
                  "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
                  "this-machine.yaml"),
             asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
-            asks(&R::list, "list", "--list", "", "List the constants: value, value without measurements, how\nthey are fitted; nothing is fitted")});
+            asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
   }
 };
 

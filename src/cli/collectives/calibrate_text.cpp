@@ -134,7 +134,8 @@ std::string text_of(const ServingFit& fit, const Terminal& /*terminal*/) {
 
 std::string text_of(const ConstantsAnswer& a, const Terminal& terminal) {
   const auto shown = [](const ListedConstant& c, double value) {
-    return c.kind == "seconds" ? fmt::format("{:.4g} us", 1e6 * value) : c.kind == "bytes" ? rough_size(value) : fmt::format("{:.4g}", value);
+    if (c.kind == "bytes") return rough_size(value);
+    return c.kind == "seconds" ? fmt::format("{:.4g} us", 1e6 * value) : fmt::format("{:.4g}", value);
   };
   std::string out;
   for (const ListedSet& set : a.sets) {
@@ -145,8 +146,8 @@ std::string text_of(const ConstantsAnswer& a, const Terminal& terminal) {
         rows.row({c.name, shown(c, c.value), shown(c, c.prior), c.fit, c.spread > 0 ? fmt::format("{:.2f}", c.spread) : "-"});
     out += rows.text(2) + fmt::format("  {} own, {} shared, {} held, {} of the form\n\n", set.own, set.shared, set.held, set.form);
   }
-  return out + "own: one value for each machine, shared: one for all, held: not fitted,\nform: a number of the form itself. spread: how far machines "
-               "differ, in log.\n";
+  return out + "own: one value for each machine, shared: one for all, held: not fitted,\nform: a number of the form itself. "
+               "spread: how far machines differ, in log.\n";
 }
 
 }  // namespace fabricost::cli

@@ -1,0 +1,397 @@
+// From points of machines of data/ to sets of constants: what is shared, what does not matter, what is refused.
+#include "synthetic.hpp"
+
+#include "support/message_of.hpp"
+
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include "catch.hpp"
+
+#include <functional>
+#include <limits>
+
+using namespace fabricost;
+using namespace synthetic;
+using support::contains;
+using support::message_of;
+
+namespace {
+
+/// A machine of data/ whose constants differ from the shipped ones as one machine differs from its siblings.
+System another(const std::string& called, Random& random) {
+  System system = load_system(called);
+  Block block = block_of(ConstantSet::scale_up, system.constants, 0.3, 0.1, 0.5);
+  system.constants = drawn(block, random);
+  block.set = ConstantSet::transport;
+  block.prior = system.constants;
+  if (system.tier(TierRole::nic) != nullptr) system.constants = drawn(block, random);
+  return system;
+}
+
+const FittedConstant& constant(const CalibratedSet& set, std::string_view key) {
+  for (const FittedConstant& c : set.fitted)
+    if (c.key == key) return c;
+  throw std::logic_error("no constant " + std::string{key});
+}
+const CalibratedSet& set_named(const Calibration& fit, std::string_view called) {
+  for (const CalibratedSet& set : fit.sets)
+    if (set.name == called) return set;
+  throw std::logic_error("no set " + std::string{called});
+}
+int skipped(const Calibration& fit, std::string_view words) {
+  int rows = 0;
+  for (const Skipped& s : fit.skipped)
+    if (contains(s.reason, words)) rows += s.rows;
+  return rows;
+}
+/// Largest difference, in log, between the constants of two fits' sets of the same name.
+double apart(const Calibration& a, const Calibration& b) {
+  double max = 0;
+  REQUIRE(a.sets.size() == b.sets.size());
+  for (const CalibratedSet& set : a.sets) {
+    const CalibratedSet& same = set_named(b, set.name);
+    for (const FittedConstant& c : set.fitted) max = std::max(max, std::fabs(std::log(c.value / constant(same, c.key).value)));
+  }
+  return max;
+}
+Point one_point(const std::string& system, Collective op, int ranks, double bytes, double microseconds) {
+  Point p;
+  p.system = system;
+  p.collective = op;
+  p.gpus_per_node = ranks;
+  p.bytes = bytes;
+  p.seconds = microseconds * 1e-6;
+  p.library = "nccl";
+  return p;
+}
+Points points(std::vector<Point> list) {
+  Points out;
+  out.points = std::move(list);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("machines of one generation share their set, machines of others do not", "[calibrate]") {
+  Random random{support::seed};
+  const Grid small{.bytes = sizes(512, 1 << 28, 4)};
+  Points all = points_of(load_system("dgx-h100"), "dgx-h100", small, random);
+  all.append(points_of(load_system("dgx-h200"), "dgx-h200", small, random));
+  all.append(points_of(load_system("dgx-a100"), "dgx-a100", small, random));
+  const Calibration fit = calibrate(all);
+  REQUIRE(fit.sets.size() == 2);
+  CHECK(set_named(fit, "scale-up-hopper").systems == std::vector<std::string>{"dgx-h100", "dgx-h200"});
+  CHECK(set_named(fit, "scale-up-ampere").systems == std::vector<std::string>{"dgx-a100"});
+  CHECK(fit.points == static_cast<int>(all.points.size()));
+  for (const Parameter& p : scale_up_parameters) {
+    if (p.held()) continue;
+    INFO(p.key);
+    const FittedConstant& one = constant(set_named(fit, "scale-up-hopper"), p.key);
+    const FittedConstant& two = constant(set_named(fit, "scale-up-ampere"), p.key);
+    CHECK(one.shared == (p.fitted == Fitted::shared));
+    if (p.fitted == Fitted::shared) CHECK(one.value == two.value);
+  }
+}
+
+TEST_CASE("the order of points does not matter and repeats count once", "[calibrate]") {
+  for (const char* called : {"dgx-b200", "l40s-pcie"}) {
+    INFO(called);
+    Random random{support::seed + 1};
+    const Points in_order = points_of(another(called, random), called, {.bytes = sizes(512, 1 << 29, 4)}, random);
+    const Calibration fit = calibrate(in_order, {.system = called});
+    Points shuffled = in_order;
+    for (std::size_t i = shuffled.points.size(); i > 1; --i)
+      std::swap(shuffled.points[i - 1], shuffled.points[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
+    CHECK(apart(fit, calibrate(shuffled, {.system = called})) < 1e-3);
+    Points twice = in_order;
+    twice.append(Points{in_order});
+    const Calibration again = calibrate(twice, {.system = called});
+    CHECK(apart(fit, again) == 0);
+    CHECK(again.points == fit.points);
+    CHECK(constant(again.sets[0], "launch").deviation == constant(fit.sets[0], "launch").deviation);
+  }
+}
+
+TEST_CASE("times all longer by a factor move the common factors", "[calibrate]") {
+  for (const double factor : {0.75, 1.3}) {
+    INFO("factor " << factor);
+    const System truth = load_system("dgx-h100");
+    Random random{support::seed + 2};
+    const Grid grid{.bytes = sizes(512, 1 << 29)};
+    const Calibration fit = calibrate(points_of(truth, "dgx-h100", grid, random, 0, factor), {.system = "dgx-h100"});
+    for (const char* key : {"launch", "ll.hop", "simple.hop", "nvls.floor", "all_to_all.base"})
+      CHECK(constant(fit.sets[0], key).value / constant(fit.sets[0], key).prior == Approx(factor).epsilon(0.1));
+    for (const char* key : {"simple.rate", "nvls.rate", "all_to_all.rate"})
+      CHECK(constant(fit.sets[0], key).value / constant(fit.sets[0], key).prior == Approx(1 / factor).epsilon(0.1));
+    CHECK(fit.median_after < 3);
+    CHECK(fit.median_before == Approx(100 * std::fabs(1 / factor - 1)).epsilon(0.01));
+  }
+}
+
+TEST_CASE("one point of any kind on any machine moves its prediction towards it", "[calibrate]") {
+  for (int i = 0; i < 40; ++i) {
+    Random random{support::seed * 7 + static_cast<std::uint64_t>(i)};
+    const std::string called =
+        random.of(std::vector<std::string>{"dgx-a100", "dgx-h200", "dgx-b300", "l40s-pcie", "mi300x-8", "aws-p5", "b60-pcie"});
+    const System before = load_system(called);
+    const Collective op = random.of(four_operations);
+    const int nodes = called == "aws-p5" && random.one_in(2) ? 2 : 1;
+    const int ranks = nodes > 1 ? before.gpus_per_node : std::min(before.domain, 2 << random.below(3));
+    Point p = one_point(called, op, ranks, std::floor(random.scaled(1024, 4e8)), 0);
+    p.nodes = nodes;
+    p.library = "";  // oneCCL counts an all_gather otherwise
+    const Operation question{.collective = op, .bytes = Bytes::from_value(p.bytes), .ranks = nodes * ranks, .nodes = nodes};
+    const Prediction old = predict(before, question);
+    const double off = std::log(random.scaled(0.4, 2.5));
+    p.seconds = old.seconds * std::exp(off);
+    INFO("case " << i << ": " << called << " " << name(op) << " " << nodes << " x " << ranks << " " << p.bytes << " B off by " << off);
+    Calibration fit;
+    const std::string refusal = message_of([&] { return fit = calibrate(points({p}), {.system = called}); });
+    if (contains(refusal, "no form to fit here") || contains(refusal, "above what the wires allow")) continue;
+    REQUIRE(refusal.empty());
+    System after = before;
+    apply_calibration(fit, after);
+    const double moved =
+        std::log(predict(after, question, {.algorithm = old.ran.algorithm, .protocol = old.ran.protocol}).seconds / old.seconds);
+    CHECK(moved * off > 0);
+    CHECK(std::fabs(moved) < std::fabs(off) * 1.001);
+  }
+}
+
+TEST_CASE("a joint fit leaves what the data cannot show at the prior and says so", "[calibrate]") {
+  Random random{support::seed + 3};
+  const Grid grid{.ops = {Collective::all_gather, Collective::all_reduce}, .ranks = {2, 4}, .bytes = sizes(512, 1 << 29)};
+  const Calibration fit = calibrate(points_of(load_system("dgx-h100"), "dgx-h100", grid, random));
+  const Constants prior;
+  int unseen = 0;
+  for (const FittedConstant& c : fit.sets[0].fitted) {
+    if (!c.key.starts_with("nvls.") && !c.key.starts_with("all_to_all.") && c.key != "simple.reduce_scatter_rate") continue;
+    INFO(c.key);
+    ++unseen;
+    CHECK_FALSE(c.determined);
+    CHECK(c.value == Approx(c.prior).epsilon(1e-3));
+    CHECK(c.deviation == Approx(c.prior_deviation).epsilon(1e-3));
+  }
+  CHECK(unseen == 14);
+  CHECK(fit.determined < fit.constants);
+  // nor does the mean of several generations take them from there
+  System blind = load_system("dgx-b200", {}, "none");
+  blind.constants.scale_up.nvls.floor = 1e-3;
+  apply_mean(fit, blind);
+  CHECK(blind.constants.scale_up.nvls.floor == 1e-3);
+  CHECK(blind.constants.scale_up.launch == Approx(fit.sets[0].constants.scale_up.launch));
+}
+
+TEST_CASE("intervals hold nine in ten of fresh measurements with the same noise", "[calibrate]") {
+  int inside = 0, all = 0;
+  for (int i = 0; i < 10; ++i) {
+    Random random{support::seed * 13 + static_cast<std::uint64_t>(i)};
+    const std::string called = i % 3 == 0 ? "dgx-a100" : i % 3 == 1 ? "dgx-h100" : "dgx-b200";
+    const System truth = another(called, random);
+    const Grid grid{.types = {DataType::half, DataType::int8}};
+    const Calibration fit = calibrate(points_of(truth, called, grid, random), {.system = called});
+    System fitted = load_system(called);
+    apply_calibration(fit, fitted);
+    int here = 0, hit = 0;
+    each_question(grid, truth, [&](const Operation& op) {
+      const double measured = predict(truth, op).seconds * std::exp(noise * normal(random));
+      const Prediction p = predict(fitted, op);
+      CHECK(p.basis == Basis::calibrated);
+      ++here;
+      hit += measured >= p.low && measured <= p.high ? 1 : 0;
+    });
+    INFO(called << ": " << hit << " of " << here);
+    CHECK(hit > 0.84 * here);
+    CHECK(hit < 0.97 * here);
+    inside += hit;
+    all += here;
+  }
+  INFO(inside << " of " << all);
+  CHECK(inside > 0.87 * all);
+  CHECK(inside < 0.95 * all);
+}
+
+TEST_CASE("more noise makes wider intervals", "[calibrate]") {
+  const System truth = load_system("dgx-h100");
+  double before = 0;
+  for (const double spread : {0.01, 0.04, 0.16}) {
+    Random random{support::seed + 4};
+    const Calibration fit = calibrate(points_of(truth, "dgx-h100", {}, random, spread), {.system = "dgx-h100"});
+    CHECK(fit.sets[0].constants.interval.ring_ll > 1.5 * before);
+    before = fit.sets[0].constants.interval.ring_ll;
+  }
+}
+
+TEST_CASE("a calibration is for the machine by any of its names", "[calibrate]") {
+  Random random{support::seed + 5};
+  const Points own = points_of(load_system("dgx-h100"), "dgx-h100", {.bytes = sizes(1024, 1 << 28, 16)}, random);
+  Points alias = own;
+  for (Point& p : alias.points) p.system = "hgx-h100";
+  const Calibration fit = calibrate(own, {.system = "dgx-h100"});
+  for (const Points& given : {own, alias})
+    for (const char* asked : {"dgx-h100", "hgx-h100"}) {
+      const Calibration same = calibrate(given, {.system = asked});
+      CHECK(same.system == "dgx-h100");
+      CHECK(apart(fit, same) == 0);
+    }
+}
+
+TEST_CASE("a calibration applied by hand makes siblings of like machines and leaves others alone", "[calibrate]") {
+  Random random{support::seed + 7};
+  const Grid grid{.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 16)};
+  const Calibration fit = calibrate(points_of(another("aws-p5", random), "aws-p5", grid, random), {.system = "aws-p5"});
+  REQUIRE(fit.sets.size() == 2);
+  const double launch = set_named(fit, "scale-up-hopper").constants.scale_up.launch;
+  const double step = set_named(fit, "transport-efa-v2").constants.transport.tree_step;
+  const auto applied = [&](const char* called) {
+    System system = load_system(called, {}, "none");
+    apply_calibration(fit, system);
+    return system.constants;
+  };
+  const Constants own = applied("aws-p5");
+  CHECK((own.basis == Basis::calibrated && own.transport_basis == Basis::calibrated && own.transport_known));
+  CHECK((own.scale_up.launch == launch && own.transport.tree_step == step));
+  CHECK(own.most_nodes == 2);                  // what others of its transport showed at more nodes is not this cluster's
+  const Constants like = applied("dgx-h100");  // the GPUs are the same, the NICs are not
+  CHECK((like.basis == Basis::sibling && like.scale_up.launch == launch));
+  CHECK((like.transport_basis == Basis::datasheet && !like.transport_known && like.transport.tree_step != step));
+  for (const char* called : {"dgx-a100", "l40s-pcie", "mi300x-8"}) {
+    INFO(called);
+    const Constants other = applied(called);
+    CHECK((other.basis == Basis::datasheet && other.scale_up.launch != launch && other.transport.tree_step != step));
+  }
+}
+
+TEST_CASE("points that cannot be fitted are counted with their reason", "[calibrate]") {
+  const Point good = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const auto with = [&good](auto member, auto value) {
+    Point other = good;
+    other.*member = value;
+    return points({good, other});
+  };
+  for (const double seconds : {0.0, -1e-6, nan, infinite}) {
+    const Points both = with(&Point::seconds, seconds);
+    const Calibration fit = calibrate(both, {.system = "dgx-h100"});
+    CHECK(fit.points == 1);
+    CHECK(skipped(fit, "not a number above zero") == 1);
+    const Points bad = points({both.points.back()});
+    CHECK(contains(message_of([&] { return calibrate(bad, {.system = "dgx-h100"}); }), "no point is left to fit"));
+  }
+  for (const double bytes : {0.0, -5.0, nan}) CHECK(skipped(calibrate(with(&Point::bytes, bytes)), "not a number above zero") == 1);
+  CHECK(calibrate(with(&Point::bytes, 1e19)).set_aside.size() == 1);  // no wire is that fast
+  CHECK(skipped(calibrate(with(&Point::gpus_per_node, 1)), "one rank") == 1);
+  CHECK(calibrate(with(&Point::gpus_per_node, 16)).points == 1);
+  const Points stranger = with(&Point::system, "no-such-box");
+  CHECK(skipped(calibrate(stranger), "no-such-box") == 1);
+  CHECK(skipped(calibrate(stranger, {.system = "dgx-h100"}), "of no-such-box, not of dgx-h100") == 1);
+  CHECK(skipped(calibrate(with(&Point::algorithm, Algorithm::pat)), "pat") == 1);
+}
+
+TEST_CASE("points of other libraries are told that nothing is fitted for them", "[calibrate]") {
+  for (const char* called : {"trn2", "gaudi-3", "tpu-v5e-pod"}) {
+    INFO(called);
+    const Point p = one_point(called, Collective::all_reduce, 8, 1048576, 50);
+    for (const char* system : {called, ""}) {
+      const std::string refusal = message_of([&] { return calibrate(points({p}), {.system = system}); });
+      CHECK(contains(refusal, "no point is left to fit"));
+      CHECK(contains(refusal, "no form is fitted to its library"));
+    }
+  }
+}
+
+TEST_CASE("what leaves nothing to fit is refused with the reasons", "[calibrate]") {
+  const Point p = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
+  CHECK(contains(message_of([&] { return calibrate(Points{}); }), "no point is left to fit"));
+  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-a100"}); }), "1 row: of dgx-h100, not of dgx-a100"));
+  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-h10"}); }), "did you mean dgx-h100"));
+  for (const char* system : {"dgx-h100", ""})
+    CHECK_THROWS_AS(calibrate(points({p}), {.system = system, .calibration = "nowhere.yaml"}), Error);
+}
+
+TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[calibrate]") {
+  const Calibration fit = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200"});
+  CHECK(fit.points == 1);
+  CHECK(fit.median_after < fit.median_before);
+  CHECK(fit.sets[0].smallest == 512);  // what was measured of this generation before still counts
+  CHECK(fit.sets[0].largest == 512.0 * 1024 * 1024);
+  const Calibration blind =
+      calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
+  CHECK(blind.sets[0].smallest == 2048);
+  CHECK(blind.sets[0].largest == 2048);
+  CHECK(fit.sets[0].fewest_ranks == 2);
+  System lonely = load_system("dgx-b200");
+  std::erase_if(lonely.tiers, [](const Tier& t) { return t.role == TierRole::nic || t.role == TierRole::network; });
+  apply_calibration(fit, lonely);
+  CHECK(lonely.constants.basis == Basis::calibrated);
+}
+
+TEST_CASE("constants held between nodes follow the step's latency once, alone or fitted together", "[calibrate]") {
+  Random random{support::seed + 6};
+  System truth = load_system("aws-p5");
+  Constants& c = truth.constants;
+  const double step = 14e-6;
+  c.transport = TransportConstants::from_tree_step(step);
+  const Points measured = points_of(truth, "aws-p5", {.nodes = {2, 4, 8}, .bytes = sizes(1024, 4e9)}, random, 0.01);
+  for (const char* system : {"aws-p5", ""}) {
+    INFO("alone: " << system);
+    const Calibration fit = calibrate(measured, {.system = system});
+    const CalibratedSet& set = set_named(fit, "transport-efa-v2");
+    CHECK(set.constants.transport.tree_step == Approx(step).epsilon(0.05));
+    const TransportConstants wanted = TransportConstants::from_tree_step(set.constants.transport.tree_step);
+    CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(0.1));  // fitted, and held to follow
+    CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-5));
+    CHECK(set.constants.transport.tree_simple_step == Approx(wanted.tree_simple_step).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a transport is held to its relative's constants, and one nobody fitted to the mean of its kind of network", "[calibrate]") {
+  Random random{support::seed + 8};
+  const double step = 40e-6;
+  System truth = load_system("aws-p5");
+  truth.constants.transport = TransportConstants::from_tree_step(step);
+  Points both = points_of(truth, "aws-p5", {.nodes = {2, 4, 8}, .bytes = sizes(1024, 4e9)}, random, 0.01);
+  const Points alone = both;
+  System newer = load_system("aws-p6-b200");
+  newer.constants.transport = TransportConstants::from_tree_step(step);
+  const Points few = points_of(newer, "aws-p6-b200", {.nodes = {2}, .bytes = sizes(1 << 28, 1 << 30)}, random, 0.01);
+  both.points.insert(both.points.end(), few.points.begin(), few.points.end());
+  const auto step_of = [](const Calibration& fit) { return set_named(fit, "transport-efa-v4").constants.transport.tree_step; };
+  const double related = std::fabs(std::log(step_of(calibrate(both)) / step));
+  const double unrelated = std::fabs(std::log(step_of(calibrate(few)) / step));
+  INFO("off by " << related << " beside its relative, by " << unrelated << " without");
+  CHECK(related < 0.5 * unrelated);  // large messages say little of a latency, a relative's do
+
+  const Calibration p5 = calibrate(alone);
+  const auto knows = [&](const char* called, auto apply) {
+    System system = load_system(called, {}, "none");
+    apply(p5, system);
+    return system.constants;
+  };
+  const double fitted = set_named(p5, "transport-efa-v2").constants.transport.tree_step;
+  const Constants relative = knows("aws-p6-b200", apply_calibration);
+  CHECK((relative.transport_known && relative.transport_basis == Basis::sibling && relative.transport.tree_step == fitted));
+  const Constants cloud = knows("gcp-a3-mega", apply_transport_mean);
+  CHECK((!cloud.transport_known && cloud.transport_basis == Basis::datasheet));
+  CHECK(cloud.transport.tree_step == Approx(fitted));  // the only one of its kind
+  CHECK(!knows("gcp-a3-mega", apply_calibration).transport_known);
+}
+
+TEST_CASE("transports nobody measured ship the geometric mean of their kind of network, and say so", "[calibrate]") {
+  const std::pair<const char*, std::vector<const char*>> kinds[] = {
+      {"gcp-v100-tcp", {"aws-g4dn", "aws-p4de", "aws-p5", "aws-p6-b200", "gcp-a3-high", "gcp-a3-mega"}},
+      {"jean-zay-a100", {"snellius-h100", "alps-gh200"}},
+  };
+  for (const auto& [unseen, like] : kinds) {
+    INFO(unseen);
+    const Constants c = load_system(unseen).constants;
+    CHECK((!c.transport_known && c.transport_basis == Basis::datasheet));
+    for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+      INFO(p.key);
+      double sum = 0;
+      for (const char* system : like) sum += std::log(p.value(load_system(system).constants));
+      CHECK(p.value(c) == Approx(std::exp(sum / static_cast<double>(like.size()))).epsilon(1e-3));
+    }
+  }
+}
