@@ -34,6 +34,14 @@ std::string set_name(ConstantSet set, const System& system, const Transport& tra
   return {};
 }
 
+/// "nccl-2.23" of a point that says 2.23.4; the library alone where its version is not said.
+std::string release_text(const Point& point) {
+  const std::string& version = point.library_version.str();
+  const std::string library = point.library.str().empty() ? "nccl" : point.library.str();
+  const std::size_t minor = version.find('.');
+  return minor == std::string::npos ? library : fmt::format("{}-{}", library, version.substr(0, version.find_first_not_of("0123456789", minor + 1)));
+}
+
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
 bool follows_tree_step(const Parameter& p) {
   const Constants prior;
@@ -166,6 +174,8 @@ void Preparation::add(const Point& point, int crossing) {
   into.fewest_ranks = std::min(into.fewest_ranks, local);
   into.most_ranks = std::max(into.most_ranks, local);
   into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
+  into.launches.insert(name(point.launch.mode));
+  into.libraries.insert(release_text(point));
   ++into.points;
   before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
   Series& s = series_of(machine, block, fabric, op, now.ran, across);

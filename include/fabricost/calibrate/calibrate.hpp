@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,8 @@ struct CalibratedSet {
   double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
   double smallest = 0, largest = 0;  ///< measured sizes, bytes
   int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
+  std::set<std::string_view> launches;  ///< how its points were launched
+  std::set<std::string> libraries;      ///< what ran: "nccl-2.23", or "nccl" where nothing says which
   int points = 0;
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
