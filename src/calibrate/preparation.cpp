@@ -38,8 +38,9 @@ std::string set_name(ConstantSet set, const System& system, const Transport& tra
 std::string release_text(const Point& point) {
   const std::string& version = point.library_version.str();
   const std::string library = point.library.str().empty() ? "nccl" : point.library.str();
-  const std::size_t minor = version.find('.');
-  return minor == std::string::npos ? library : fmt::format("{}-{}", library, version.substr(0, version.find_first_not_of("0123456789", minor + 1)));
+  const std::size_t point_at = version.find('.');
+  if (point_at == std::string::npos) return library;
+  return fmt::format("{}-{}", library, version.substr(0, version.find_first_not_of("0123456789", point_at + 1)));
 }
 
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).

@@ -149,9 +149,10 @@ class CalibrationReader {
     part.fewest_ranks = in.count("fewest_ranks", part.fewest_ranks, 1, 1000000);
     part.most_ranks = in.count("most_ranks", part.most_ranks, 1, 1000000);
     part.most_nodes = in.count("most_nodes", part.most_nodes, 1, 1000000);
+    const auto& known = launch_mode_names;
     for (const SpecNode* item : in.texts("launches"))  // for people, as the next
-      if (std::find(launch_mode_names.begin(), launch_mode_names.end(), item->text) == launch_mode_names.end())
-        in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(launch_mode_names, ", ")));
+      if (std::find(known.begin(), known.end(), item->text) == known.end())
+        in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(known, ", ")));
     in.texts("libraries");
     in.finish();
   }
