@@ -1,4 +1,4 @@
-# Everything is compiled so that a fuzzer sees where an input leads and a sanitizer what it breaks. tests/fuzz/run.sh configures such a
+# Everything is compiled so that a fuzzer sees where an input leads and a sanitizer what it breaks. tests/robustness/fuzz/run.sh configures such a
 # build.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "FABRICOST_BUILD_FUZZERS needs clang++ or afl-clang-fast++: configure with -DCMAKE_CXX_COMPILER=clang++")

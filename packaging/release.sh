@@ -40,11 +40,11 @@ step_changelog() { do_ python3 packaging/changelog_section.py "$version"; }
 step_tests() { do_ ./quickstart test; }
 step_check() { do_ ./quickstart check; }
 step_long() { do_ ctest --test-dir build -C long -L long -E packaging.reproducible --output-on-failure --no-tests=error; }
-step_fuzz() { do_ tests/fuzz/run.sh "${FUZZ_SECONDS:-600}"; }
+step_fuzz() { do_ tests/robustness/fuzz/run.sh "${FUZZ_SECONDS:-600}"; }
 step_mutants() {
   do_ python3 -m venv build-mutants/venv
   do_ build-mutants/venv/bin/python -m pip install -q libclang
-  do_ build-mutants/venv/bin/python tests/mutation/run.py build-mutants
+  do_ build-mutants/venv/bin/python tests/robustness/mutation/run.py build-mutants
 }
 step_reproducible() {
   do_ "$python" -m pip install -q build

@@ -11,7 +11,7 @@
 
 #include "text.hpp"
 
-#include <fabricost/answers/fields.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/interrupt.hpp>

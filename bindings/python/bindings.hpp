@@ -22,6 +22,7 @@ namespace fabricost::python {
   X(samples)               \
   X(validation)            \
   X(fitting)               \
+  X(constants)             \
   X(measuring)             \
   X(diagnosis)             \
   X(tuning)                \

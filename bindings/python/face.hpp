@@ -9,8 +9,8 @@
 #include "record.hpp"
 #include "routing.hpp"
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/economics/unmet.hpp>
 
 #include <pybind11/pybind11.h>

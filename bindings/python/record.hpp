@@ -7,8 +7,8 @@
 #include "text.hpp"
 #include "types.hpp"
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <pybind11/pybind11.h>

@@ -4,7 +4,7 @@
 
 #include "arguments.hpp"
 
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/named.hpp>
 
 namespace fabricost::python {
 

@@ -2,8 +2,8 @@
 /// \file types.hpp
 /// The Python type for a C++ type in the stub (stub.py): `float | None`, `list[Constant]`.
 
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/samples.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/pybind11.h>

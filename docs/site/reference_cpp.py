@@ -7,7 +7,7 @@ import re
 
 def floors(root):
     """The rooms of the house from the ground up, as the layer test knows them: [[(room, what it holds)]]."""
-    spec = importlib.util.spec_from_file_location("check_layers", pathlib.Path(root) / "tests" / "layers" / "check_layers.py")
+    spec = importlib.util.spec_from_file_location("check_layers", pathlib.Path(root) / "tests" / "structure" / "layers" / "check_layers.py")
     layers = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(layers)
     return layers.FLOORS

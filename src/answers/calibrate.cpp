@@ -147,13 +147,15 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
   const PointSource otherwise{.system = system, .nodes = r.nodes, .ranks = r.ranks};
   if (r.only == ConstantSet::custom) {
     if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
+    if (!r.hold.empty()) throw Refusal("<hold> goes with scale_up, pcie and transport");
     return answer_of(calibrate_custom(read(r.samples, otherwise, false), r.leave_out), r.samples);
   }
   CalibrateOptions how{.system = system,
                        .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
                        .overrides = r.system.overrides,
                        .only = r.only,
-                       .leave_out = r.leave_out};
+                       .leave_out = r.leave_out,
+                       .hold = r.hold};
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
   // after merging, the source of each repeat is lost
   Points points = read(r.samples, otherwise, r.leave_out.empty());

@@ -70,8 +70,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
 }
 
 void apply_calibration(const Calibration& calibration, System& system) {
-  const Tier* scale_up = system.tier(TierRole::scale_up);
-  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const bool over_pcie = is_over_pcie(system);
   const Tier* nic = system.tier(TierRole::nic);
   const CalibratedSet* nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : nullptr;
   Constants& c = system.constants;

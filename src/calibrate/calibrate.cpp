@@ -110,6 +110,7 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   }
   const bool joint = options.system.empty();
   FitOptions how{.starts = options.starts > 0 ? options.starts : joint ? 3 : 1, .share = joint};
+  for (const calibrating::Held& h : data.held) how.hold.push_back(h.parameter);
   const Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
   out.sets = std::move(data.sets);
   std::vector<double> after;

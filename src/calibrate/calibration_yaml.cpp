@@ -84,6 +84,8 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
                             set.fewest_ranks, set.most_ranks);
   else
     measured += fmt::format("most_nodes: {}", set.most_nodes);
+  if (!set.launches.empty()) measured += fmt::format(", launches: [{}]", fmt::join(set.launches, ", "));
+  if (!set.libraries.empty()) measured += fmt::format(", libraries: [{}]", fmt::join(set.libraries, ", "));
   if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
   out += fitted_on_yaml(set, margin);
   out += fmt::format("{}constants:\n", margin);

@@ -34,6 +34,15 @@ std::string set_name(ConstantSet set, const System& system, const Transport& tra
   return {};
 }
 
+/// "nccl-2.23" of a point that says 2.23.4; the library alone where its version is not said.
+std::string release_text(const Point& point) {
+  const std::string& version = point.library_version.str();
+  const std::string library = point.library.str().empty() ? "nccl" : point.library.str();
+  const std::size_t point_at = version.find('.');
+  if (point_at == std::string::npos) return library;
+  return fmt::format("{}-{}", library, version.substr(0, version.find_first_not_of("0123456789", point_at + 1)));
+}
+
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
 bool follows_tree_step(const Parameter& p) {
   const Constants prior;
@@ -47,6 +56,7 @@ bool follows_tree_step(const Parameter& p) {
 Preparation::Preparation(const Points& points, const CalibrateOptions& options)
     : options_(options), machines_(options.calibration, options.adjust, options.overrides) {
   skipped = points.skipped;
+  held = held_constants(options.hold);
   own_ = !options.system.empty();
   if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // throws if it does not exist
   collect(points);
@@ -165,6 +175,8 @@ void Preparation::add(const Point& point, int crossing) {
   into.fewest_ranks = std::min(into.fewest_ranks, local);
   into.most_ranks = std::max(into.most_ranks, local);
   into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
+  into.launches.insert(name(point.launch.mode));
+  into.libraries.insert(release_text(point));
   ++into.points;
   before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
   Series& s = series_of(machine, block, fabric, op, now.ran, across);
@@ -206,6 +218,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : fits::inside_latency;
     block.rate = set == ConstantSet::transport ? fits::transport_rate : fits::inside_rate;
   }
+  for (const Held& h : held)
+    if (h.parameter->set == set && h.value) h.parameter->of(block.prior) = *h.value;
   blocks.push_back(block);
   unproven.push_back(own_ && basis == Basis::datasheet);
   CalibratedSet out;

@@ -2,6 +2,7 @@
 /// \file preparation.hpp
 /// Measured points sorted into machines, sets of constants and series, ready to be fitted.
 
+#include "calibrate/hold.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
@@ -29,6 +30,7 @@ class Preparation {
   std::vector<Series> series;
   std::vector<std::size_t> set_of;  // by series: the set whose residuals it shows
   std::vector<bool> unproven;       // by block: known only from a datasheet so far
+  std::vector<Held> held;           // constants that somebody asked to hold
   std::vector<Skipped> skipped;
   std::vector<SetAside> set_aside;
   std::vector<double> before;  // errors in percent, in the order of the points

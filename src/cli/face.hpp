@@ -9,10 +9,10 @@
 #include "cli/report.hpp"
 #include "cli/runner.hpp"
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/experts/routing.hpp>
 
 #include <fmt/format.h>

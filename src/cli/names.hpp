@@ -2,7 +2,7 @@
 /// \file names.hpp
 /// Messages about unknown names, with similar known ones.
 
-#include <fabricost/answers/fields.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/collective.hpp>
 
 #include <array>

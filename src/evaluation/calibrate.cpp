@@ -20,7 +20,8 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
                                      {static_cast<bool>(r.system), "system"},
                                      {r.nodes > 0, "nodes"},
                                      {r.ranks > 0, "ranks"},
-                                     {!r.calibration.empty(), "calibration"}})
+                                     {!r.calibration.empty(), "calibration"},
+                                     {!r.hold.empty(), "hold"}})
     if (given) throw fabricost::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
 }
 

@@ -4,6 +4,7 @@
 
 #include "specs/calibration.hpp"
 
+#include <fabricost/choice/launch.hpp>
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/hardware/interval_widths.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
@@ -148,6 +149,11 @@ class CalibrationReader {
     part.fewest_ranks = in.count("fewest_ranks", part.fewest_ranks, 1, 1000000);
     part.most_ranks = in.count("most_ranks", part.most_ranks, 1, 1000000);
     part.most_nodes = in.count("most_nodes", part.most_nodes, 1, 1000000);
+    const auto& known = launch_mode_names;
+    for (const SpecNode* item : in.texts("launches"))  // for people, as the next
+      if (std::find(known.begin(), known.end(), item->text) == known.end())
+        in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(known, ", ")));
+    in.texts("libraries");
     in.finish();
   }
 
@@ -283,8 +289,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   };
 
-  const Tier* scale_up = system.tier(TierRole::scale_up);
-  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const bool over_pcie = is_over_pcie(system);
   const auto shipped = [&](const std::string& name) {
     if (library.find("calibrations", name).empty()) return;
     apply(library.resolve("calibrations", name), false);

@@ -169,7 +169,7 @@ nothing else to do; a copy is what no answer can undercut.
 {rows}
 
 - `predict` starts from the machine each time: groups of ranks, NCCL's channels and choice, the price, its terms, the interval. It takes no
-  memory from the heap (`tests/predict/test_no_allocation.cpp`) and remembers nothing.
+  memory from the heap (`tests/unit/predict/test_no_allocation.cpp`) and remembers nothing.
 - A `Curve` is what does not depend on the size, worked out once ({compiled['nanoseconds'] / 1e3:.2g} us). Where terms overlap it carries a
   table of polynomials over quarters of octaves from 256 B to 64 GiB (`curve_table.hpp`; \
 {with_table['nanoseconds'] / 1e3:.2g} us with it): within

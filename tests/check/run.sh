@@ -25,7 +25,7 @@ dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 configured() { cmake --preset sanitized -DPython3_EXECUTABLE="$python" >/dev/null; }
 sanitized_programs() { # PART OF: the test programs of one of so many parts of the alphabet
   local folders=() targets
-  mapfile -t folders < <(printf '%s\n' tests/*/test_*.cpp | cut -d/ -f2 | sort -u)
+  mapfile -t folders < <(printf "%s\n" tests/*/test_*.cpp tests/*/*/test_*.cpp | xargs -n 1 dirname | xargs -n 1 basename | sort -u)
   folders=("${folders[@]:$((${#folders[@]} * ($1 - 1) / $2)):$((${#folders[@]} * $1 / $2 - ${#folders[@]} * ($1 - 1) / $2))}")
   echo "test programs of ${folders[*]}"
   targets=("${folders[@]/#/test_}")
@@ -39,7 +39,7 @@ sanitizers_3() { sanitized_programs 3 3; }
 sanitizers_4() { # all tests but those programs
   local targets=(src/all examples/all) file
   configured || return
-  for file in tests/*/CMakeLists.txt; do
+  for file in tests/*/CMakeLists.txt tests/*/*/CMakeLists.txt; do
     [ -f "$sanitized/${file%/*}/CTestTestfile.cmake" ] && targets+=("${file%/*}/all")
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
@@ -52,7 +52,7 @@ coverage() {
   [ -d "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ] || least=0  # tests that read them were skipped
   "$python" tests/check/coverage.py "$sanitized" --least "$least"
 }
-fuzz() { configured && FUZZ_BUILD=$sanitized tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-40}" "$1"; }
+fuzz() { configured && FUZZ_BUILD=$sanitized tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-40}" "$1"; }
 fuzz_1() { fuzz 1/2; }
 fuzz_2() { fuzz 2/2; }
 threads() {

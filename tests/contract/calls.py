@@ -8,7 +8,7 @@
 calls/GROUP.txt lists expressions, one a line; `name = ` before one keeps its value for the lines below. recorded/python-GROUP.txt is what
 each gave (recorded.py says how it is kept). They know fc, np, pd, pickle, copy; members(thing), its public names with their docstrings;
 command(words), the streams and status of `fabricost report`. They run in a folder with links to `data`, `files` (beside this script) and
-`corpus` (tests/fuzz/corpus). Needs numpy and pandas, else the exit status is 77.
+`corpus` (tests/robustness/fuzz/corpus). Needs numpy and pandas, else the exit status is 77.
 """
 import argparse
 import contextlib
@@ -34,7 +34,7 @@ except ImportError as missing:
 import fabricost as fc
 
 HERE = pathlib.Path(__file__).resolve().parent
-LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "fuzz" / "corpus"}
+LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "robustness" / "fuzz" / "corpus"}
 ASSIGNED = re.compile(r"([a-z_]\w*) = (.*)")
 DIFFERS = [(re.escape(fc.__version__), "VERSION"), (r"(incompatible function arguments)\.[\s\S]*", r"\1\n"),  # pybind11's words go on
            (r" at 0x[0-9a-f]+", ""), (r"(?m)^(\s*\.search_seconds: ).*$", r"\1SECONDS")]

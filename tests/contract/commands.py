@@ -8,9 +8,9 @@
 
 commands/GROUP.txt lists command lines, one a line, written as in a shell behind the word `fabricost`; `[--json]` at the end of a line
 stands for two, one without and one with --json. recorded/GROUP.txt is what each printed (recorded.py says how it is kept). Every command
-runs in an empty folder of its own with links to `data`, `files` (beside this script), `corpus` (tests/fuzz/corpus) and `measurements`
-(those beside the source tree, or $FABRICOST_MEASUREMENTS); commands that name the last are skipped where there are none, and when nothing
-else is left the exit status is 77.
+runs in an empty folder of its own with links to `data`, `files` (beside this script), `corpus` (tests/robustness/fuzz/corpus) and
+`measurements` (those beside the source tree, or $FABRICOST_MEASUREMENTS); commands that name the last are skipped where there are
+none, and when nothing else is left the exit status is 77.
 """
 import argparse
 import concurrent.futures
@@ -25,7 +25,7 @@ import recorded
 
 HERE = pathlib.Path(__file__).resolve().parent
 MEASUREMENTS = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS", recorded.ROOT.parent / "shared" / "measurements")).resolve()
-LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "fuzz" / "corpus",
+LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "robustness" / "fuzz" / "corpus",
          "measurements": MEASUREMENTS}
 SKIPPED = 77
 PLAIN_SURROUNDINGS = {k: v for k, v in os.environ.items()

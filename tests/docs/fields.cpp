@@ -1,5 +1,6 @@
 // Tables of the reference pages, from the fields: "@name" and a Markdown table, for each request, answer and row. pages.py reads them.
 #include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/diagnose.hpp>
 #include <fabricost/answers/goodput.hpp>
@@ -167,6 +168,7 @@ int main() {
   print_question<MeasureRequest>("measure");
   print_question<MeasurePlanRequest>("measure --list");
   print_question<CalibrateFilesRequest>("calibrate");
+  print_question<ConstantsRequest>("constants");
   print_question<CalibrateMachineRequest>("calibrate a machine");
   print_question<ValidateFilesRequest>("validate");
   print_question<DiagnoseRequest>("diagnose");

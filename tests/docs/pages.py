@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path.insert(0, str(ROOT / "tests/unit/cli"))
 import page as cli_page  # noqa: E402
 
 CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))

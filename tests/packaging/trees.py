@@ -64,7 +64,7 @@ def consumer_by_cmake(prefix, place):
     """find_package against the tree; the program finds the tree's data although it stands elsewhere."""
     shutil.rmtree(place, ignore_errors=True)
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run("cmake", "-S", SOURCE / "tests/consumers/find_package", "-B", place, f"-DCMAKE_PREFIX_PATH={prefix}",
+    run("cmake", "-S", SOURCE / "tests/packaging/consumers/find_package", "-B", place, f"-DCMAKE_PREFIX_PATH={prefix}",
         f"-DCMAKE_CXX_COMPILER={compiler()[0]}", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF", *launcher)
     run("cmake", "--build", place)
     return run(place / "consumer", cwd="/").strip()
@@ -76,5 +76,5 @@ def consumer_by_pkg_config(prefix, place, library_path=()):
     place.mkdir(parents=True)
     [found] = prefix.glob("**/pkgconfig/fabricost.pc")
     flags = shlex.split(run("pkg-config", "--cflags", "--libs", "fabricost", PKG_CONFIG_PATH=found.parent))
-    run(*compiler(), "-std=c++20", SOURCE / "tests/consumers/main.cpp", "-o", place / "consumer", *flags)
+    run(*compiler(), "-std=c++20", SOURCE / "tests/packaging/consumers/main.cpp", "-o", place / "consumer", *flags)
     return run(place / "consumer", cwd="/", LD_LIBRARY_PATH=":".join(map(str, library_path))).strip()

@@ -1,4 +1,4 @@
-"""fc.measure and fc.measure_plan on the made-up machine of tests/measure/fake_probe.cpp: the command's answer, and its files."""
+"""fc.measure and fc.measure_plan on the made-up machine of tests/unit/measure/fake_probe.cpp: the command's answer, and its files."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 import fabricost as fc
 
 TOOL = os.environ.get("FABRICOST_TOOL", "")
-PROBES = pathlib.Path(TOOL).parent / "tests/measure/fake"
+PROBES = pathlib.Path(TOOL).parent / "tests/unit/measure/fake"
 pytestmark = pytest.mark.skipif(not (TOOL and PROBES.is_dir()), reason="the command and its made-up machine are not built here")
 
 

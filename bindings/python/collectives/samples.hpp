@@ -4,7 +4,7 @@
 
 #include "text.hpp"
 
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <pybind11/numpy.h>

@@ -2,9 +2,9 @@
 /// \file calibrate.hpp
 /// Fits a machine's constants to measurements of it (calibrate/calibrate.hpp) and writes them to files.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/kernels.hpp>
@@ -35,7 +35,7 @@ struct CalibrateRequest {
   int nodes = 0, ranks = 0;
   std::string calibration;
   std::optional<ConstantSet> only;
-  std::vector<std::string> leave_out;
+  std::vector<std::string> leave_out, hold;
   static constexpr std::array<std::string_view, 2> by_place{"system", "samples"};
 
   static constexpr auto fields() {
@@ -50,7 +50,9 @@ struct CalibrateRequest {
         detail::ask_first_calibration<R>,
         asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
-             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters")};
+             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
+        asks(&R::hold, "hold", "--hold", "NAME...",
+             "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth")};
   }
 };
 

@@ -4,8 +4,8 @@
 /// (economics/compare.hpp).
 
 #include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/economics/compare.hpp>
 
 #include <optional>

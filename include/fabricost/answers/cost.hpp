@@ -6,8 +6,8 @@
 ///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 ///   share    p x what an hour costs: the rent, or owning where no rent is known; payback = upgrade / that
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/economics/bill.hpp>
 
 #include <optional>

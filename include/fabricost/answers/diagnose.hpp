@@ -3,8 +3,8 @@
 /// Compares a run with what its machine should reach and names likely causes where it is slower
 /// (diagnose/diagnose.hpp).
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 
 #include <filesystem>
 #include <optional>

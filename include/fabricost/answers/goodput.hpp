@@ -10,8 +10,8 @@
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
 ///   other sizes    nodes and links in proportion to GPUs, without spares, which are chosen for one size
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 
 #include <optional>
 #include <string>

@@ -2,8 +2,8 @@
 /// \file models.hpp
 /// The named models; for one of them its shape and what follows from it: parameters, FLOPs, KV cache.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/model/model.hpp>
 
 #include <optional>

@@ -2,8 +2,8 @@
 /// \file moe.hpp
 /// The time of dispatch, combine or prepare of one layer's experts (kernels/moe_kernels.hpp).
 
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
 
 #include <array>

@@ -7,7 +7,7 @@
 ///   work      microbatches x (forward + backward + weight)
 ///   defaults  backward and weight as forward: each of a GEMM's two gradients costs as much as its forward pass
 
-#include <fabricost/answers/fields.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
 #include <fabricost/pipeline/work.hpp>
 

@@ -6,9 +6,9 @@
 ///              recomputation unless that is given
 ///   headroom   share of the memory that stays free: 0.05, and 0 for a given layout
 
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/answers/pipeline.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/training/sensitivity.hpp>
 
 #include <memory>

@@ -5,8 +5,8 @@
 /// answers/moe.hpp.
 
 #include <fabricost/algorithms/registry.hpp>
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/explain.hpp>

@@ -7,8 +7,8 @@
 ///                as in the stack
 ///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
 
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/terms.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/serving/plan.hpp>
 
 #include <array>

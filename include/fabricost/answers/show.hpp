@@ -2,8 +2,8 @@
 /// \file show.hpp
 /// One machine, tier by tier, with the source of every number.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 
 #include <optional>
 #include <string>

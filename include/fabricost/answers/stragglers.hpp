@@ -6,7 +6,7 @@
 ///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
 ///   slow rank   mean more than 5 % above the median rank's: slow permanently, not occasionally
 
-#include <fabricost/answers/fields.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/economics/stragglers.hpp>
 #include <fabricost/readings/iteration_times.hpp>
 

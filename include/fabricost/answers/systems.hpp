@@ -2,7 +2,7 @@
 /// \file systems.hpp
 /// The machines of the catalogue.
 
-#include <fabricost/answers/fields.hpp>
+#include <fabricost/fields/fields.hpp>
 
 #include <string>
 #include <tuple>

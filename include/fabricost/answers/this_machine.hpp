@@ -4,8 +4,8 @@
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/diagnose.hpp>
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/machine/this_machine.hpp>
 #include <fabricost/measure/row.hpp>
 

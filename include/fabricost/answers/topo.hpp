@@ -3,8 +3,8 @@
 /// A machine read from the output of a topology tool (readings/topology.hpp), as a system, and its
 /// differences from another system.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 
 #include <filesystem>
 #include <optional>

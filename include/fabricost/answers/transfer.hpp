@@ -6,8 +6,8 @@
 ///   access    a GPU's loads and stores over the scale-up tier beside an RDMA message (network/load_store.hpp)
 ///   incast    many senders at one port
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/network/load_store.hpp>
 #include <fabricost/network/storage.hpp>
 

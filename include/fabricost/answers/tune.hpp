@@ -3,8 +3,8 @@
 /// The sizes at which NCCL's own choice of algorithm and protocol is slower than another on a machine
 /// (tune/tune.hpp), and the tuner file that corrects it.
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/tune/tune.hpp>
 
 #include <array>

@@ -2,9 +2,9 @@
 /// \file validate.hpp
 /// The errors of predictions against measurements (validation/validate.hpp).
 
-#include <fabricost/answers/fields.hpp>
-#include <fabricost/answers/named.hpp>
-#include <fabricost/answers/samples.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/validation/validate.hpp>
 
 #include <optional>

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct CalibrateOptions {
   std::function<void(System&)> adjust{};    ///< called on every machine after loading, for knowledge that is not in files
   std::optional<ConstantSet> only{};        ///< fit only these constants, from the points that determine them
   std::vector<std::string> leave_out{};     ///< points to exclude, as in validation/leave_out.hpp: "SOURCE", "SOURCE:FROM:TO"
+  std::vector<std::string> hold{};          ///< constants not to be fitted: "NAME", "SET:NAME", with "=VALUE" at that value
   std::function<void(Constants&)> prior{};  ///< prior of machines fitted together, on top of the defaults of Constants
   int starts = 0;  ///< minimisations from scattered starting points; 0: three when many machines are fitted together, else one
 };
@@ -62,6 +64,8 @@ struct CalibratedSet {
   double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
   double smallest = 0, largest = 0;  ///< measured sizes, bytes
   int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
+  std::set<std::string_view> launches;  ///< how its points were launched
+  std::set<std::string> libraries;      ///< what ran: "nccl-2.23", or "nccl" where nothing says which
   int points = 0;
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;

@@ -62,6 +62,7 @@ struct FitOptions {
   int starts = 3;      ///< the first from the prior, the others scattered around it
   bool share = false;  ///< constants marked `shared` are one for all blocks of a set
   int max_steps = 200;
+  std::vector<const Parameter*> hold{};  ///< not fitted, besides those the tables hold
 };
 
 /// A fitted constant.
@@ -182,6 +183,7 @@ class ConstantsProblem {
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
         if (p.held() || !(p.value(blocks_[b].prior) > 0)) continue;
+        if (std::find(options_.hold.begin(), options_.hold.end(), &p) != options_.hold.end()) continue;
         if (options_.share && p.fitted == Fitted::shared) {
           const auto same = std::find_if(unknowns_.begin(), unknowns_.end(), [&](const Unknown& u) { return u.parameter == &p; });
           if (same != unknowns_.end()) {

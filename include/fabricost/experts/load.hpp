@@ -9,7 +9,7 @@
 ///   d = (1 - mean share of the rank's experts) E / (E - 1)
 ///
 /// In uniform routing d = (E - k) / (E - 1): hypergeometric choices, corrected for the fixed sum of all
-/// loads. Within 3 % of simulated tokens from one token per rank on (tests/experts).
+/// loads. Within 3 % of simulated tokens from one token per rank on (tests/unit/experts).
 
 #include <fabricost/experts/popularity.hpp>
 

@@ -9,7 +9,7 @@
 ///   P(a set of weight W is touched) = int W exp(-W t) P(fewer than k of the others rang by t) dt
 ///
 /// exact up to the quadrature (1e-5). A limit on groups with skewed choices is approximated by its ratio
-/// under uniform choices: within 10 % of simulated tokens for exponents up to 1.5 (tests/experts).
+/// under uniform choices: within 10 % of simulated tokens for exponents up to 1.5 (tests/unit/experts).
 
 #include <fabricost/experts/few_others.hpp>
 #include <fabricost/experts/routing.hpp>

@@ -99,12 +99,16 @@ struct NicWay {
   if (nic.slot_bandwidth.value() > 0) out.slot = nic.slot_bandwidth.value();
   return out;
 }
+/// Whether the GPUs of a domain meet over PCIe.
+[[nodiscard]] inline bool is_over_pcie(const System& system) {
+  const Tier* const inside = system.tier(TierRole::scale_up);
+  return inside != nullptr && inside->kind == TierKind::host;
+}
 /// The PCIe tier between GPUs, NICs and processors: role `host`, or the PCIe that joins the GPUs themselves;
 /// nullptr if none is described.
 [[nodiscard]] inline const Tier* pcie_tier(const System& system) {
   if (const Tier* host = system.tier(TierRole::host)) return host;
-  const Tier* scale_up = system.tier(TierRole::scale_up);
-  return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
+  return is_over_pcie(system) ? system.tier(TierRole::scale_up) : nullptr;
 }
 
 /// Bytes per second that a node's NICs send, one way: their own rate, or the limits before them. 0 without.

@@ -8,6 +8,7 @@
 #include "text/text_table.hpp"
 #include "text/write_file.hpp"
 
+#include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
 
@@ -25,6 +26,7 @@ constexpr const char* usual_machine = "this-machine.yaml";
 
 struct CalibrateTyped : CalibrateFilesRequest {
   std::string out, date;
+  bool list = false;
 
   static constexpr auto fields() {
     using R = CalibrateTyped;
@@ -35,7 +37,8 @@ struct CalibrateTyped : CalibrateFilesRequest {
             asks(&R::out, "out", "--out,-o", "FILE",
                  "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
                  "this-machine.yaml"),
-            asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement")});
+            asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
+            asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
   }
 };
 
@@ -106,6 +109,12 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
       answer(static_cast<const CalibrateFilesRequest&>(typed)));
 }
 
+[[nodiscard]] std::string list_of(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
+  if (!typed.samples.empty() || !typed.out.empty()) throw Refusal("<list> fits nothing; leave <samples> and <out> out");
+  const ConstantsAnswer found = answer(ConstantsRequest{typed.system, typed.only, typed.calibration});
+  return json ? printed(json_of(found)) : text_of(found, terminal);
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
@@ -116,6 +125,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     return spelled_out<CalibrateTyped>([&] {
       const auto typed = request_of<CalibrateTyped>(o.typed);
+      if (typed.list) return list_of(typed, o.json, terminal);
       const std::optional<std::string> machine = whole_machine(typed);
       check(typed, machine.has_value());
       return machine ? of_machine(*machine, typed, o.json, terminal) : of_samples(typed, o.json, terminal);

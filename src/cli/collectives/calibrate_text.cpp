@@ -4,6 +4,7 @@
 #include "cli/collectives/calibrate_text.hpp"
 
 #include "cli/collectives/validation_text.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/assumed.hpp>
@@ -129,6 +130,24 @@ std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
 std::string text_of(const ServingFit& fit, const Terminal& /*terminal*/) {
   return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n", fit.rows,
                      fit.constants, fit.steps, fit.median_tpot, fit.median_ttft);
+}
+
+std::string text_of(const ConstantsAnswer& a, const Terminal& terminal) {
+  const auto shown = [](const ListedConstant& c, double value) {
+    if (c.kind == "bytes") return rough_size(value);
+    return c.kind == "seconds" ? fmt::format("{:.4g} us", 1e6 * value) : fmt::format("{:.4g}", value);
+  };
+  std::string out;
+  for (const ListedSet& set : a.sets) {
+    out += terminal.strong(fmt::format("{}: {} ({})", set.name, set.calibration, set.basis)) + "\n";
+    TextTable rows{{{"constant"}, {"value", right}, {"prior", right}, {"fitted"}, {"spread", right}}};
+    for (const ListedConstant& c : a.constants)
+      if (c.set == set.name)
+        rows.row({c.name, shown(c, c.value), shown(c, c.prior), c.fit, c.spread > 0 ? fmt::format("{:.2f}", c.spread) : "-"});
+    out += rows.text(2) + fmt::format("  {} own, {} shared, {} held, {} of the form\n\n", set.own, set.shared, set.held, set.form);
+  }
+  return out + "own: one value for each machine, shared: one for all, held: not fitted,\nform: a number of the form itself. "
+               "spread: how far machines differ, in log.\n";
 }
 
 }  // namespace fabricost::cli

@@ -1,0 +1,141 @@
+#pragma once
+/// \file named.hpp
+/// Things that a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a
+/// file, or the value itself.
+
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/collective.hpp>
+#include <fabricost/economics/cost.hpp>
+#include <fabricost/experts/routing.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/model.hpp>
+#include <fabricost/serving/constants.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(DataType) { return EnumWords{data_type_names, "a data type"}; }
+[[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
+[[nodiscard]] constexpr auto words_of(Choice::Rule) { return EnumWords{rule_names, "a choice"}; }
+
+inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
+[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
+[[nodiscard]] constexpr auto words_of(LaunchMode) { return EnumWords{launch_mode_names, "a way to launch"}; }
+
+/// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
+struct Counts {
+  std::vector<int> values{};
+};
+
+/// A machine: a name, a file, or a System.
+struct Machine {
+  std::string name;  ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or no machine was given
+  std::shared_ptr<const System> value;   ///< takes precedence over the name
+  std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system; `value` already contains them
+  std::string calibration{};             ///< likewise
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
+  [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
+                            std::string_view other_calibration = {}) const;
+  /// As load(); returns `value` itself where it is set.
+  [[nodiscard]] std::shared_ptr<const System> get(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
+                                                  std::string_view other_calibration = {}) const;
+};
+
+/// \throws Refusal where no machine is named
+void need_machine(const Machine& machine);
+
+/// A model: a name, a file, or a Model.
+struct NamedModel {
+  std::string name;
+  std::shared_ptr<const Model> value;
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \throws SpecError, RequestError as load_model
+  [[nodiscard]] Model load() const;
+};
+
+/// A software stack of training: a name, a file, or a Stack.
+struct NamedStack {
+  std::string name;
+  std::shared_ptr<const Stack> value;
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \throws SpecError, RequestError as load_stack
+  [[nodiscard]] Stack load() const;
+};
+
+/// Parses "balanced", "uniform", "zipf" or "zipf:1.2", the ways tokens choose experts; empty for other words.
+/// \param named the option or argument, for the message \throws RequestError for an invalid exponent
+[[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
+
+namespace detail {
+
+// Fields that several requests have, by the names of their members.
+template <class R>
+inline constexpr auto ask_system = asks(&R::system, "system", "--system", "NAME", "A name (see fabricost systems) or a YAML file", true);
+template <class R>
+inline constexpr auto ask_machine = asks(&R::system, "system", "--system,-s", "NAME",
+                                         "The machine: a name of fabricost systems, or a YAML file", true);
+template <class R>
+inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file",
+                                       true);
+template <class R>
+inline constexpr auto ask_gpus = asks(&R::gpus, "gpus", "--gpus,-g", Amount::count, any_count, "N", "How many GPUs", true);
+template <class R>
+inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one");
+template <class R>
+inline constexpr auto ask_first_calibration = asks(&R::calibration, "calibration", "--calibration", "FILE",
+                                                   "What to start from: none or a file; default the shipped one");
+template <class R>
+inline constexpr auto ask_override = asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable");
+template <class R>
+inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine");
+template <class R>
+inline constexpr auto ask_choice = asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest");
+template <class R>
+inline constexpr auto ask_nodes_of_files = asks(&R::nodes, "nodes", "--nodes,-n", Amount::count, any_count, "N",
+                                                "Its nodes, where a file does not say");
+template <class R>
+inline constexpr auto ask_ranks_of_files = asks(&R::ranks, "ranks", "--ranks,-r", Amount::count, any_count, "R",
+                                                "All ranks, where a file does not say");
+
+// The same of answers.
+template <class A>
+inline constexpr auto give_system = gives(&A::system, "system", "system", "Name of the machine.");
+template <class A>
+inline constexpr auto give_system_to_python = gives(&A::system, "", "system", "Name of the machine.");
+template <class A>
+inline constexpr auto give_operation = gives(&A::operation, "operation", "operation", "As in `all_reduce`.");
+template <class A>
+inline constexpr auto give_nodes = gives(&A::nodes, "nodes", "nodes", "Nodes that take part.");
+template <class A>
+inline constexpr auto give_ranks = gives(&A::ranks, "ranks", "ranks", "GPUs that take part.");
+template <class A>
+inline constexpr auto give_ranks_of_run = gives(&A::ranks, "ranks", "ranks", "GPUs that took part.");
+template <class A>
+inline constexpr auto give_seconds_of_terms = gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.",
+                                                    in_microseconds);
+template <class A>
+inline constexpr auto give_binding_tier = gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term.");
+template <class A>
+inline constexpr auto give_assumed = gives(&A::assumed, "assumed", "assumed",
+                                           "What is taken for granted beyond the machine's description, a sentence each.");
+template <class A>
+inline constexpr auto give_terms = gives(&A::terms, "terms", "terms", "List of Term.");
+template <class A>
+inline constexpr auto give_search_seconds = gives(&A::search_seconds, "seconds", "search_seconds", "How long the search took, s.");
+template <class A>
+inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
+                                           "measured or assumed: what kernels reach on processors of this generation.");
+
+}  // namespace detail
+
+}  // namespace fabricost

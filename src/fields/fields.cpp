@@ -1,0 +1,29 @@
+/// \file fields.cpp
+/// Messages about invalid and out-of-range values.
+
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace fabricost {
+
+std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names) {
+  const std::vector<std::string> near = near_names(given, names);
+  if (near.empty()) return fmt::format("\"{}\" is not {}; one of: {}", given, what, fmt::join(names, ", "));
+  return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, fmt::join(near, " or "));
+}
+
+void refuse_range(std::string_view name, double value, const Range& range) {
+  if (std::isnan(value)) throw Refusal(fmt::format("<{}>: nan is not a number", name));
+  if (range.max >= 1e15)
+    throw Refusal(fmt::format("<{}>: {} is not a number {} {}", name, value, range.above ? "above" : "of", range.min) +
+                  (range.above ? "" : " or more"));
+  if (range.above && value == range.min) throw Refusal(fmt::format("<{}>: {:g} is not above {:g}", name, value, range.min));
+  throw Refusal(fmt::format("<{}>: {} is not from {} to {}", name, value, range.min, range.max));
+}
+
+}  // namespace fabricost

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Checks that the programs of cases.txt are rejected by g++ and clang++, and their corrected twins accepted.
+
+    run.py                    every case, with each compiler that is installed
+    run.py --only clang       with one of them; exit status 77 says that it is not there
+    run.py --page FILE        writes docs/units-mistakes.md from the cases and the compilers' messages
+    run.py --check-page FILE  also fails when that page is not what --page would write
+    run.py --check-page FILE --no-compiler   compiles nothing: the cases of the page alone
+
+A BAD line has to fail without any warning option and for another reason than a misspelt name; a GOOD line has to
+compile with all warnings as errors. Before that, cases that must be reported are run, to see that they are.
+Needs nothing but Python 3.9 and the compilers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # a test run leaves no files in the source tree
+
+from cases import Case, CasesError, read_cases  # noqa: E402
+from compiler import MISSPELT, NAMES, Compiler, Unavailable  # noqa: E402
+import page  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+
+
+def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
+    """What is wrong with the case itself, and the first error line of its bad program."""
+    problems = []
+    bad = compiler.compile(case.bad, strict=False)
+    if case.rejected and bad.ok:
+        problems.append(f"BAD compiles: {case.bad}")
+    elif case.rejected and MISSPELT.search(bad.message):
+        problems.append(f"BAD fails for a misspelt name: {case.bad}\n      {bad.message}")
+    elif not case.rejected and not bad.ok:
+        problems.append(f"ACCEPTED is rejected by now, call it BAD: {case.bad}\n      {bad.message}")
+    good = compiler.compile(case.good, strict=True)
+    if not good.ok:
+        problems.append(f"GOOD does not compile: {case.good}\n      {good.message}")
+    return problems, bad.message
+
+
+def harness_proofs() -> list[tuple[str, Case, bool]]:
+    """Cases about the harness: (what they prove, case, whether a problem must be reported)."""
+
+    def case(bad: str, good: str, rejected: bool = True) -> Case:
+        return Case("harness", "", 0, "", bad, good, rejected)
+
+    fine = "use(B(1));"
+    wrong = "Bytes n = 1; use(n);"
+    return [
+        ("a sound pair passes", case(wrong, fine), False),
+        ("a correct program as BAD is reported", case(fine, fine), True),
+        ("a wrong program as GOOD is reported", case(wrong, wrong), True),
+        ("a warning in GOOD is reported", case(wrong, "int unused = 1;"), True),
+        ("a misspelt name in BAD is reported", case("Byte n = 1; use(n);", fine), True),
+        ("a misspelt literal in BAD is reported", case("use(1_QB);", fine), True),
+        ("a missing bracket in BAD is reported", case("use(B(1);", fine), True),
+        ("an error in a template instantiated at the end counts", case("fails_late(1);", fine), False),
+        ("a rejected program as ACCEPTED is reported", case(wrong, fine, rejected=False), True),
+    ]
+
+
+def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool, dict[str, str]]:
+    """Whether every case is as it should be, and the messages of those that are rejected."""
+    start = time.monotonic()
+    ok = True
+    for what, case, expected in harness_proofs():
+        problems, message = judge(compiler, case)
+        if bool(problems) != expected:
+            ok = False
+            print(f"  harness: it is not so that {what}: {problems} {message}")
+    if not ok:
+        print(f"{compiler.label}: the harness cannot be trusted, no case was run")
+        return False, {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        judged = list(pool.map(lambda case: judge(compiler, case), cases))
+    verdicts = [problems for problems, _ in judged]
+    for case, problems in zip(cases, verdicts):
+        for problem in problems:
+            print(f"  cases.txt:{case.line}: {case.title}\n    {problem}")
+
+    def count(kind: str) -> int:
+        return sum(p.startswith(kind) for problems in verdicts for p in problems)
+
+    bad = sum(case.rejected for case in cases)
+    gaps = len(cases) - bad
+    print(
+        f"{compiler.label}: {bad - count('BAD')} of {bad} mistakes rejected, "
+        f"{len(cases) - count('GOOD')} of {len(cases)} corrections accepted, "
+        f"{gaps - count('ACCEPTED')} of {gaps} known gaps still open; "
+        f"harness proved on {len(harness_proofs())} cases; {time.monotonic() - start:.1f} s"
+    )
+    return not any(verdicts), {case.title: message for case, (_, message) in zip(cases, judged) if case.rejected}
+
+
+def messages_of(compiler: Compiler, cases: list[Case], jobs: int) -> dict[str, str]:
+    bad = [case for case in cases if case.rejected]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda case: compiler.compile(case.bad, strict=False).message, bad)
+        return {case.title: message for case, message in zip(bad, results)}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=NAMES, help="use this compiler only")
+    parser.add_argument("--gcc", metavar="PROGRAM", help="g++ (found on the PATH when left out)")
+    parser.add_argument("--clang", metavar="PROGRAM", help="clang++ (found on the PATH when left out)")
+    include = HERE.parents[2] / "include"
+    parser.add_argument("--include", type=pathlib.Path, default=include, metavar="DIR", help="folder of fabricost/")
+    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder (Boost)")
+    parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")
+    parser.add_argument("--no-compiler", action="store_true", help="with --check-page: compile nothing")
+    parser.add_argument("--check-page", type=pathlib.Path, metavar="FILE", help="compare the page")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    try:
+        cases = read_cases(args.cases)
+    except CasesError as error:
+        print(error)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="compile_fail.") as work:
+        compilers = []
+        for family in [] if args.no_compiler else [args.only] if args.only else NAMES:
+            try:
+                path = getattr(args, family)
+                compilers.append(Compiler(family, path, args.include, args.isystem, pathlib.Path(work)))
+            except Unavailable as reason:
+                print(f"skipped: {NAMES[family]}: {reason}")
+        if args.page:
+            found = {c.family: page.Recorded(c.label, messages_of(c, cases, args.jobs)) for c in compilers}
+            return page.write(args.page, cases, found)
+        if not compilers and not args.no_compiler:
+            return SKIPPED
+        checked = {compiler: check_cases(compiler, cases, args.jobs) for compiler in compilers}
+        status = 0 if all(ok for ok, _ in checked.values()) else 1
+        if args.check_page:
+            found = {compiler.family: page.Recorded(compiler.label, messages) for compiler, (_, messages) in checked.items()}
+            status |= page.compare(args.check_page, cases, found)
+        return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""The rooms of the house: each may use only those of the floors below it; schedules know no hardware, prices and choices no units.
+
+    check_layers.py SOURCE_DIR [--write]
+
+Reads the #include lines of include/, src/ and bindings/; a room is a folder, its headers and its compiled part are one room. The drawing in
+docs/architecture.md is made from the same lines: --write writes it, else it is compared. Exit status 1 and one line per fault."""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+# From the ground up: a room may use its own floor and those below it. "." is include/fabricost itself.
+FLOORS = [
+    [(".", "quantities, errors, names, the questions one can ask")],
+    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices")],
+    [("algorithms", "one file an algorithm: name, where it runs, what moves from whom to whom")],
+    [("price", "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms")],
+    [("choice", "what can run, NCCL's tuner, the engines' own all-reduces, the fastest")],
+    [("predict", "system to fabric, curve, prediction, how sure it is")],
+    [("network", "links, routes, what a collective puts on each link, collectives at once, storage and loads"),
+     ("pipeline", "pipeline schedules: bubbles, orders, the search for them"),
+     ("text", "quantities, tables, CSV, JSON events, lines")],
+    [("model", "model shapes, layouts, stages, FLOPs")],
+    [("experts", "routing, popularity, the fullest rank, exchange of tokens"), ("memory", "what a rank holds, and what would make it fit")],
+    [("kernels", "kernels on one GPU, software stacks, expert kernels, the groups of a layout")],
+    [("serving", "prefill and decode, KV cache, engines; the search over deployments"),
+     ("training", "layers, one step; the search over layouts")],
+    [("economics", "money, power, failures, stragglers, comparing machines"),
+     ("parameters", "the one table that names, reads, writes and bounds constants")],
+    [("specs", "YAML to values: systems, calibrations, models, stacks, prices")],
+    [("readings", "what others wrote: logs, topology files, tables of points")],
+    [("validation", "measured beside predicted, and what not to fit")],
+    [("calibrate", "from points to constants: least squares with priors"), ("tune", "where NCCL's own choice loses"), ("pictures", "SVG"),
+     ("explain", "why, as text"), ("diagnose", "what is wrong with a run")],
+    [("machine", "a whole machine from what `measure` wrote")],
+    [("measure", "what to time, how often and what to believe; probes as plugins")],
+    [("fields", "what questions are made of: fields with unit, range and words; machines, models and files by name")],
+    [("answers", "questions that the command, Python and C++ ask alike")],
+    [("evaluation", "published results beside the model, and what is fitted to them")],
+    [("catalogue", "data/ parsed when the program was built"), ("cli", "the command"), ("python", "the package")],
+]
+ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}
+
+UMBRELLA = "fabricost.hpp"
+GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
+             "hardware/shipped_tuners.inc", "choice/shipped_engines.inc"}  # by configuring
+# Boost.Units lives in these; whoever computes with plain doubles must not reach them, however far down.
+WITH_UNITS = {"units.hpp", "operation.hpp"} | {f"hardware/{name}.hpp" for name in ("gpu", "link", "tier", "system", "provenance")}
+WITHOUT_UNITS = ("algorithms", "price", "choice")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def included(header):
+    """[(delimiter, path)] of a header's #include lines."""
+    return INCLUDE.findall(header.read_text(encoding="utf-8"))
+
+
+def folder_of(path):
+    return path.split("/")[0] if "/" in path else "."
+
+
+def check(root):
+    """Faults of the headers below root/include/fabricost, as lines."""
+    base = pathlib.Path(root) / "include" / "fabricost"
+    headers = {str(p.relative_to(base)): p for p in sorted(base.rglob("*.hpp"))}
+    faults = []
+    if not headers:
+        return [f"{base}: no headers found"]
+    ours = {}
+    for name, path in headers.items():
+        folder = folder_of(name)
+        if folder not in ROW:
+            faults.append(f"{name}: folder {folder} has no row in {pathlib.Path(__file__).name}")
+            continue
+        ours[name] = []
+        for delimiter, target in included(path):
+            if delimiter == '"':
+                faults.append(f'{name}: includes "{target}"; write <fabricost/...>')
+                continue
+            if not target.startswith("fabricost/"):
+                continue
+            target = target.removeprefix("fabricost/")
+            ours[name].append(target)
+            if target in GENERATED:
+                continue
+            if target not in headers:
+                faults.append(f"{name}: includes {target}, which does not exist")
+            elif target == UMBRELLA:
+                faults.append(f"{name}: includes the umbrella header")
+            elif folder == "algorithms" and folder_of(target) == "hardware":
+                faults.append(f"{name}: includes {target}; algorithms know no hardware")
+    # what a header reaches, and through whom
+    for name in ours:
+        if folder_of(name) not in WITHOUT_UNITS:
+            continue
+        came_from, open_ = {name: None}, [name]
+        while open_:
+            at = open_.pop()
+            for target in ours.get(at, []):
+                if target not in came_from:
+                    came_from[target] = at
+                    open_.append(target)
+        for reached in sorted(came_from):
+            boost = reached in headers and any(t.startswith("boost/units") for _, t in included(headers[reached]))
+            if reached in WITH_UNITS or boost:
+                way, at = [reached], came_from[reached]
+                while at is not None:
+                    way.append(at)
+                    at = came_from[at]
+                faults.append(f"{name}: reaches units: {' <- '.join(way)}")
+    # circles
+    state = {}
+
+    def visit(name, way):
+        if state.get(name) == "done" or name not in ours:
+            return
+        if state.get(name) == "open":
+            faults.append("circle: " + " -> ".join(way[way.index(name):] + [name]))
+            return
+        state[name] = "open"
+        for target in ours[name]:
+            visit(target, way + [name])
+        state[name] = "done"
+
+    for name in ours:
+        visit(name, [])
+    faults += misnamed(root)
+    return faults + [f"{source}: uses {target}, of a floor above its own" for source, target in uses(root) if too_high(source, target)]
+
+
+FILE_LINE = re.compile(r"^/// \\file (\S+)[ \t]*$", re.MULTILINE)
+
+
+def misnamed(root):
+    """Faults of the `\\file` lines: each says the name its file has."""
+    root = pathlib.Path(root)
+    faults = []
+    for source in sorted(p for top in ("include", "src", "bindings", "tests") for p in (root / top).rglob("*.[ch]pp")):
+        said = FILE_LINE.search(source.read_text(encoding="utf-8"))
+        if said and said.group(1) != source.name:
+            faults.append(f"{source.relative_to(root)}: calls itself {said.group(1)}")
+    return faults
+
+
+def room_of(source):
+    """The room of a file below include/fabricost, src or bindings."""
+    parts = source.parts
+    if parts[0] == "bindings":
+        return "python"
+    inside = parts[2:] if parts[0] == "include" else parts[1:]
+    return inside[0] if len(inside) > 1 else "."
+
+
+def uses(root):
+    """[(file, room it uses)] of everything compiled, from its #include lines."""
+    root, found = pathlib.Path(root), []
+    for source in sorted(p for top in ("include/fabricost", "src", "bindings") for p in (root / top).rglob("*.[ch]pp")):
+        here = source.relative_to(root)
+        for delimiter, target in included(source):
+            if target.startswith("fabricost/"):
+                target = target.removeprefix("fabricost/")
+                if target not in GENERATED:
+                    found.append((here, folder_of(target)))
+            elif delimiter == '"' and (root / "src" / target).exists():
+                found.append((here, folder_of(target)))
+    return [(source, room) for source, room in found if room != room_of(source) and source.name != UMBRELLA]
+
+
+def too_high(source, room):
+    return ROW.get(room, len(FLOORS)) > ROW.get(room_of(source), -1)
+
+
+def drawing(root):
+    """The house as a table, top floor first: what a room holds and which rooms it uses directly."""
+    used = {room: set() for room in ROW}
+    for source, room in uses(root):
+        used[room_of(source)].add(room)
+    lines = ["| floor | room | what it holds | uses |", "|---|---|---|---|"]
+    for floor, rooms in reversed(list(enumerate(FLOORS))):
+        for room, words in rooms:
+            named = " ".join(f"`{r}`" for r in sorted(used[room] - {"."}, key=lambda r: (ROW[r], r)))
+            lines.append(f"| {floor} | `{room}` | {words} | {named} |")
+    return "\n".join(lines) + "\n"
+
+
+def drawn(root, write):
+    """Faults of the drawing in docs/architecture.md."""
+    page = pathlib.Path(root) / "docs" / "architecture.md"
+    text = page.read_text(encoding="utf-8")
+    begin, end = "<!-- the house: tests/structure/layers/check_layers.py --write -->\n", "<!-- end of the house -->\n"
+    before, _, rest = text.partition(begin)
+    old, _, after = rest.partition(end)
+    if not after:
+        return [f"{page}: has no place for the drawing between {begin.strip()} and {end.strip()}"]
+    new = "\n" + drawing(root) + "\n"
+    if write:
+        page.write_text(before + begin + new + end + after, encoding="utf-8")
+    elif old != new:
+        return [f"{page}: the drawing is not what the #include lines say; write it anew with check_layers.py SOURCE_DIR --write"]
+    return []
+
+
+def prove_that_it_can_fail():
+    """A tree with one fault of each kind must be refused, one without must pass."""
+    def tree(files):
+        with tempfile.TemporaryDirectory() as folder:
+            base = pathlib.Path(folder) / "include" / "fabricost"
+            for name, text in files.items():
+                (base / name).parent.mkdir(parents=True, exist_ok=True)
+                (base / name).write_text(text)
+            return check(folder)
+
+    sound = {"units.hpp": "#include <boost/units/unit.hpp>\n", "hardware/kinds.hpp": "#include <array>\n",
+             "algorithms/s.hpp": "#include <cmath>\n",
+             "price/p.hpp": "#include <fabricost/algorithms/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
+             "predict/x.hpp": "#include <fabricost/price/p.hpp>\n#include <fabricost/units.hpp>\n"}
+    assert tree(sound) == [], tree(sound)
+    for name, text, word in [("algorithms/bad.hpp", "#include <fabricost/price/p.hpp>\n", "a floor above"),
+                             ("algorithms/bad.hpp", "#include <fabricost/hardware/kinds.hpp>\n", "no hardware"),
+                             ("price/bad.hpp", "#include <fabricost/units.hpp>\n", "reaches units"),
+                             ("price/bad.hpp", '#include "p.hpp"\n', "write <fabricost"),
+                             ("price/bad.hpp", "#include <fabricost/price/none.hpp>\n", "does not exist"),
+                             ("newfolder/bad.hpp", "\n", "has no row"),
+                             ("price/bad.hpp", "/// \\file other.hpp\n", "calls itself other.hpp"),
+                             ("../../src/text/bad.cpp", "#include <fabricost/specs/x.hpp>\n", "a floor above"),
+                             ("hardware/bad.hpp", "#include <fabricost/hardware/bad.hpp>\n", "circle")]:
+        found = tree(sound | {name: text})
+        assert any(word in line for line in found), (name, word, found)
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--write"]):
+        sys.exit(__doc__)
+    prove_that_it_can_fail()
+    faults = check(sys.argv[1]) + drawn(sys.argv[1], "--write" in sys.argv)
+    print("\n".join(faults) if faults else "every room uses only rooms below it, as drawn")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+#include <fabricost/algorithms/schedule_of.hpp>
+
+#include "catch.hpp"
+#include "oracle/simulator/collectives.hpp"
+#include "oracle/simulator/partners.hpp"
+#include "support/levels.hpp"
+
+using namespace fabricost;
+using support::close;
+
+namespace {
+
+/// `near_first`: Rabenseifner's order.
+void compare_doubling(Collective collective, const std::vector<int>& sizes, bool near_first) {
+  INFO(name(collective) << (near_first ? " near first " : " far first ") << support::text(sizes));
+  const Schedule schedule =
+      schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, collective, support::levels_of_sizes(sizes));
+  oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
+                                                         : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+  if (collective != Collective::all_gather) oracle::halving(w, near_first);
+  if (collective != Collective::reduce_scatter) oracle::doubling(w, near_first);
+  CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
+         : collective == Collective::all_gather ? oracle::all_gathered(w)
+                                                : oracle::reduce_scattered(w)));
+  CHECK(schedule.algorithm == (near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling));
+  CHECK(schedule.steps() == w.steps());
+  for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
+    INFO("level " << level);
+    CHECK(schedule.steps(level) == w.steps(level));
+    CHECK(close(schedule.bytes(level), w.own_bytes(level)));
+    CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("halving and doubling move what partners at doubling distances move", "[schedule][oracle]") {
+  for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
+    for (const bool near_first : {false, true}) {
+      for (const int n : support::flat_counts())
+        if (support::is_power_of_two(n)) compare_doubling(c, {n}, near_first);
+      for (const auto& sizes : support::powers_of_two_splits()) compare_doubling(c, sizes, near_first);
+      compare_doubling(c, {2, 4, 4}, near_first);
+      compare_doubling(c, {4, 2, 8}, near_first);
+    }
+}
+
+TEST_CASE("meeting near partners first saves a domain's way out", "[schedule]") {
+  for (const int g : {2, 4, 8})
+    for (const int N : {2, 4, 16}) {
+      const Levels levels{g, N};
+      const double far = schedule_of(Algorithm::halving_doubling, Collective::all_reduce, levels).bytes(1);
+      const double near = schedule_of(Algorithm::rabenseifner, Collective::all_reduce, levels).bytes(1);
+      CHECK(close(far, g * near));
+      CHECK(close(near, 2.0 * (N - 1) / N));
+    }
+}
+
+TEST_CASE("ranks beyond the power of two cost two more steps", "[schedule][oracle]") {
+  for (const int n : support::flat_counts()) {
+    if (n < 2) continue;
+    INFO(n << " ranks");
+    const oracle::World w = oracle::folded_all_reduce(n);
+    REQUIRE(oracle::all_reduced(w));
+    for (const bool near_first : {false, true}) {
+      const Schedule schedule =
+          schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, Collective::all_reduce, Levels{n});
+      if (support::is_power_of_two(n)) {
+        CHECK(close(schedule.bytes(0), w.serial_bytes(0)));
+        CHECK(schedule.steps() == w.steps());
+      } else {
+        CHECK(schedule.steps() == w.steps());
+        // no rank sends more than this, and waiting for the fold and for the result costs no more than that
+        CHECK(schedule.bytes(0) >= w.bytes(0) - 1e-12);
+        CHECK(schedule.bytes(0) <= w.serial_bytes(0) + 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("time spent folding ranks beyond the power of two is all there", "[schedule][oracle]") {
+  // the fold and the return of the result each take S over one link, one after the other: neither hides the other
+  for (const int n : {3, 5, 6, 7, 9, 12}) {
+    INFO(n << " ranks");
+    const oracle::World w = oracle::folded_all_reduce(n);
+    CHECK(close(schedule_of(Algorithm::rabenseifner, Collective::all_reduce, Levels{n}).bytes(0), w.serial_bytes(0)));
+  }
+}

@@ -1,0 +1,52 @@
+#include <fabricost/algorithms/schedule_of.hpp>
+
+#include "catch.hpp"
+#include "oracle/simulator/collectives.hpp"
+#include "oracle/simulator/trees.hpp"
+#include "support/levels.hpp"
+
+using namespace fabricost;
+using support::close;
+
+TEST_CASE("a chain inside and two binary trees outside move what the tree schedule says", "[schedule][oracle]") {
+  for (const auto& sizes : std::vector<std::vector<int>>{
+           {3, 1}, {4, 1}, {8, 1}, {1, 2}, {1, 4}, {1, 16}, {3, 2}, {4, 2}, {8, 2}, {4, 4}, {8, 4}, {8, 8}, {4, 16}}) {
+    INFO(support::text(sizes));
+    oracle::World w = oracle::everyone_contributes(sizes, 2);
+    oracle::tree_all_reduce(w, sizes[0]);
+    REQUIRE(oracle::all_reduced(w));
+    const Schedule schedule = schedule_of(Algorithm::tree, Collective::all_reduce, Levels{sizes[0], sizes[1]});
+    CHECK(close(schedule.steps(), w.steps()));
+    CHECK(close(schedule.bytes(0), w.bytes(0)));
+    if (sizes[1] > 1) {
+      CHECK(close(schedule.steps(1), w.steps(1)));
+      CHECK(close(schedule.bytes(1), w.bytes(1)));
+    }
+  }
+}
+
+TEST_CASE("in a chain of two each GPU sends the message once", "[schedule][oracle]") {
+  oracle::World w = oracle::everyone_contributes({2}, 2);
+  oracle::tree_all_reduce(w, 2);
+  REQUIRE(oracle::all_reduced(w));
+  CHECK(close(schedule_of(Algorithm::tree, Collective::all_reduce, Levels{2}).bytes(0), w.bytes(0)));
+}
+
+TEST_CASE("broadcast and reduction take half of a tree's steps", "[schedule]") {
+  for (const auto& levels : {Levels{8}, Levels{8, 4}, Levels{1, 16}}) {
+    const double both = schedule_of(Algorithm::tree, Collective::all_reduce, levels).steps();
+    for (const Collective c : {Collective::broadcast, Collective::reduce}) {
+      const Schedule s = schedule_of(Algorithm::tree, c, levels);
+      CHECK(close(2 * s.steps(), both));
+      for (const Phase& p : s) CHECK(close(p.bytes, 1));
+    }
+  }
+}
+
+TEST_CASE("a tree needs fewer network steps than a ring from four nodes on", "[schedule]") {
+  for (int N = 4; N <= 1024; N *= 2) {
+    const Schedule s = schedule_of(Algorithm::tree, Collective::all_reduce, Levels{8, N});
+    CHECK(close(s.steps(1), 2 * std::log2(N)));
+    CHECK(s.steps(1) < 2.0 * (N - 1));
+  }
+}

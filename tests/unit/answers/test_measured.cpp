@@ -1,0 +1,105 @@
+// Questions about measurements, machines and models asked from C++ as the command and Python ask them.
+#include <fabricost/answers/models.hpp>
+#include <fabricost/answers/show.hpp>
+#include <fabricost/evaluation/calibrate.hpp>
+#include <fabricost/evaluation/validate.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include "support/message_of.hpp"
+
+#include <catch.hpp>
+
+#include <filesystem>
+#include <memory>
+
+using namespace fabricost;
+using support::message_of;
+
+namespace {
+
+const std::filesystem::path sources = FABRICOST_SOURCE_DIR;
+const std::string measured_log = sources / "data" / "measurements" / "dgx-h100-all-reduce.txt";
+const std::string training = sources / "tests" / "fuzz" / "corpus" / "workload" / "training.csv";
+
+[[nodiscard]] ValidateFilesRequest of_log() {
+  ValidateFilesRequest out;
+  out.samples = {{measured_log, {}}};
+  out.system.name = "dgx-h100";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what is missing is asked for in the names of fields") {
+  CHECK(message_of([] { (void)answer(ShowRequest{}); }).starts_with("which machine?"));
+  CHECK(message_of([] { (void)answer(ValidateRequest{}); }).starts_with("which measurements?"));
+  CHECK(message_of([] { (void)answer(CalibrateRequest{}); }).starts_with("from which measurements?"));
+  ModelsRequest all;
+  all.sequence = 8192;
+  CHECK(message_of([&] { (void)answer(all); }) == "sequence is for one model: add model");
+}
+
+TEST_CASE("a machine is a name or a value, and prices the same points alike") {
+  const auto named = std::get<ValidationAnswer>(answer(of_log()));
+  ValidateFilesRequest given = of_log();
+  given.system = {"", std::make_shared<const System>(load_system("dgx-h100"))};
+  const auto valued = std::get<ValidationAnswer>(answer(given));
+  REQUIRE(named.points > 10);
+  CHECK(static_cast<const Errors&>(named) == static_cast<const Errors&>(valued));
+  CHECK(named.worst_error() >= named.median_error());
+  CHECK(named.by_system().front().first == "dgx-h100");
+}
+
+TEST_CASE("points in memory take what they do not say from the request") {
+  const Points read_once = read(of_log().samples, {.system = "dgx-h100"}, false);
+  ValidateRequest request;
+  request.samples = {{"", read_once.points}};
+  for (Point& p : request.samples.front().points) p.system = SharedText{};
+  request.system.name = "dgx-h100";
+  const auto from_file = std::get<ValidationAnswer>(answer(of_log()));
+  CHECK(answer(request).total() == from_file.total());
+}
+
+TEST_CASE("the files' columns say which question is asked, and what it has no use for is refused") {
+  ValidateFilesRequest tables;
+  tables.samples = {{training, {}}};
+  CHECK(std::holds_alternative<WorkloadsAnswer>(answer(tables)));
+  tables.choice = Choice::Rule::nccl;
+  CHECK(message_of([&] { (void)answer(tables); }) == "choice has no meaning for tables of workloads; leave it out");
+  CalibrateFilesRequest fit;
+  fit.samples = {{training, {}}};
+  fit.system.name = "dgx-h100";
+  CHECK(message_of([&] { (void)answer(fit); }) ==
+        "system is for points of collectives; leave it out of tables of training steps and kernels");
+}
+
+TEST_CASE("a fit knows its machine, its files and how far it is from its points") {
+  CalibrateFilesRequest request;
+  request.samples = of_log().samples;
+  request.system.name = "dgx-h100";
+  const auto fit = std::get<CalibrationAnswer>(answer(request));
+  CHECK(fit.determined > 0);
+  CHECK(fit.constants().size() == static_cast<std::size_t>(fit.constant_count));
+  CHECK(fit.files("2026-01-31").size() == fit.sets.size());
+  const System fitted = load_system(fit.system.extends, fit.system.set, fit.system.calibration);
+  CHECK(fitted.constants.basis == Basis::calibrated);
+  CHECK(validated(fit).total().points == fit.points);
+}
+
+TEST_CASE("models: all of them, or what follows from one") {
+  const auto all = std::get<std::vector<ListedModel>>(answer(ModelsRequest{}));
+  ModelsRequest one;
+  one.model.name = all.front().name;
+  const auto figures = std::get<ModelAnswer>(answer(one));
+  CHECK(figures.parameters.total == all.front().parameters);
+  CHECK(figures.sequence == 4096);
+}
+
+TEST_CASE("show: each tier with where its rate comes from") {
+  ShowRequest request;
+  request.system.name = "dgx-h100";
+  const ShowAnswer shown = answer(request);
+  REQUIRE(shown.tiers.size() > 3);
+  for (const ShownTier& tier : shown.tiers) CHECK_FALSE(tier.source.empty());
+  CHECK(shown.text.starts_with("dgx-h100"));
+}

@@ -1,0 +1,176 @@
+/// \file test_predictions.cpp
+/// predict, explain, sweep, crossovers and share asked in C++: what the model says, by name and by value, and rules that name fields.
+
+#include "catch.hpp"
+
+#include <fabricost/answers/share.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <memory>
+#include <string>
+
+using namespace fabricost;
+
+namespace {
+
+/// What a request is refused with; empty where it is answered.
+template <class Request>
+std::string refusal_of(const Request& request) {
+  try {
+    (void)answer(request);
+  } catch (const RequestError& refusal) {
+    return refusal.what();
+  }
+  return {};
+}
+
+const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective::all_reduce, .bytes = 64 * 1024};
+
+}  // namespace
+
+TEST_CASE("A prediction is the model's, of a machine by name and of one that is there", "[answers]") {
+  const auto system = std::make_shared<const System>(load_system("dgx-h100"));
+  const Prediction model = predict(*system, AllReduce{.bytes = units::KiB(64)});
+  PredictRequest by_value = all_reduce;
+  by_value.system = {{}, system};
+  const PredictAnswer named = answer(all_reduce), there = answer(by_value);
+  CHECK(named.seconds == model.seconds);
+  CHECK(there.seconds == model.seconds);
+  CHECK(named.system == "dgx-h100");
+  CHECK(named.collective() == "all_reduce");
+  CHECK(named.interval() == std::pair{model.low, model.high});
+  CHECK(!named.norm);
+}
+
+TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
+  for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
+    PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = 256e6, .lost_rails = 1};
+    PredictRequest by_value = by_name;
+    by_value.system = {name, std::make_shared<const System>(load_system(name))};
+    CAPTURE(name);
+    CHECK(answer(by_name).seconds == answer(by_value).seconds);
+    CHECK(answer(by_name).low == answer(by_value).low);
+    PredictRequest nameless = by_value;
+    nameless.system.name.clear();
+    CHECK(answer(by_name).seconds == answer(nameless).seconds);
+    CHECK(answer(by_name).low == answer(nameless).low);
+    by_name.lost_rails = 0;
+    CHECK(answer(by_value).seconds >= answer(by_name).seconds);
+  }
+}
+
+TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
+  PredictRequest r = all_reduce;
+  r.library = engine_named("vllm=0.14.0", "library");
+  r.fused_norm = true;
+  const PredictAnswer engine = answer(r);
+  CHECK(engine.ran.kernel != ReduceKernel::library);
+  REQUIRE(engine.norm);
+  CHECK(engine.norm->all_reduce_seconds == engine.seconds);
+  CHECK(engine.norm->saved_seconds > 0);
+  r.library = Inference{.library = InferenceLibrary::vllm};
+  r.version = "0.14.0";
+  CHECK(answer(r).seconds == engine.seconds);
+  r.fused_norm = false;
+  r.launch = LaunchMode::eager;
+  CHECK(answer(r).seconds > engine.seconds);
+}
+
+TEST_CASE("Rules of an operation name fields", "[answers]") {
+  using R = PredictRequest;
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .bytes = 1}).starts_with("which operation? One of: all_reduce, "));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .bytes = 1}).starts_with("which machine? Add system = NAME"));
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_reduce}).starts_with("how much? Add bytes"));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
+  CHECK(refusal_of(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = LaunchMode::eager, .fused_norm = true}) ==
+        "fused_norm is known inside a CUDA graph; leave launch = eager out");
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = LaunchMode::eager}) ==
+        "launch = eager is known for all_reduce alone, not for all_gather");
+  PredictRequest lost = all_reduce;
+  lost.lost_rails = 8;
+  CHECK(refusal_of(lost) == "lost_rails: 8 of 8 NICs of a dgx-h100; at least one has to be left");
+}
+
+TEST_CASE("The story of a prediction is told with it", "[answers]") {
+  const ExplainAnswer a = answer(ExplainRequest{all_reduce});
+  CHECK(a.seconds == answer(all_reduce).seconds);
+  CHECK(a.text.find("The arithmetic") != std::string::npos);
+  CHECK(a.naive_seconds > 0);
+  REQUIRE(!a.changes.empty());
+  ExplainRequest lost{all_reduce};
+  lost.nodes = 2;
+  lost.lost_rails = 1;
+  CHECK(answer(lost).text.find("1 NIC of every node is down") != std::string::npos);
+}
+
+TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
+  SweepRequest sizes;
+  sizes.system = {"dgx-h100"}, sizes.operation = Collective::all_reduce;
+  sizes.sizes = {1024, 65536};
+  const SweepAnswer many = answer(sizes);
+  REQUIRE(many.rows.size() == 2);
+  CHECK(many.rows[1].seconds == Approx(answer(all_reduce).seconds));
+  SweepRequest counts = sizes;
+  counts.sizes.reset();
+  counts.bytes = 65536;
+  counts.nodes.values = {1, 2, 4};
+  CHECK(answer(counts).rows[2].nodes == 4);
+  CHECK(answer(counts).by_count);
+  counts.ranks.values = {8, 16};
+  CHECK(refusal_of(counts) == "nodes and ranks are both lists; sweep over one of them");
+  counts.ranks.values = {9}, counts.nodes.values = {1, 2};
+  CHECK(refusal_of(counts).starts_with("1 nodes: "));
+  sizes.sizes.reset();
+  CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
+}
+
+TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
+  CrossoversRequest r;
+  r.system = {"dgx-b200"}, r.operation = Collective::all_reduce, r.sizes = {1024, 1e9};
+  const CrossoversAnswer a = answer(r);
+  REQUIRE(a.rows.size() == 1);
+  CHECK(a.rows[0].ranks == 8);
+  REQUIRE(a.rows[0].runs.size() > 1);
+  CHECK(a.rows[0].runs[0].from_bytes == 1024);
+  const CrossoverAnswer& second = a.rows[0].runs[1];
+  PredictRequest there{.system = {"dgx-b200"}, .operation = Collective::all_reduce, .bytes = second.from_bytes};
+  CHECK(answer(there).algorithm.view() == second.algorithm);
+  there.bytes = second.from_bytes - 1;
+  CHECK(answer(there).algorithm.view() == a.rows[0].runs[0].algorithm);
+}
+
+TEST_CASE("Collectives at once: typed words are the request's values", "[answers]") {
+  ShareRequest r{.system = {"aws-p4d"}, .nodes = 8, .layout = layout_from("tp=8,dp", "layout")};
+  CHECK(refusal_of(r).starts_with("which collectives?"));
+  r.collectives = {grouped_from("all_reduce 1GiB over dp by ring")};
+  const ShareAnswer typed = answer(r);
+  r.collectives = {GroupedRequest{.operation = AllReduce{.bytes = units::GiB(1)}, .over = {.axis = "dp"}, .algorithm = Algorithm::ring}};
+  const ShareAnswer said = answer(r);
+  REQUIRE(said.collectives.size() == 1);
+  CHECK(said.collectives[0].seconds == typed.collectives[0].seconds);
+  CHECK(said.collectives[0].name == "all_reduce 1 GiB over dp");
+  CHECK(said.collectives[0].slow_down == Approx(2));
+  REQUIRE(said.collectives[0].held_by());
+  CHECK(said.collectives[0].held_by()->sharers[0].groups == 2);
+  r.collectives[0].over = {.axis = "pp"};
+  CHECK(refusal_of(r) == "collectives \"all_reduce 1 GiB over pp\": \"pp\" is not an axis of the layout; did you mean dp or tp?");
+  r.layout = layout_from("tp=8,dp=3", "layout");
+  CHECK(refusal_of(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
+}
+
+TEST_CASE("a release of NCCL is asked for by its name, and refused where another library runs") {
+  using R = PredictRequest;
+  R r{.system = {"dgx-a100"}, .operation = Collective::all_reduce, .bytes = 1048576};
+  const double newest = answer(r).seconds;
+  r.library = engine_named("nccl-2.22", "library");
+  CHECK(answer(r).seconds == newest);
+  r.library = engine_named("nccl-2.12.7", "library");
+  CHECK(answer(r).seconds > 1.5 * newest);
+  CHECK(answer(r).assumed.size() == 1);
+  CHECK_THROWS_AS(engine_named("nccl-new", "library"), RequestError);
+  r.system = {"mi300x-8"};
+  CHECK_THROWS_AS(answer(r), RequestError);
+}

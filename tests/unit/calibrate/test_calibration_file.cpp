@@ -1,0 +1,219 @@
+// What `calibrate` writes is what load_system reads.
+#include "synthetic.hpp"
+
+#include "unit/specs/files.hpp"
+#include "support/locales.hpp"
+#include "support/skipped.hpp"
+
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include "catch.hpp"
+
+#include <clocale>
+
+using namespace fabricost;
+using namespace synthetic;
+using specs::Folder;
+using specs::Outcome;
+using specs::outcome_of;
+using specs::replaced;
+
+namespace {
+
+/// A fit of a machine between the shipped constants and their neighbours; several parts where it has NICs and `nodes` are asked for.
+Calibration fitted(const std::string& called, const Grid& grid, std::uint64_t salt) {
+  Random random{support::seed * 3 + salt};
+  System truth = load_system(called);
+  const bool over_pcie = truth.tier(TierRole::scale_up)->kind == TierKind::host;
+  Block block = block_of(over_pcie ? ConstantSet::pcie : ConstantSet::scale_up, truth.constants, 0.3, 0.1, 0.5);
+  truth.constants = drawn(block, random);
+  if (grid.nodes.back() > 1) {
+    block = block_of(ConstantSet::transport, truth.constants, 0.5, 0.15, 0.5);
+    truth.constants = drawn(block, random);
+  }
+  return calibrate(points_of(truth, called, grid, random), {.system = called});
+}
+
+void check_same(const System& read, const System& applied, const Grid& grid) {
+  CHECK(read.constants.basis == applied.constants.basis);
+  CHECK(read.constants.transport_basis == applied.constants.transport_basis);
+  CHECK(read.constants.transport_known == applied.constants.transport_known);
+  CHECK(read.constants.smallest == Approx(applied.constants.smallest).epsilon(1e-6));
+  CHECK(read.constants.largest == Approx(applied.constants.largest).epsilon(1e-6));
+  CHECK(read.constants.fewest_ranks == applied.constants.fewest_ranks);
+  CHECK(read.constants.most_ranks == applied.constants.most_ranks);
+  CHECK(read.constants.most_nodes == applied.constants.most_nodes);
+  double worst = 0, widest = 0;
+  each_question(grid, applied, [&](const Operation& op) {
+    const Prediction a = predict(applied, op), b = predict(read, op);
+    CHECK(a.basis == b.basis);
+    worst = std::max(worst, std::fabs(a.seconds / b.seconds - 1));
+    widest = std::max(widest, std::fabs(std::log(a.high / a.seconds) / std::log(b.high / b.seconds) - 1));
+  });
+  INFO("predictions differ by " << worst << ", intervals by " << widest);
+  CHECK(worst < 1e-5);
+  CHECK(widest < 1e-2);  // three digits in the file
+}
+
+}  // namespace
+
+TEST_CASE("a written calibration predicts what the fit predicts", "[calibrate]") {
+  struct Case {
+    std::string system;
+    Grid measured, asked;
+    std::size_t parts;
+  };
+  const std::vector<double> few = sizes(512, 1 << 29, 4);
+  const std::vector<Case> cases{
+      {"dgx-a100", {.bytes = few}, {.bytes = sizes(8, 4e9, 3)}, 1},
+      {"dgx-h100", {.bytes = few}, {.types = {DataType::int8}}, 1},
+      {"dgx-h100", {.ops = {Collective::all_gather}, .ranks = {8}, .bytes = {2048}}, {}, 1},  // one point
+      {"l40s-pcie", {.bytes = few}, {}, 1},
+      {"aws-p5", {.nodes = {1, 2, 4}, .bytes = few}, {.nodes = {1, 2, 4, 16}}, 2},
+      {"dgx-a100-hdr", {.nodes = {2, 4}, .bytes = few}, {.nodes = {2, 4, 8}}, 1},
+  };
+  std::uint64_t salt = 0;
+  for (const Case& c : cases) {
+    INFO(c.system << ", " << c.parts << " parts");
+    const Calibration fit = fitted(c.system, c.measured, ++salt);
+    CHECK(fit.sets.size() == c.parts);
+    const Folder folder;
+    const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test"));
+    System applied = load_system(c.system);
+    apply_calibration(fit, applied);
+    const System read = load_system(c.system, {}, file);
+    if (c.parts == 2 || c.system != "dgx-a100-hdr") CHECK(read.constants.name == "mine");
+    check_same(read, applied, c.asked);
+  }
+}
+
+TEST_CASE("a file of one set predicts what the fit predicts", "[calibrate]") {
+  for (const char* called : {"dgx-b200", "l40s-pcie"}) {
+    INFO(called);
+    const Calibration fit = fitted(called, {.bytes = sizes(512, 1 << 29, 4)}, 40);
+    REQUIRE(fit.sets.size() == 1);
+    const Folder folder;
+    const std::string file = folder.write("one.yaml", calibration_yaml(fit.sets[0], "2026-01-31", "a test"));
+    System applied = load_system(called);
+    apply_calibration(fit, applied);
+    check_same(load_system(called, {}, file), applied, {});
+  }
+}
+
+TEST_CASE("a calibration is of the operations it was fitted on, in memory and as a file", "[calibrate]") {
+  const Folder folder;
+  const Calibration fit = fitted("dgx-h100", {.ops = {Collective::all_reduce}, .bytes = sizes(512, 1 << 29, 4)}, 70);
+  REQUIRE(fit.sets[0].fitted_on.size() == 1);
+  CHECK(fit.sets[0].fitted_on[0].system == "dgx-h100");
+  CHECK(fit.sets[0].fitted_on[0].domain == 8);
+  CHECK(fit.sets[0].fitted_on[0].measured == 1U << static_cast<unsigned>(Collective::all_reduce));
+  System applied = load_system("dgx-h100");
+  apply_calibration(fit, applied);
+  const System read = load_system("dgx-h100", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
+  CHECK(read.constants.operations == applied.constants.operations);
+  for (const System& s : {applied, read}) {
+    const auto basis = [&](Collective op) {
+      return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(1 << 20), .ranks = 8}).basis;
+    };
+    CHECK(basis(Collective::all_reduce) == Basis::calibrated);
+    CHECK(basis(Collective::all_to_all) == Basis::sibling);
+  }
+}
+
+TEST_CASE("a calibration of another machine makes a sibling", "[calibrate]") {
+  const Folder folder;
+  const Calibration fit = fitted("dgx-h100", {.bytes = sizes(512, 1 << 29, 4)}, 50);
+  const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test"));
+  CHECK(load_system("dgx-h100", {}, file).constants.basis == Basis::calibrated);
+  const System sibling = load_system("dgx-h200", {}, file);
+  CHECK(sibling.constants.basis == Basis::sibling);
+  CHECK(sibling.constants.scale_up.launch == Approx(fit.sets[0].constants.scale_up.launch).epsilon(1e-5));
+  const Operation op{.collective = Collective::all_reduce, .bytes = Bytes::from_value(1 << 20), .ranks = 8};
+  const Prediction own = predict(load_system("dgx-h100", {}, file), op), like = predict(sibling, op);
+  CHECK(like.high / like.seconds > own.high / own.seconds);
+}
+
+TEST_CASE("a machine described in a file is calibrated under its own name", "[calibrate]") {
+  const Folder folder;
+  const std::string box = folder.write("somewhere/box.yaml", "extends: dgx-h100\nname: my-box\n");
+  Random random{support::seed + 60};
+  const Points measured = points_of(load_system(box), "my-box", {.bytes = sizes(512, 1 << 29, 4)}, random);
+  Points by_path = measured;
+  for (Point& p : by_path.points) p.system = box;
+  for (const Points& points : {measured, by_path}) {
+    const Calibration fit = calibrate(points, {.system = box});
+    CHECK(fit.system == "my-box");
+    const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test"));
+    CHECK(load_system(box, {}, file).constants.basis == Basis::calibrated);
+    CHECK(load_system("dgx-h100", {}, file).constants.basis == Basis::sibling);
+  }
+}
+
+TEST_CASE("a written calibration that was broken is refused where it is broken", "[calibrate]") {
+  const Folder folder;
+  const std::string good =
+      calibration_yaml(fitted("aws-p5", {.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 8)}, 70), "mine", "2026-01-31", "a test");
+  struct Broken {
+    std::string find, by, says;
+  };
+  const std::vector<Broken> table{
+      {"kind: scale_up", "kind: scaleup", "kind: \"scaleup\" is not known"},
+      {"generation: hopper", "generation: hoper", "generation: \"hoper\" is not known"},
+      {"library: nccl", "library: nckl", "library: \"nckl\" is not known"},
+      {"transport: efa-v2", "transport: EFA v2", "transport: \"EFA v2\" is no name"},
+      {"450 GB/s per direction", "450 GB/s", "does not say which direction"},
+      {"tree_step:", "treestep:", "tree_step: is missing"},
+      {"launch:", "lunch:", "unknown key"},
+      {"efficiency: 0.", "efficiency: 7.", "is outside"},
+      {"most_nodes: 2", "most_nodes: 0", "is outside"},
+      {"parts:\n", "parts: []\nrest:\n", "is not a list of sets"},
+      {"residuals:  # percent\n", "residuals: 5\n    rest:\n", "residuals: is not a map"},
+      {"name: mine", "name: My Cal", "is no name"},
+      {"name: mine", "nam: mine", "name: is missing"},
+  };
+  for (const Broken& broken : table) {
+    const std::string text = replaced(good, broken.find, broken.by);
+    INFO(broken.find << " -> " << broken.by);
+    const std::string file = folder.write("mine.yaml", text);
+    const Outcome outcome = outcome_of([&] { (void)load_system("aws-p5", {}, file); });
+    INFO(outcome.text.substr(0, 2000));
+    CHECK(outcome.kind == Outcome::Kind::spec_error);
+    CHECK(outcome.says(broken.says));
+    CHECK(outcome.says(file));
+    // a wrong value is shown in its line
+    if (outcome.kind == Outcome::Kind::spec_error && !outcome.says("is missing") && broken.says != "unknown key") {
+      const auto line =
+          1 +
+          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(broken.by.substr(0, broken.by.find('\n')))), '\n');
+      CHECK(outcome.says(file + ":" + std::to_string(line) + ":"));
+    }
+  }
+  CHECK_FALSE(outcome_of([&] { (void)load_system("aws-p5", {}, folder.write("mine.yaml", good)); }).refused());
+}
+
+TEST_CASE("what was measured is quoted safely", "[calibrate]") {
+  const Calibration fit = fitted("dgx-h100", {.ranks = {8}, .bytes = {2048, 1 << 20}}, 80);
+  const Folder folder;
+  const std::string origin = "a \"quoted\" \\ file: {with} [odd] # characters\n and a line";
+  const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", origin));
+  CHECK(load_system("dgx-h100", {}, file).constants.source == "a \"quoted\" \\ file: {with} [odd] # characters  and a line");
+}
+
+TEST_CASE("numbers survive a locale that writes commas", "[calibrate]") {
+  const Calibration fit = fitted("dgx-h100", {.bytes = sizes(512, 1 << 29, 8)}, 90);
+  const std::string plain = calibration_yaml(fit, "mine", "2026-01-31", "a test");
+  const fabricost::test::Locales locales;
+  const fabricost::test::Restore restore;
+  if (fabricost::test::Locales::set("de_DE").empty()) {
+    fabricost::test::skip_case("there is neither a locale de_DE nor localedef and its sources to make one");
+    return;
+  }
+  const std::string german = calibration_yaml(fit, "mine", "2026-01-31", "a test");
+  const Folder folder;
+  const std::string file = folder.write("mine.yaml", german);
+  const double launch = load_system("dgx-h100", {}, file).constants.scale_up.launch;
+  std::setlocale(LC_NUMERIC, "C");
+  CHECK(german == plain);
+  CHECK(launch == Approx(fit.sets[0].constants.scale_up.launch).epsilon(1e-5));
+}

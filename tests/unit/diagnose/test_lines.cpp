@@ -1,0 +1,153 @@
+/// \file test_lines.cpp
+/// Each message of NCCL that stands for a cause, in the forms it had over versions, and its healthy look-alike beside it.
+
+#include "catch.hpp"
+#include "unit/diagnose/logs.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+struct Case {
+  const char* what;
+  const char* log;
+  Cause cause;
+};
+
+// Lines in NCCL's own formats, with hosts and numbers of our own.
+const Case cases[] = {
+    {"module missing", "a:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 3 'mlx5_9'\n", Cause::gdr_off},
+    {"too far", "a:1:2 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 17000 / HCA 1 (distance 7 > 5)\n", Cause::gdr_off},
+    {"no suffix",
+     "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/0\na:1:2 [0] NCCL INFO Channel 01/0 : 0[1] -> 4[1] [send] via "
+     "NET/IB/0\n",
+     Cause::gdr_off},
+    {"level set", "a:1:2 [0] NCCL INFO NCCL_NET_GDR_LEVEL set by environment to LOC\n", Cause::gdr_off},
+    {"old completion",
+     "a:1:2 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129\n",
+     Cause::roce_untuned},
+    {"new completion",
+     "a:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.1<1> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) "
+     "vendor_err=0x81\n",
+     Cause::roce_untuned},
+    {"protection", "a:1:2 [0] NCCL WARN NET/IB : Got completion from peer x with error 4, opcode 1, len 0, vendor err 81\n",
+     Cause::acs_enabled},
+    {"lspci", "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n", Cause::acs_enabled},
+    {"DMAR", "[  12.3] DMAR: [DMA Read] Request device [3b:00.0] fault addr 0xff\n", Cause::iommu},
+    {"sockets", "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n", Cause::tcp_fallback},
+    {"no verbs", "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n", Cause::tcp_fallback},
+    {"provider", "a:1:2 [0] NCCL INFO NET/OFI Selected Provider is tcp\n", Cause::tcp_fallback},
+    {"variable", "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n", Cause::tcp_fallback},
+    {"P2P off", "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1\n", Cause::debug_env},
+    {"shared memory", "a:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", Cause::no_p2p_shm},
+    {"no /dev/shm", "a:1:2 [0] NCCL WARN Error while creating shared memory segment nccl-shm-recv-1 (size 9637888)\n", Cause::no_p2p_shm},
+    {"one host",
+     "a:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] [send] via NET/IB/0\na:2:3 [1] NCCL INFO Channel 00 : 0[0] -> 1[1] [receive] via "
+     "NET/IB/0\n",
+     Cause::no_p2p_shm},
+    {"no multicast",
+     "# Rank 0 Group 0 Pid 1 on a device 0 [0x0f] NVIDIA H200\na:1:2 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+     Cause::nvls_off},
+    {"NVLS off", "a:1:2 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n", Cause::nvls_off},
+    {"few channels", "a:1:2 [0] NCCL INFO NCCL_MAX_NCHANNELS set by environment to 4.\n", Cause::few_channels},
+    {"PCIe", "LnkSta: Speed 8GT/s (downgraded), Width x16 (ok)\n", Cause::pcie_downgraded},
+    {"PCIe, older lspci", "LnkCap: Port #0, Speed 16GT/s, Width x16\nLnkSta: Speed 16GT/s, Width x8\n", Cause::pcie_downgraded},
+    {"guest", "a:1:2 [0] NCCL INFO + PCI[0.1] - PCI/10000 (1)\na:1:2 [0] NCCL INFO + PCI[24.0] - GPU/11000 (0)\n",
+     Cause::container_vm_topology},
+    {"half of the lanes", "a:1:2 [0] NCCL INFO hello\nrate: 200 Gb/sec (2X NDR)\n", Cause::half_rate_link},
+    {"one slow port", "Rate: 400\nRate: 400\nRate: 200\n", Cause::half_rate_link},
+    {"idle rails",
+     "a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB ; OOB e:1\n"
+     "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/0/GDRDMA\na:1:2 [0] NCCL INFO 2 coll channels, 2 p2p channels\n",
+     Cause::rail_missing},
+    {"two tests", "# Rank 0 Group 0 Pid 1 on a device 0 [0x03] NVIDIA A100\n# Rank 0 Group 0 Pid 1 on b device 0 [0x03] NVIDIA A100\n",
+     Cause::other},
+    {"bridged pairs", "GPU0 X NV12 SYS SYS 0-31 0\nGPU1 NV12 X SYS SYS 0-31 0\nGPU2 SYS SYS X NV12 32-63 1\nGPU3 SYS SYS NV12 X 32-63 1\n",
+     Cause::nvlink_not_used},
+};
+
+}  // namespace
+
+TEST_CASE("a message that stands for a cause names it, with the line it stands in") {
+  for (const Case& one : cases) {
+    const Diagnosis d = diagnosed(one.log);
+    INFO(one.what << ": " << causes_of(d));
+    CHECK_FALSE(d.healthy);
+    CHECK(names(d, one.cause));
+    REQUIRE_FALSE(d.causes.empty());
+    CHECK(d.causes.front().confidence > 0);
+    CHECK(d.causes.front().confidence <= 1);
+    CHECK_FALSE(d.causes.front().remedy.empty());
+  }
+}
+
+TEST_CASE("evidence quotes the number and the text of its line") {
+  const Diagnosis d = diagnosed("first\n\nx:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n");
+  REQUIRE(names(d, Cause::gdr_off));
+  CHECK(d.causes.front().evidence.find("line 3: x:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0") != std::string::npos);
+}
+
+TEST_CASE("normal messages accuse nobody") {
+  // one node needs no network; GPUDirect of a socket device is nothing; boards of four have no switch; Ampere has no multicast
+  const char* const normal[] = {
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100-SXM4-80GB\n# Rank 1 Group 0 Pid 1 on a device 1 [0x02] NVIDIA "
+      "A100-SXM4-80GB\n"
+      "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n"
+      "a:1:2 [0] NCCL INFO NET/Socket : GPU Direct RDMA Disabled for HCA 0 'eth0'\n"
+      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\na:1:2 [0] NCCL INFO NVLS multicast support is not available on dev "
+      "0\n",
+      "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 0.\na:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; "
+      "OOB e:1\n"
+      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+      "a:1:2 [0] NCCL INFO Channel 01/0 : 1[1] -> 9[1] [send] via NET/IB/1/GDRDMA\n",
+      "ACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
+      "LnkCap: Port #0, Speed 16GT/s, Width x16\nLnkSta: Speed 16GT/s, Width x16\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
+      "Rate: 400\nRate: 400\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
+      // a hybrid cube mesh leaves pairs without a link and closes its rings all the same
+      "GPU0 X NV1 NV1 NV2 NV2 SYS SYS SYS\nGPU1 NV1 X NV2 NV1 SYS NV2 SYS SYS\nGPU2 NV1 NV2 X NV2 SYS SYS NV1 SYS\nGPU3 NV2 NV1 NV2 X SYS "
+      "SYS SYS NV1\n"
+      "GPU4 NV2 SYS SYS SYS X NV1 NV1 NV2\nGPU5 SYS NV2 SYS SYS NV1 X NV2 NV1\nGPU6 SYS SYS NV1 SYS NV1 NV2 X NV2\nGPU7 SYS SYS SYS NV1 "
+      "NV2 NV1 NV2 X\n",
+  };
+  for (const char* log : normal) {
+    const Diagnosis d = diagnosed(log);
+    INFO(log << causes_of(d));
+    CHECK(d.healthy);
+    CHECK(d.causes.empty());
+  }
+}
+
+TEST_CASE("what people quote behind a # is not what NCCL said") {
+  // the run uses sockets; the adapter stands in a line that was hoped for
+  const Diagnosis d = diagnosed("NCCL INFO NET/Socket : Using [0]eth7:10.1.1.1<0>\n#wanted: NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n");
+  INFO(causes_of(d));
+  CHECK(names(d, Cause::tcp_fallback));
+  CHECK(d.causes.front().cause == Cause::tcp_fallback);
+}
+
+TEST_CASE("connections that show a few channels only prove nothing about the adapters of the others") {
+  const std::string adapters = "a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB ; OOB e:1\n";
+  std::string some = adapters + "a:1:2 [0] NCCL INFO 8 coll channels, 8 p2p channels\n", all = some;
+  for (int i = 0; i < 4; ++i) some += "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/2/GDRDMA\n";
+  for (int i = 0; i < 8; ++i) all += fmt::format("a:1:2 [0] NCCL INFO Channel 0{}/0 : 0[1] -> 4[1] [send] via NET/IB/2/GDRDMA\n", i);
+  CHECK(diagnosed(some).healthy);
+  CHECK(names(diagnosed(all), Cause::rail_missing));
+}
+
+TEST_CASE("settings that cost nothing where they are set accuse nobody") {
+  const std::string two_nodes =
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100\n# Rank 1 Group 0 Pid 1 on b device 0 [0x01] NVIDIA A100\n";
+  const std::string one_node =
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100\n# Rank 1 Group 0 Pid 1 on a device 1 [0x02] NVIDIA A100\n";
+  // one rank a node has no neighbour; one node has no network; launchers and tuning knobs in a command line are no faults
+  CHECK(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
+  CHECK(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK(diagnosed("# nThread 1 nGpus 1\nmpirun --bind-to none -np 16 -H a:8,b:8 -x NCCL_IB_QPS_PER_CONNECTION=4 -x "
+                  "NCCL_IB_PCI_RELAXED_ORDERING=1 all_reduce_perf\n")
+            .healthy);
+  CHECK(diagnosed("a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 0.\n").healthy);
+  // and where they cost
+  CHECK_FALSE(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
+  CHECK_FALSE(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK(names(diagnosed("mpirun -np 16 -H a:8,b:8 -x NCCL_IB_HCA=mlx5_0 all_reduce_perf\n"), Cause::rail_missing));
+}

@@ -1,0 +1,199 @@
+/// \file test_tables.cpp
+/// Tables beside predictions and expectations. Tables are made from the prediction itself times a factor, so that the verdict is known
+/// beforehand.
+
+#include "catch.hpp"
+#include "unit/diagnose/logs.hpp"
+
+#include <fabricost/error.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+
+using namespace fabricost;
+
+namespace {
+
+constexpr double MiB = 1024.0 * 1024;
+
+double predicted_bus(const std::string& system, int nodes, int per_node, double bytes, const Choice& choice = {}) {
+  const System machine = load_system(system);
+  const Operation op = AllReduce{.bytes = Bytes::from_value(bytes), .ranks = nodes * per_node, .nodes = nodes, .dtype = DataType::single};
+  return predict(machine, op, choice).bus_bandwidth().value() / 1e9;
+}
+
+std::vector<std::pair<double, double>> rows_at(const std::string& system, int nodes, int per_node, double share,
+                                               const Choice& choice = {}) {
+  std::vector<std::pair<double, double>> rows;
+  for (double bytes = 16 * MiB; bytes <= 4096 * MiB; bytes *= 2)
+    rows.emplace_back(bytes, share * predicted_bus(system, nodes, per_node, bytes, choice));
+  return rows;
+}
+
+/// A table at `share` of what the machine is predicted to give, 16 MiB to 4 GiB.
+std::string table_at(const std::string& system, const std::string& gpu, int nodes, int per_node, double share) {
+  return table(gpu, nodes, per_node, rows_at(system, nodes, per_node, share));
+}
+
+}  // namespace
+
+TEST_CASE("a run at its prediction is healthy, at a third of it is slow") {
+  for (const auto& [system, nodes, per_node] :
+       {std::tuple{"dgx-h100", 1, 8}, std::tuple{"dgx-a100", 1, 8}, std::tuple{"hgx-h100-ndr", 4, 8}, std::tuple{"dgx-a100-hdr", 2, 8},
+        std::tuple{"l40s-pcie", 1, 8}}) {
+    INFO(system);
+    const Diagnosis fine = diagnosed(table_at(system, "X", nodes, per_node, 1), {.system = system});
+    CHECK(fine.healthy);
+    CHECK(fine.causes.empty());
+    const Diagnosis slow = diagnosed(table_at(system, "X", nodes, per_node, 1 / 3.0), {.system = system});
+    CHECK_FALSE(slow.healthy);
+    CHECK_FALSE(slow.causes.empty());
+    CHECK(slow.verdict.find("x3 ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a ring's bandwidth where the switch should reduce means NVLS is off") {
+  const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})),
+                                {.system = "dgx-h100"});
+  INFO(causes_of(d));
+  CHECK_FALSE(d.healthy);
+  CHECK(names(d, Cause::nvls_off));
+}
+
+TEST_CASE("one adapter's share of a node with many is a missing rail") {
+  const Diagnosis d = diagnosed(table_at("hgx-h100-ndr", "X", 4, 8, 1 / 8.0), {.system = "hgx-h100-ndr"});
+  INFO(causes_of(d));
+  CHECK(names(d, Cause::rail_missing));
+}
+
+TEST_CASE("PCIe's bandwidth on a board with NVLink means NVLink is not used") {
+  std::vector<std::pair<double, double>> rows;
+  for (double bytes = 16 * MiB; bytes <= 1024 * MiB; bytes *= 2) rows.emplace_back(bytes, 12.5);
+  const Diagnosis d = diagnosed(table("NVIDIA A100-SXM4-80GB", 1, 8, rows));
+  INFO(causes_of(d));
+  CHECK(d.system == "dgx-a100");
+  CHECK(d.system_guessed);
+  CHECK((names(d, Cause::nvlink_not_used) || names(d, Cause::no_p2p_shm)));
+}
+
+TEST_CASE("bandwidth that collapses and stays low is loss, one that recovers is a switch point") {
+  const Diagnosis loss =
+      diagnosed(table("X", 3, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 6}, {128 * MiB, 5.5}, {256 * MiB, 6}}));
+  CHECK(names(loss, Cause::roce_untuned));
+  const Diagnosis dip =
+      diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 17}, {128 * MiB, 33}, {256 * MiB, 44}}));
+  CHECK(names(dip, Cause::algorithm_choice));
+  const Diagnosis rising =
+      diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 36}, {128 * MiB, 40}, {256 * MiB, 44}}));
+  CHECK(rising.healthy);
+}
+
+TEST_CASE("expectations are taken apart: directions, bits, line rates") {
+  const std::string run = table_at("dgx-h100", "NVIDIA H100 80GB HBM3", 1, 8, 1);
+  for (const char* expected : {"900 GB/s", "900 GB/s both directions", "450 GB/s", "7200 Gb/s", "480GB/s", "600 GB/s busbw"}) {
+    const Diagnosis d = diagnosed(run, {.system = "dgx-h100", .expected = expected});
+    INFO(expected << causes_of(d));
+    CHECK(d.healthy);
+    REQUIRE(d.causes.size() == 1);
+    CHECK(d.causes.front().cause == Cause::expected_value_wrong);
+  }
+  const auto evidence = [&](const char* expected) {
+    return diagnosed(run, {.system = "dgx-h100", .expected = expected}).causes.at(0).evidence;
+  };
+  CHECK(evidence("900 GB/s").find("one way is 450 GB/s") != std::string::npos);
+  CHECK(evidence("7200 Gb/s").find("/ 8 = 900 GB/s") != std::string::npos);
+  // 256 GB/s algorithm bandwidth on 8 ranks is 448 GB/s bus bandwidth
+  CHECK(evidence("256 GB/s algbw").find("448 GB/s") != std::string::npos);
+}
+
+TEST_CASE("a right expectation does not excuse a slow run") {
+  const Diagnosis d = diagnosed(table_at("dgx-h100", "NVIDIA H100", 1, 8, 0.3), {.system = "dgx-h100", .expected = "470 GB/s"});
+  CHECK_FALSE(d.healthy);
+  CHECK_FALSE(names(d, Cause::expected_value_wrong));
+}
+
+TEST_CASE("bits taken for bytes are found without any machine") {
+  const Diagnosis d = diagnosed(table("X", 2, 1, {{256 * MiB, 47}, {512 * MiB, 48}, {1024 * MiB, 48.5}}), {.expected = "400 GB/s"});
+  INFO(causes_of(d));
+  CHECK(d.healthy);
+  CHECK(names(d, Cause::expected_value_wrong));
+}
+
+TEST_CASE("what is no rate is refused, saying what would do") {
+  const std::string run = table("X", 1, 8, {{256 * MiB, 47}});
+  for (const char* expected : {"900", "fast", "900 GB", "-1 GB/s", "0 GB/s", "900 GB/s sometimes", "1e30 GB/s", "nan GB/s", "900 GT/s"}) {
+    INFO(expected);
+    CHECK_THROWS_AS(diagnosed(run, {.expected = expected}), RequestError);
+  }
+}
+
+TEST_CASE("files that say nothing about a run are refused with their line") {
+  for (const char* text : {"", "\n\n", "hello\n", "name: x\nbandwidth: 450 GB/s per direction\n", "a,b,c\n1,2,3\n"}) {
+    INFO(text);
+    CHECK_THROWS_AS(diagnosed(text), SpecError);
+  }
+  try {
+    (void)diagnosed("\nhello\n");
+    FAIL("accepted");
+  } catch (const SpecError& error) {
+    CHECK(error.issues().front().line == 2);
+    CHECK_FALSE(error.issues().front().remedy.empty());
+  }
+  const TemporaryLog document("NCCL_P2P_DISABLE=1 makes things slow, see ACS and the IOMMU\n", ".md");
+  CHECK_THROWS_AS(diagnose(document.path()), SpecError);
+}
+
+TEST_CASE("an unknown system is refused, a log that fits none is diagnosed by its lines") {
+  CHECK_THROWS_AS(diagnosed("a:1:2 [0] NCCL INFO hello\n", {.system = "dgx-h10"}), RequestError);
+  const Diagnosis d = diagnosed(table("Unheard Of 9000", 2, 8, {{256 * MiB, 47}, {512 * MiB, 48}}));
+  CHECK(d.healthy);
+  CHECK(d.system.empty());
+  CHECK_FALSE(d.notes.empty());
+}
+
+namespace {
+
+/// A table from 8 bytes to 4 GiB at the predicted times, times a factor.
+std::string whole_table(double factor) {
+  const System machine = load_system("dgx-h100");
+  std::vector<std::pair<double, double>> rows;
+  for (double bytes = 8; bytes <= 4096 * MiB; bytes *= 2) {
+    const Operation op = AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8, .nodes = 1, .dtype = DataType::single};
+    rows.emplace_back(bytes, predict(machine, op).bus_bandwidth().value() / 1e9 / factor);
+  }
+  return table("NVIDIA H100 80GB HBM3", 1, 8, rows);
+}
+
+}  // namespace
+
+TEST_CASE("times a hundredth of the true ones are impossible, not healthy") {
+  for (const char* system : {"dgx-h100", ""}) {
+    const Diagnosis d = diagnosed(whole_table(0.01), {.system = system});
+    INFO(causes_of(d));
+    CHECK_FALSE(d.healthy);
+    CHECK(d.verdict.find("impossible") == 0);
+    REQUIRE(d.causes.size() == 1);
+    CHECK(d.causes[0].cause == Cause::other);
+    CHECK(d.causes[0].evidence.find("shorter than they can be") != std::string::npos);
+    CHECK(d.causes[0].evidence.find("the wires of dgx-h100 allow") != std::string::npos);
+  }
+  CHECK(diagnosed(whole_table(1), {.system = "dgx-h100"}).healthy);
+}
+
+TEST_CASE("a table without one time above zero is no healthy run") {
+  std::string zeros = table("NVIDIA H100 80GB HBM3", 1, 8, {});
+  for (const char* row : {"1048576 262144 float sum -1 0.00 0.00 0.00 0", "2097152 524288 float sum -1 0.00 0.00 0.00 0"})
+    zeros += std::string{row} + "\n";
+  const Diagnosis d = diagnosed(zeros, {.system = "dgx-h100"});
+  INFO(causes_of(d));
+  CHECK_FALSE(d.healthy);
+  REQUIRE(d.causes.size() == 1);
+  CHECK(d.causes[0].evidence.find("holds a time above 0") != std::string::npos);
+}
+
+TEST_CASE("of a long log the first rows are compared, and the answer says so") {
+  std::vector<std::pair<double, double>> rows;
+  for (int i = 0; i < 70000; ++i) rows.emplace_back((16 + i % 9) * MiB, 400);
+  const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows), {.system = "dgx-h100"});
+  CHECK(d.sizes.size() <= 65536);
+  CHECK(std::any_of(d.notes.begin(), d.notes.end(), [](const std::string& note) { return note.find("65536") != std::string::npos; }));
+}

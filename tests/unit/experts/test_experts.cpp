@@ -1,0 +1,286 @@
+/// \file test_experts.cpp
+/// Bytes and seconds of an expert exchange: DeepEP's printed volumes, tokens counted one by one, the library's own all_to_all, limits.
+
+#include "catch.hpp"
+#include "simulated_tokens.hpp"
+#include "support/systems.hpp"
+
+#include <fabricost/experts/experts.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <chrono>
+
+using namespace fabricost;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Gate deepseek{256, 8};
+const Gate deepseek_limited{256, 8, 8, 4};
+
+/// Sends of 256 tokens of each rank counted one by one: {inside, across} copies per token.
+std::pair<double, double> counted(const Gate& gate, const ExpertPlacement& at, Copies copies, int tokens) {
+  test::Tokens source{gate, std::vector<double>(static_cast<std::size_t>(gate.experts), 1.0), 41};
+  const int each = gate.experts / at.ranks;
+  int inside = 0, across = 0;
+  for (int from = 0; from < at.ranks; ++from)
+    for (int t = 0; t < tokens; ++t) {
+      std::vector<int> ranks;
+      for (const int i : source.choose()) ranks.push_back(i / each);
+      if (copies != Copies::per_expert) {
+        std::sort(ranks.begin(), ranks.end());
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+      }
+      const int home = from / at.per_domain;
+      if (copies != Copies::per_domain) {
+        for (const int r : ranks) (r / at.per_domain != home ? across : inside) += r != from;
+        continue;
+      }
+      std::set<int> domains;
+      for (const int r : ranks) domains.insert(r / at.per_domain);
+      for (const int d : domains) across += d != home;
+      for (const int r : ranks) inside += r % at.per_domain != from % at.per_domain;  // from the rank of the same place there
+    }
+  const double n = static_cast<double>(at.ranks) * tokens;
+  return {inside / n, across / n};
+}
+
+ExpertExchange exchange(Gate gate, ExpertPlacement at, Copies copies, Routing routing = {}) {
+  return {.gate = gate, .routing = std::move(routing), .placement = at, .copies = copies, .bytes_per_token = 7392};
+}
+
+}  // namespace
+
+TEST_CASE("DeepEP's printed volumes follow from its test's shape") {
+  // 4096 tokens of 7168, 8 of 256 experts, at most 4 nodes of 8 GPUs; dispatch fp8, combine bf16 (MB as its README's bandwidth x time)
+  const double dispatch = token_bytes(7168, Precision::fp8), combine = token_bytes(7168, Precision::bf16);
+  CHECK(dispatch == 7392);
+  CHECK(combine == 14336);
+  struct Row {
+    int ranks;
+    Gate gate;
+    double dispatch, combine;
+  };
+  for (const Row& r : {Row{16, {256, 8}, 60.3, 117.0}, {32, {256, 8}, 109.4, 212.2}, {64, {256, 8, 8, 4}, 109.9, 213.1}}) {
+    INFO(r.ranks << " ranks");
+    const ExpertPlacement at{r.ranks, 8};
+    CHECK(expert_traffic(r.gate, at, Copies::per_domain, 4096, dispatch).counted_across / 1e6 == Approx(r.dispatch).margin(0.0501));
+    CHECK(expert_traffic(r.gate, at, Copies::per_domain, 4096, combine).counted_across / 1e6 == Approx(r.combine).margin(0.0501));
+  }
+  const ExpertPlacement node{8, 8};
+  CHECK(expert_traffic({256, 8}, node, Copies::per_domain, 4096, dispatch).counted_inside / 1e6 == Approx(160.3).margin(0.0501));
+  CHECK(expert_traffic({256, 8}, node, Copies::per_domain, 4096, combine).counted_inside / 1e6 == Approx(310.9).margin(0.0501));
+  // low latency: 128 tokens, every choice sent
+  CHECK(expert_traffic({256, 8}, {16, 8}, Copies::per_expert, 128, dispatch).counted_across / 1e6 == Approx(7.57).margin(0.005));
+  CHECK(expert_traffic({256, 8}, {16, 8}, Copies::per_expert, 128, combine).counted_across / 1e6 == Approx(14.68).margin(0.005));
+  CHECK(token_bytes(7168, Precision::fp4) == 7168 * 0.5625);
+}
+
+TEST_CASE("traffic is what tokens counted one by one send") {
+  for (const Gate& gate : {deepseek, deepseek_limited, Gate{64, 6}})
+    for (const ExpertPlacement& at : {ExpertPlacement{8, 8}, {16, 8}, {32, 8}, {16, 4}, {8, 1}, {64, 8}})
+      for (const Copies copies : {Copies::per_expert, Copies::per_rank, Copies::per_domain}) {
+        INFO(gate.experts << " experts, limit " << gate.group_limit << ", " << at.ranks << " ranks by " << at.per_domain << ", "
+                          << name(copies));
+        const auto [inside, across] = counted(gate, at, copies, 8192 / at.ranks);
+        const ExpertTraffic t = expert_traffic(gate, at, copies, 1, 1);
+        CHECK(t.inside == Approx(inside).epsilon(0.03).margin(0.01));
+        CHECK(t.across == Approx(across).epsilon(0.03).margin(0.01));
+      }
+}
+
+TEST_CASE("merging copies never sends more across, and never more in all than choices") {
+  for (const ExpertPlacement& at : {ExpertPlacement{16, 8}, {64, 8}, {144, 72}, {256, 8}}) {
+    const Gate gate{at.ranks % 144 == 0 ? 288 : 256, 8};
+    const ExpertTraffic all = expert_traffic(gate, at, Copies::per_expert, 1, 1), rank = expert_traffic(gate, at, Copies::per_rank, 1, 1),
+                        domain = expert_traffic(gate, at, Copies::per_domain, 1, 1);
+    CHECK(rank.across <= all.across);
+    CHECK(domain.across <= rank.across);
+    CHECK(rank.inside <= all.inside);
+  }
+}
+
+TEST_CASE("a copy for each expert is the library's all_to_all") {
+  const System box = systems::hopper_box();
+  for (const int ranks : {8, 32}) {
+    const ExpertCurve curve{box, exchange(deepseek, place_experts(ranks, 8), Copies::per_expert)};
+    for (const double tokens : {1.0, 128.0, 4096.0})
+      CHECK(curve(tokens) ==
+            Approx(predict(box, AllToAll{.bytes = Bytes::from_value(tokens * 8 * 7392), .ranks = ranks}).seconds).epsilon(1e-12));
+  }
+  // any number of ranks of a rack, also one that no whole trays make
+  const ExpertCurve rack{systems::rack(), exchange({288, 8}, {36, 18}, Copies::per_expert)};
+  CHECK(rack(1024) > 0);
+}
+
+TEST_CASE("forwarding hides behind the network when streamed, and adds otherwise") {
+  const System box = systems::hopper_box();
+  ExpertExchange x = exchange(deepseek, {32, 8}, Copies::per_domain);
+  const ExpertTime streamed = expert_exchange(box, x, 4096);
+  x.streamed = false;
+  const ExpertTime apart = expert_exchange(box, x, 4096);
+  CHECK(apart.seconds == Approx(apart.inside + apart.across).epsilon(1e-12));
+  CHECK(streamed.seconds == Approx(std::max(streamed.inside, streamed.across) + streamed.fill).epsilon(1e-12));
+  CHECK(streamed.fill < 0.05 * streamed.seconds);
+  CHECK(streamed.seconds < apart.seconds);
+  // the bytes of the terms are those of the traffic
+  const ExpertTraffic t = expert_traffic(deepseek, {32, 8}, Copies::per_domain, 4096, 7392);
+  CHECK(streamed.across_bytes == Approx(t.across));
+  CHECK(streamed.inside_bytes == Approx(t.inside));
+  CHECK(streamed.across_rate() < 50e9);  // one NIC of 50 GB/s a GPU
+  CHECK(streamed.inside_rate() < 450e9);
+  // copies once per domain beat one for every expert as soon as bytes count
+  x.copies = Copies::per_expert;
+  CHECK(expert_exchange_seconds(box, x, 4096) > streamed.seconds);
+}
+
+TEST_CASE("leaving the domain costs about what the rates say") {
+  const System box = systems::hopper_box();
+  const DomainPenalty none = domain_penalty(box, exchange(deepseek, {8, 8}, Copies::per_expert), 4096);
+  CHECK(none.ratio() == 1);
+  CHECK(none.seconds() == 0);
+  const DomainPenalty p = domain_penalty(box, exchange(deepseek, {32, 8}, Copies::per_expert), 65536);
+  // large messages: 24/32 of the bytes at the NIC, 31/32 at NVLink, each at what the library reaches
+  const double nic = p.placed.across_bytes / p.placed.across_rate(), nvlink = p.together.inside_bytes / p.together.inside_rate();
+  CHECK(p.ratio() == Approx(nic / nvlink).epsilon(0.05));
+  CHECK(p.ratio() > 4);
+  CHECK(p.ratio() < 450.0 / 50 * 1.5);
+  const DomainPenalty merged = domain_penalty(box, exchange(deepseek, {32, 8}, Copies::per_domain), 65536);
+  CHECK(merged.ratio() < p.ratio());
+  CHECK(merged.ratio() > 1);
+  // a rack holds what eight-GPU domains do not
+  const System rack = systems::rack();
+  CHECK(domain_penalty(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096).ratio() == 1);
+  CHECK(expert_exchange_seconds(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096) <
+        expert_exchange_seconds(systems::blackwell_box(), exchange(deepseek, place_experts(64, 8), Copies::per_domain), 4096));
+}
+
+TEST_CASE("a penalty's terms are its arithmetic") {
+  const DomainPenalty p = domain_penalty(systems::hopper_box(), exchange(deepseek, {32, 8}, Copies::per_domain), 4096);
+  const auto terms = p.terms();
+  for (const ExchangeTerm& t : terms)
+    if (t.rate > 0) CHECK(t.bytes / t.rate == Approx(t.seconds).epsilon(1e-12));
+  CHECK(std::max(terms[0].seconds, terms[1].seconds) + terms[2].seconds == Approx(p.placed.seconds));
+  CHECK(p.seconds() == Approx(p.placed.seconds - terms[3].seconds));
+}
+
+TEST_CASE("one curve serves tokens of another width") {
+  const System box = systems::hopper_box();
+  ExpertExchange x = exchange(deepseek, {32, 8}, Copies::per_domain, {RoutingKind::uniform});
+  const ExpertCurve narrow{box, x};
+  x.bytes_per_token = 14336;
+  const ExpertCurve wide{box, x};
+  for (const double tokens : {1.0, 100.0, 4096.0}) CHECK(narrow(tokens, 14336.0 / 7392) == Approx(wide(tokens)).epsilon(1e-12));
+}
+
+TEST_CASE("a layer dispatches and combines once forward, once backward") {
+  CHECK(expert_exchanges(false) == 2);
+  CHECK(expert_exchanges(true) == 4);
+  CHECK(expert_exchanges(true, Recompute::full) == 6);
+}
+
+TEST_CASE("every shipped machine with a domain prices an exchange inside it, and across where it has NICs") {
+  int inside = 0, across = 0;
+  for (const SystemName& n : system_names()) {
+    const System s = load_system(n.name);
+    if (s.tier(TierRole::scale_up) == nullptr || s.domain < 2 || s.tier(TierRole::scale_up)->kind == TierKind::torus) continue;
+    INFO(s.name);
+    const int half = 1 << static_cast<int>(std::log2(s.domain));
+    const int ranks = std::min(64, half);
+    for (const Copies copies : {Copies::per_expert, Copies::per_rank, Copies::per_domain}) {
+      const ExpertCurve near{s, exchange(deepseek, {ranks, ranks}, copies)};
+      double last = 0;
+      for (const double tokens : {0.0, 1.0, 333.0, 1e5}) {
+        CHECK(std::isfinite(near(tokens)));
+        CHECK(near(tokens) >= last);
+        last = near(tokens);
+      }
+      ++inside;
+      if (s.tier(TierRole::nic) == nullptr) continue;
+      const ExpertCurve far{s, exchange(deepseek, {2 * ranks, ranks}, copies, {RoutingKind::uniform})};
+      CHECK(std::isfinite(far(1e5)));
+      CHECK(far(1e5) > 0);
+      // no faster than the bytes at the rate of the NICs a domain has, all its GPUs in use
+      const Tier& nic = *s.tier(TierRole::nic);
+      const double rate =
+          nic.aggregate().value() * s.nodes_per_domain() / nic.shared_by / std::max(1, copies == Copies::per_domain ? s.domain : ranks);
+      CHECK(far(1e5) >= 0.999 * far.terms(1e5).across_bytes / rate);
+      ++across;
+    }
+  }
+  CHECK(inside > 60);
+  CHECK(across > 60);
+}
+
+TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the NICs") {
+  const System box = systems::hopper_box();
+  for (const Copies copies : {Copies::per_expert, Copies::per_rank, Copies::per_domain}) {
+    const ExpertCurve even{box, exchange(deepseek, {32, 8}, copies)},
+        uniform{box, exchange(deepseek, {32, 8}, copies, {RoutingKind::uniform})},
+        skewed{box, exchange(deepseek, {32, 8}, copies, {RoutingKind::zipf, 1.2})};
+    ExpertExchange beside = exchange(deepseek, {32, 8}, copies);
+    beside.nic_share = 0.5;
+    const ExpertCurve shared{box, beside};
+    double last = 0;
+    for (const double tokens : {1.0, 64.0, 512.0, 4096.0, 32768.0}) {
+      CHECK(even(tokens) >= last);
+      CHECK(uniform(tokens) >= even(tokens));
+      CHECK(skewed(tokens) >= even(tokens));
+      CHECK(shared(tokens) >= even(tokens));
+      last = even(tokens);
+    }
+    CHECK(skewed(4096) > 1.2 * even(4096));
+    CHECK(uniform(32768) < 1.1 * even(32768));
+    CHECK(shared(32768) > 1.5 * even(32768));
+  }
+  CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}(4096) == 0);
+}
+
+TEST_CASE("experts compute what arrives") {
+  Model m;
+  m.name = "mixture";
+  m.layers = 4, m.hidden = 1024, m.heads = m.kv_heads = 8, m.head_dim = 128, m.vocab = 1000, m.experts = 16, m.top_k = 2,
+  m.expert_ffn = 512;
+  const ExpertWork w = expert_work(m, 4, 1, 1000, 2);
+  CHECK(w.rows == 2000);                                  // 1000 tokens of each of 4 ranks, 2 choices each, over 4 ranks
+  CHECK(w.rows_per_expert == Approx(500).epsilon(1e-6));  // 4 experts a rank
+  CHECK(w.flops == Approx(2.0 * 3 * 1024 * 512 * 2000));
+  CHECK(w.weight_bytes == Approx(3.0 * 1024 * 512 * 4 * 2).epsilon(1e-6));
+  CHECK(expert_work(m, 4, 2, 1000, 2).flops == Approx(w.flops / 2));
+  CHECK(expert_work(m, 4, 1, 1000, 2, 1.5).rows == 3000);
+  const ExpertWork few = expert_work(m, 4, 1, 0.25, 2);  // one token in all: two experts of 16
+  CHECK(few.experts_touched * 4 == Approx(2));
+  CHECK(few.rows_per_expert == Approx(1));
+  CHECK_THROWS_WITH(expert_work(m, 3, 1, 10, 2), Catch::Contains("16 experts do not divide over 3"));
+}
+
+TEST_CASE("impossible placements are refused with what would do") {
+  const System box = systems::hopper_box();
+  CHECK(place_experts(32, 8).per_domain == 8);
+  CHECK(place_experts(32, 8, 8).per_domain == 1);
+  CHECK(place_experts(96, 72).per_domain == 48);
+  CHECK_THROWS_WITH(place_experts(9, 8), Catch::Contains("take 8"));
+  CHECK_THROWS_WITH((ExpertCurve{box, exchange(deepseek, {16, 16}, Copies::per_rank)}), Catch::Contains("domain of 8"));
+  CHECK_THROWS_WITH((ExpertCurve{box, exchange(deepseek, {24, 8}, Copies::per_rank)}), Catch::Contains("do not divide over 24"));
+  ExpertExchange bad = exchange(deepseek, {16, 8}, Copies::per_rank);
+  bad.nic_share = 0;
+  CHECK_THROWS_WITH((ExpertCurve{box, bad}), Catch::Contains("share"));
+  CHECK_THROWS_WITH(domain_penalty(systems::torus_cube(), exchange(deepseek, {128, 64}, Copies::per_rank), 10),
+                    Catch::Contains("cannot be imagined larger"));
+}
+
+TEST_CASE("a compiled exchange answers in nanoseconds", "[.speed]") {
+  const System box = systems::hopper_box();
+  for (const Copies copies : {Copies::per_expert, Copies::per_domain})
+    for (const RoutingKind kind : {RoutingKind::balanced, RoutingKind::uniform, RoutingKind::zipf}) {
+      const auto start = std::chrono::steady_clock::now();
+      const ExpertCurve curve{box, exchange(deepseek, {32, 8}, copies, {kind, 1.2})};
+      const auto compiled = std::chrono::steady_clock::now();
+      double sum = 0;
+      for (int i = 0; i < 1000000; ++i) sum += curve(1 + (i & 4095));
+      const auto done = std::chrono::steady_clock::now();
+      WARN(name(copies) << ", " << name(kind) << ": compiled in " << (compiled - start) / 1us << " us, answers in "
+                        << static_cast<double>((done - compiled) / 1ns) / 1e6 << " ns (" << sum << ")");
+    }
+}

@@ -1,0 +1,137 @@
+/// \file test_routing.cpp
+/// Expectations over tokens' choices against tokens that really choose: a simulation that shares no code with the model.
+
+#include "catch.hpp"
+#include "simulated_tokens.hpp"
+
+#include <fabricost/experts/load.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+using namespace fabricost;
+
+TEST_CASE("a token of 8 among 256 touches the published number of nodes") {
+  // hypergeometric, as derived for DeepSeek-V3's routing (exact values; 4096 x 7392 bytes x these give DeepEP's printed volumes)
+  CHECK(touched_sets({256, 8}, 8) == Approx(5.29465).epsilon(1e-6));
+  CHECK(touched_sets({256, 8}, 4) == Approx(3.61421).epsilon(2e-6));
+  CHECK(touched_sets({256, 8, 8, 4}, 8) == Approx(touched_sets({128, 8}, 4)).epsilon(1e-12));  // the limit halves both
+  CHECK(touched_sets({256, 8}, 1) == 1);
+  // sets that lie alike to the groups: the short way is the sum over all of them
+  for (const int sets : {2, 4, 8, 16, 64, 128}) {
+    double sum = 0;
+    for (int s = 0; s < sets; ++s) sum += 1 - detail::missed_under_limit({256, 8, 8, 4}, s * 256 / sets, 256 / sets);
+    CHECK(touched_sets({256, 8, 8, 4}, sets) == Approx(sum).epsilon(1e-12));
+  }
+  CHECK(touched_sets({64, 64}, 16) == 16);
+  CHECK(touched_sets({256, 8}, 256) == Approx(8).epsilon(1e-12));
+}
+
+TEST_CASE("touched ranks and nodes agree with tokens that choose, with and without a limit on groups") {
+  struct Case {
+    Gate gate;
+    int sets;
+  };
+  for (const Case& c : {Case{{256, 8}, 32},
+                        {{64, 6}, 8},
+                        {{256, 8, 8, 4}, 8},
+                        {{256, 8, 8, 4}, 32},
+                        {{256, 8, 8, 4}, 4},
+                        {{160, 6, 8, 3}, 20},
+                        {{160, 6, 8, 3}, 10},
+                        {{48, 4, 3, 1}, 4},
+                        {{48, 4, 6, 2}, 4},
+                        {{48, 4, 3, 2}, 16}}) {
+    INFO(c.gate.experts << " " << c.gate.top_k << " " << c.gate.groups << " " << c.gate.group_limit << " over " << c.sets);
+    test::Tokens tokens{c.gate, std::vector<double>(static_cast<std::size_t>(c.gate.experts), 1.0), 7};
+    CHECK(touched_sets(c.gate, c.sets) == Approx(tokens.mean_touched(c.sets, 40000)).epsilon(0.01));
+  }
+}
+
+TEST_CASE("skewed choices touch what simulated tokens touch") {
+  for (const double exponent : {0.0, 0.5, 1.2, 2.0})
+    for (const Gate& gate : {Gate{256, 8}, Gate{16, 2}, Gate{128, 1}}) {
+      const Popularity p = popularity_of(gate, {RoutingKind::zipf, exponent}, 8);
+      const double k = std::accumulate(p.shares.begin(), p.shares.end(), 0.0);
+      INFO("zipf " << exponent << ", " << gate.top_k << " of " << gate.experts);
+      CHECK(k == Approx(gate.top_k).epsilon(1e-5));
+      test::Tokens tokens{gate, p.weights, 11};
+      const std::vector<double> each = touched_each(gate, {RoutingKind::zipf, exponent}, p, 8), seen = tokens.touched_each(8, 40000);
+      for (std::size_t s = 0; s < 8; ++s) CHECK(each[s] == Approx(seen[s]).margin(0.012));
+      if (exponent == 0) CHECK(std::accumulate(each.begin(), each.end(), 0.0) == Approx(touched_sets(gate, 8)).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("a limit on groups with skewed choices is within 10 % of simulated tokens") {
+  const Gate gate{256, 8, 8, 4};
+  for (const double exponent : {0.5, 1.0, 1.5})
+    for (const int sets : {8, 32}) {
+      const Routing routing{RoutingKind::zipf, exponent};
+      const Popularity p = popularity_of(gate, routing, 32);
+      const std::vector<double> each = touched_each(gate, routing, p, sets);
+      test::Tokens tokens{gate, p.weights, 13};
+      INFO("zipf " << exponent << " over " << sets);
+      CHECK(std::accumulate(each.begin(), each.end(), 0.0) == Approx(tokens.mean_touched(sets, 20000)).epsilon(0.10));
+    }
+}
+
+TEST_CASE("a histogram gives its own shares back") {
+  const Gate gate{8, 2};
+  const Routing routing{RoutingKind::histogram, 1, {40, 30, 20, 10, 40, 30, 20, 10}};
+  const Popularity p = popularity_of(gate, routing, 4);
+  CHECK(p.shares[0] == Approx(0.4));
+  // weights that independent clocks give those shares with: the choices drawn from them lie near the shares
+  const std::vector<double> seen = test::Tokens{gate, p.weights, 3}.touched_each(8, 40000);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(seen[i] == Approx(p.shares[i]).epsilon(0.06));
+}
+
+TEST_CASE("routing that cannot be is refused with what is wrong") {
+  CHECK_THROWS_WITH(touched_sets({256, 8}, 7), Catch::Contains("do not divide over 7"));
+  CHECK_THROWS_WITH(touched_sets({8, 9}, 2), Catch::Contains("top_k: 9 of 8"));
+  CHECK_THROWS_WITH(check(Gate{256, 8, 7, 2}), Catch::Contains("groups: 7"));
+  CHECK_THROWS_WITH(check(Gate{64, 32, 8, 2}), Catch::Contains("do not fit into 2 groups"));
+  CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {1, 2, 3}}, 1), Catch::Contains("3 counts for 4 experts"));
+  CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {0, 0, 0, 0}}, 1), Catch::Contains("all counts are zero"));
+  CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {9, 1, 1, 1}}, 1), Catch::Contains("expert 0"));
+  CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {-1, 1, 1, 1}}, 1), Catch::Contains("zero or more"));
+  CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::zipf, -1}, 1), Catch::Contains("exponent"));
+  CHECK_THROWS_WITH(replicate(std::vector<double>(256, 1), 32, 31), Catch::Contains("do not divide over 32"));
+}
+
+TEST_CASE("counting the others by their characteristic function agrees with polynomials in their number", "[experts]") {
+  struct Case {
+    int experts, chosen, sets;
+    double exponent;
+  };
+  for (const Case& c : {Case{64, 8, 64, 1}, Case{64, 8, 8, 1}, Case{256, 64, 256, 0.7}, Case{256, 64, 4, 1.2}, Case{300, 200, 60, 2},
+                        Case{128, 128, 128, 1}, Case{96, 40, 1, 1}, Case{64, 60, 64, 20}, Case{257, 100, 257, 0}}) {
+    INFO(c.chosen << " of " << c.experts << " in " << c.sets << " sets, exponent " << c.exponent);
+    std::vector<double> weights;
+    std::vector<int> set_of;
+    for (int i = 0; i < c.experts; ++i) {
+      weights.push_back(std::pow(i + 1, -c.exponent));
+      set_of.push_back(i * c.sets / c.experts);
+    }
+    const auto fast = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthers(set_of, c.sets, c.chosen));
+    const auto exact = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
+    for (std::size_t s = 0; s < fast.size(); ++s) CHECK(std::fabs(fast[s] - exact[s]) < 1e-9);
+  }
+}
+
+TEST_CASE("many experts of which many are chosen are priced in seconds, and their shares sum to the number chosen", "[experts]") {
+  const auto start = std::chrono::steady_clock::now();
+  for (const Gate& gate : {Gate{512, 512}, Gate{1024, 512}, Gate{2048, 64}}) {
+    const Popularity p = popularity_of(gate, {RoutingKind::zipf, 1}, 64);
+    double sum = 0;
+    for (const double share : p.shares) sum += share;
+    CHECK(sum == within(gate.top_k, 1e-4));
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));  // they once took minutes
+}
+
+TEST_CASE("more experts or groups than are priced are refused with the most that are", "[experts]") {
+  CHECK_THROWS_WITH(popularity_of({8193, 8}, {RoutingKind::zipf, 1}, 1), Catch::Contains("8192"));
+  CHECK_THROWS_WITH(touched_sets({4004, 8, 2002, 1001}, 2), Catch::Contains("1000"));
+}

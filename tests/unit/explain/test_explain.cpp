@@ -1,0 +1,220 @@
+// An explanation prints a prediction's own numbers, whatever was asked: engines' kernels, calls from Python, norms, experts, transfers.
+#include "catch.hpp"
+
+#include "support/message_of.hpp"
+
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/explain/moe.hpp>
+#include <fabricost/explain/transfer.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <regex>
+
+using namespace fabricost;
+
+namespace {
+
+const System& machine(const std::string& name) {
+  static std::map<std::string, System> loaded;
+  const auto at = loaded.find(name);
+  return at != loaded.end() ? at->second : loaded.emplace(name, load_system(name)).first->second;
+}
+
+struct Row {
+  std::string name, tier, us;
+  bool operator==(const Row&) const = default;
+};
+
+/// The rows of the table of terms, its total last.
+std::vector<Row> stated_terms(const std::string& context) {
+  const auto from = context.find("The terms, which sum to the time\n"), to = context.find("\n\n", from);
+  REQUIRE(from != std::string::npos);
+  const std::string table = context.substr(from, to - from);
+  std::vector<Row> out;
+  const std::regex line(R"re(\n  (\S.*?)  +(?:(\S+)  +)?(-?[0-9.]+) +-?[0-9.]+ %)re");
+  for (std::sregex_iterator i(table.begin(), table.end(), line), end; i != end; ++i) out.push_back({(*i)[1], (*i)[2], (*i)[3]});
+  return out;
+}
+std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
+template <class Terms>
+std::vector<Row> own_terms(const Terms& terms, double seconds) {
+  std::vector<Row> out;
+  for (const Term& t : terms) out.push_back({std::string{t.name.view()}, std::string{t.tier.view()}, micro(t.time.value())});
+  out.push_back({"total", "", micro(seconds)});
+  return out;
+}
+
+/// A question about any machine; some of them cannot be answered.
+struct Asked {
+  std::string system;
+  Operation op;
+  Choice choice;
+};
+Asked random_question(std::mt19937_64& random) {
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  static const std::vector<SystemName> names = system_names();
+  Asked out{.system = names[below(names.size())].name, .op = {}, .choice = {}};
+  out.op.collective = static_cast<Collective>(below(collective_names.size()));
+  out.op.dtype = below(4) == 0 ? DataType::int8 : DataType::half;
+  out.op.bytes = Bytes::from_value(std::floor(std::exp2(static_cast<double>(below(3500)) / 100)));
+  const System& system = machine(out.system);
+  out.op.nodes = below(3) == 0 ? static_cast<int>(1 + below(8)) : 0;
+  if (out.op.nodes <= 1 && below(2) == 0) out.op.ranks = static_cast<int>(1 + below(static_cast<std::size_t>(system.gpus_per_node)));
+  if (out.op.collective == Collective::send_recv) out.op.path = static_cast<Path>(below(path_names.size()));
+  if (below(6) == 0) out.choice.rule = Choice::Rule::fastest;
+  if (below(6) == 0) out.choice.algorithm = static_cast<Algorithm>(below(algorithm_names.size()));
+  if (below(6) == 0) out.choice.protocol = static_cast<Protocol>(below(protocol_names.size()));
+  if (below(2) == 0) {
+    out.op.collective = Collective::all_reduce;
+    out.choice.inference.library = static_cast<InferenceLibrary>(1 + below(3));
+    out.choice.inference.version = below(2) == 0 ? 0 : static_cast<int>(below(30) * 1000);
+    out.choice.inference.from_host = below(3) == 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("over random questions an explanation's terms, arithmetic and time are the prediction's") {
+  std::mt19937_64 random{20261122};
+  int answered = 0, engines = 0, called = 0, copies = 0;
+  while (answered < 3000) {
+    const Asked asked = random_question(random);
+    const System& system = machine(asked.system);
+    Prediction p;
+    try {
+      p = predict(system, asked.op, asked.choice);
+    } catch (const RequestError&) {
+      continue;  // predict says why
+    }
+    ++answered;
+    engines += p.ran.kernel != ReduceKernel::library ? 1 : 0;
+    called += p.made_from.host_call.launch > 0 ? 1 : 0;
+    copies += is_host_copy(asked.op) ? 1 : 0;
+    CAPTURE(asked.system, name(asked.op.collective), asked.op.bytes.value(), asked.op.ranks, asked.op.nodes);
+    // what it keeps is what it was made from
+    const double kernel = p.made_from.line(asked.op.bytes.value());
+    const HostCall& call = p.made_from.host_call;
+    CHECK((call.launch > 0 ? call.seconds() : kernel) == Approx(p.seconds).epsilon(1e-9));
+    if (call.launch > 0) CHECK(call.kernel == Approx(kernel).epsilon(1e-9));
+    // and what is told is what it holds
+    if (answered % 10 != 0 && engines > 60 && called > 40) continue;  // the whole story takes a millisecond
+    for (const std::string& context : {explain(system, p), explain_alone(p)}) {
+      CHECK(stated_terms(context) == own_terms(p.terms, p.seconds));
+      std::smatch time;
+      REQUIRE(std::regex_search(context, time, std::regex(R"re(\n  time = (?:.* = )?([0-9.]+) us\n)re")));
+      CHECK(std::stod(time[1]) == Approx(p.seconds * 1e6).margin(0.0011));
+    }
+  }
+  CHECK(engines > 50);
+  CHECK(called > 40);
+  CHECK(copies > 20);
+}
+
+TEST_CASE("an explanation decides nothing again: on another machine's description it still tells the prediction it was given") {
+  const Prediction p = predict(machine("dgx-h100"), AllReduce{.bytes = units::KiB(64), .ranks = 8});
+  System other = machine("dgx-h100");
+  other.constants = machine("dgx-a100").constants;
+  CHECK(stated_terms(explain(other, p)) == own_terms(p.terms, p.seconds));
+}
+
+TEST_CASE("an engine's own kernel is told with its sizes, and the library's choice beyond the hand-over") {
+  const System& h100 = machine("dgx-h100");
+  const Choice vllm{.inference = {.library = InferenceLibrary::vllm, .version = 14000}};
+  const std::string small = explain(h100, AllReduce{.bytes = units::KiB(64), .ranks = 8}, vllm);
+  CHECK(support::contains(small, "Why pull one shot"));
+  CHECK(support::contains(small, "vllm 0.14.0 runs kernels of its own by size"));
+  CHECK(support::contains(small, "below 8 MiB"));
+  CHECK(support::contains(small, "calibration custom-hopper"));
+  CHECK_FALSE(support::contains(small, "tuner"));
+  const std::string large = explain(h100, AllReduce{.bytes = units::MiB(64), .ranks = 8}, vllm);
+  CHECK(support::contains(large, "the library's  beyond"));
+  CHECK(support::contains(large, "tuner believes"));
+  Choice forced = vllm;
+  forced.algorithm = Algorithm::ring;
+  CHECK(support::contains(explain(h100, AllReduce{.bytes = units::KiB(64), .ranks = 8}, forced), "stand aside"));
+}
+
+TEST_CASE("a call from Python is told with what the host and the GPU take beside each other") {
+  const Choice choice{.inference = {.library = InferenceLibrary::vllm, .version = 0, .from_host = true}};
+  const Prediction p = predict(machine("dgx-h100"), AllReduce{.bytes = units::KiB(64), .ranks = 8}, choice);
+  const std::string context = explain(machine("dgx-h100"), p);
+  const HostCall& call = p.made_from.host_call;
+  CHECK(support::contains(context, "kernel = "));
+  CHECK(support::contains(context, fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy))));
+  CHECK(support::contains(context, "launch from Python"));
+  CHECK(std::pow(std::pow(call.launch, 4) + std::pow(call.kernel + call.extra + call.copy, 4), 0.25) == Approx(p.seconds).epsilon(1e-9));
+}
+
+TEST_CASE("a fused norm is told with the parts both its times are the sums of") {
+  const System system = load_system("dgx-h100");
+  for (const double bytes : {65536.0, 64.0 * mebibyte}) {
+    const Prediction p =
+        predict(system, AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8}, {.inference = {.library = InferenceLibrary::vllm}});
+    const FusedNorm norm = fused_norm(system, p);
+    CHECK(norm.apart == norm.all_reduce + norm.gap + norm.apart_memory);
+    CHECK(norm.fused == (norm.fuses ? norm.all_reduce + norm.fused_memory : norm.apart));
+    const std::string told = explain(norm);
+    for (const double part : {norm.all_reduce, norm.gap, norm.apart_memory, norm.apart}) CHECK(support::contains(told, micro(part)));
+    CHECK(support::contains(told, "Nothing fuses") == !norm.fuses);
+  }
+}
+
+TEST_CASE("dispatch and combine of experts are told by every kernel's own terms, which its parts join to") {
+  std::mt19937_64 random{7};
+  int told = 0;
+  for (const char* name : {"dgx-h100", "dgx-b200", "gb200-nvl72", "mi300x-8"})
+    for (std::size_t kernel = 0; kernel < moe_kernel_names.size(); ++kernel)
+      for (const MoePhase phase : {MoePhase::prepare, MoePhase::dispatch, MoePhase::combine})
+        for (const int ranks : {2, 8, 16, 64}) {
+          MoeQuestion q{.phase = phase, .kernel = static_cast<MoeKernel>(kernel), .gate = {.experts = 256, .top_k = 8}};
+          if (random() % 3 == 0) q.routing = {.kind = RoutingKind::zipf, .exponent = 0.8};
+          q.hidden = 7168, q.tokens = static_cast<double>(1 + random() % 4096), q.ranks = ranks;
+          MoePrediction p;
+          try {
+            p = predict(machine(name), q);
+          } catch (const RequestError&) {
+            continue;
+          }
+          ++told;
+          CAPTURE(name, moe_kernel_names[kernel], ranks, q.tokens);
+          const std::string context = explain(machine(name), p);
+          CHECK(stated_terms(context) == own_terms(p.terms, p.seconds));
+          if (q.kernel == MoeKernel::nccl) continue;
+          CHECK(std::regex_search(context, std::regex("\n +time += +" + micro(p.seconds) + "\n")));
+          const MoeVolume& v = p.cost.alone;
+          const double volume = norm(v.work, norm(v.inside, v.across, 12), v.order);
+          const double all = v.floor > 0 ? norm(v.floor, volume, 2) : volume;
+          const double shares = p.cost.work + p.cost.inside + p.cost.across;
+          if (q.phase != MoePhase::prepare) {
+            CHECK(shares + (v.floor > 0 ? all * std::pow(v.floor / all, 2) : 0) == Approx(all).epsilon(1e-6));
+          }
+        }
+  CHECK(told > 50);
+}
+
+TEST_CASE("a transfer from storage is told by the parts on its way, whose slowest makes the time") {
+  const System& h100 = machine("dgx-h100");
+  for (const double store : {0.0, 20e9, 400e9})
+    for (const int nodes : {1, 4}) {
+      WeightLoading load{.nodes = nodes, .store_rate = store, .node = {.storage_rate = 50e9, .latency = 1e-3, .host_memory_rate = 90e9}};
+      const LoadingWays ways = loading_ways(h100, load, {.bytes = 810e9, .per_gpu = false});
+      for (const LoadingWay& way : ways.ways)
+        for (const TransferTime* t : {&way.direct, &way.through_host}) {
+          double slowest = t->parts[0].rate;
+          for (const TransferPart& part : t->parts) slowest = std::min(slowest, part.rate);
+          CHECK(t->latency + t->bytes / slowest + t->gather == Approx(t->seconds).epsilon(1e-12));
+          CHECK(support::contains(explain(*t), fmt::format("= {:.9g} s", t->seconds)));
+          CHECK(support::contains(explain(ways), explain(*t)));
+        }
+    }
+  const AccessLines lines = access_lines(h100, warp_window);
+  CHECK(support::contains(explain(lines), fmt::format("{:.6g} B", lines.stores_until)));
+  const Incast met = incast(h100, 8, 1e6);
+  CHECK(support::contains(explain(met), micro(met.seconds) + " us"));
+}

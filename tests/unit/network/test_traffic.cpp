@@ -1,0 +1,175 @@
+// What a collective puts on the links: against sending every message one by one, and against the schedules' own counts.
+#include "catch.hpp"
+#include "support/message_of.hpp"
+#include "machines.hpp"
+
+#include <map>
+
+using namespace fabricost;
+using machines::carried;
+using machines::first;
+using machines::laid_out;
+
+namespace {
+
+std::map<int, double> one_by_one(const Topology& t, const std::vector<int>& ranks, const RouteOptions& options) {
+  std::map<int, double> out;
+  for (const int a : ranks)
+    for (const int b : ranks)
+      if (a != b)
+        for (const LinkUse& use : route(t, a, b, options)) out[use.link] += use.share / static_cast<double>(ranks.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an exchange counted by groups loads every link as its messages sent one by one do") {
+  struct Where {
+    std::string name;
+    int nodes;
+    std::vector<int> ranks;
+  };
+  std::vector<int> every_third, odd{1, 2, 9, 12, 17, 40, 63}, trays;
+  for (int i = 0; i < 64; i += 3) every_third.push_back(i);
+  for (int i = 0; i < 160; i += 2) trays.push_back(i);
+  for (const Where& w : {Where{"dgx-h100", 1, first(8)},
+                         {"superpod-h100", 40, {0, 9, 300, 301, 302, 17}},
+                         {"superpod-h100", 8, first(64)},
+                         {"superpod-h100", 8, odd},
+                         {"dgx-1-v100", 2, first(16)},
+                         {"tpu-v5p-cube", 16, every_third},
+                         {"mi300x-8", 4, first(32)},
+                         {"superpod-gb200", 40, trays},
+                         {"aws-p5", 3, first(24)},
+                         {"l40s-pcie", 1, first(8)},
+                         {"frontier", 300, {0, 5, 900, 1100, 2300, 2399}},
+                         {"meta-24k-roce", 800, {0, 1, 8, 16, 17, 3071, 3072, 3073, 6143, 6399}},
+                         {"dgx-a100", 2, first(16)}}) {
+    const Topology t = laid_out(w.name, w.nodes);
+    for (const RouteOptions& options :
+         {RouteOptions{}, RouteOptions{.relay_on_rails = false, .adaptive = false}, RouteOptions{.detoured = 0.5}}) {
+      INFO(w.name << " " << w.ranks.size() << " ranks, relayed " << options.relay_on_rails << ", adaptive " << options.adaptive);
+      std::map<int, double> wanted = one_by_one(t, w.ranks, options);
+      const Traffic traffic = TrafficCounter{t, options}.count(Collective::all_to_all, Algorithm::direct, w.ranks);
+      CHECK(traffic.loads.size() == wanted.size());
+      for (const LinkLoad& l : traffic.loads) {
+        INFO(name_of(t, l.link));
+        REQUIRE(l.bytes == Approx(wanted[l.link]));
+      }
+    }
+  }
+}
+
+TEST_CASE("what leaves a domain is what the schedules say leaves it") {
+  for (const int nodes : {2, 4, 8, 16}) {
+    const Topology t = laid_out("superpod-h100", nodes);
+    const Levels levels{8, nodes};
+    const std::vector<int> ranks = first(8 * nodes);
+    TrafficCounter counter{t};
+    const auto leaves = [&](Collective c, Algorithm a) { return carried(t, counter.count(c, a, ranks), LinkKind::nic_out, 8); };
+    INFO(nodes << " nodes");
+    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast})
+      CHECK(leaves(c, Algorithm::ring) == Approx(schedule_of(Algorithm::ring, c, levels).bytes(1)));
+    CHECK(leaves(Collective::all_to_all, Algorithm::direct) ==
+          Approx(schedule_of(Algorithm::direct, Collective::all_to_all, levels).bytes(1)));
+    for (const Algorithm a : {Algorithm::halving_doubling, Algorithm::rabenseifner})
+      CHECK(leaves(Collective::all_reduce, a) == Approx(schedule_of(a, Collective::all_reduce, levels).bytes(1)));
+    CHECK(leaves(Collective::all_reduce, Algorithm::two_shot) ==
+          Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, levels).bytes(1)));
+    // (N - 1)/N S per half, all eight rails together
+    CHECK(leaves(Collective::all_reduce, Algorithm::hierarchical) == Approx(2.0 * (nodes - 1) / nodes));
+    // every domain but two roots sends half the data up a tree and all of it down to children, 2 S at most; all domains 2 (N - 1) S
+    const double all = carried(t, counter.count(Collective::all_reduce, Algorithm::tree, ranks), LinkKind::nic_out);
+    CHECK(all == Approx(2.0 * (nodes - 1)));
+    for (int node = 0; node < nodes; ++node) {
+      double out = 0;
+      for (const LinkLoad& l : counter.count(Collective::all_reduce, Algorithm::tree, ranks).loads)
+        if (t.block_of(l.link).kind == LinkKind::nic_out && (l.link - t.blocks[static_cast<std::size_t>(t.nic_out)].first) / 8 == node)
+          out += l.bytes;
+      CHECK(out <= schedule_of(Algorithm::tree, Collective::all_reduce, levels).bytes(1) + 1e-9);
+    }
+  }
+}
+
+TEST_CASE("what leaves a GPU inside a domain is what the schedules say") {
+  const Topology t = laid_out("dgx-h100");
+  TrafficCounter counter{t};
+  const Levels levels{8};
+  const auto leaves = [&](Collective c, Algorithm a) { return carried(t, counter.count(c, a, first(8)), LinkKind::gpu_out) / 8; };
+  CHECK(leaves(Collective::all_reduce, Algorithm::ring) == Approx(1.75));
+  CHECK(leaves(Collective::all_to_all, Algorithm::direct) == Approx(0.875));
+  CHECK(leaves(Collective::all_reduce, Algorithm::nvls) == Approx(schedule_of(Algorithm::nvls, Collective::all_reduce, levels).bytes(0)));
+  CHECK(leaves(Collective::all_reduce, Algorithm::one_shot) == Approx(7));
+  CHECK(leaves(Collective::all_reduce, Algorithm::halving_doubling) == Approx(1.75));
+  CHECK(leaves(Collective::all_reduce, Algorithm::tree) == Approx(2 * 7 / 8.0));  // a chain's seven edges both ways, over eight GPUs
+}
+
+TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {
+  const Topology t = laid_out("tpu-v5p-cube");
+  const Traffic traffic = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(64));
+  const double per_wire = schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{64}, t.dims, true}).bytes(0) / 6;
+  CHECK(traffic.loads.size() == 64 * 6);
+  for (const LinkLoad& l : traffic.loads) REQUIRE(l.bytes == Approx(per_wire));
+  const Traffic bucket = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::torus_bucket, first(64));
+  CHECK(bucket.sent_by_rank == Approx(6 * per_wire));
+  for (const LinkLoad& l : bucket.loads) REQUIRE(l.bytes == Approx(per_wire));
+  // and by the cut: half the data of every rank crosses it, 2 x 16 wires of 100 GB/s each way
+  const double by_bisection = 32 * 100e9 / (64 * 0.5 * 0.5);
+  CHECK(machines::alone(t, traffic).rate == Approx(by_bisection));
+}
+
+TEST_CASE("a collective that an algorithm does not have has no traffic") {
+  const Topology t = laid_out("dgx-h100");
+  TrafficCounter counter{t};
+  const auto refusal = [&](Collective c, Algorithm a) { return support::message_of([&] { return counter.count(c, a, first(8)); }); };
+  CHECK(support::contains(refusal(Collective::all_gather, Algorithm::tree), "trees exist for all_reduce, broadcast and reduce"));
+  CHECK(support::contains(refusal(Collective::all_to_all, Algorithm::ring), "cannot exchange point to point"));
+  CHECK(support::contains(refusal(Collective::all_reduce, Algorithm::direct), "direct exists for all_to_all"));
+}
+
+TEST_CASE("domains of one GPU leave nothing for their switches to add") {
+  const Topology t = laid_out("dgx-h100", 2);
+  const std::vector<int> heads{0, 8};
+  const Traffic traffic = TrafficCounter{t}.count(Collective::all_reduce, Algorithm::nvls_tree, heads);
+  CHECK(traffic.sent_by_rank > 0);
+  CHECK(carried(t, traffic, LinkKind::gpu_out) == 0);
+  CHECK(carried(t, traffic, LinkKind::nic_out) == Approx(2));
+}
+
+TEST_CASE("a refused collective leaves nothing behind for the next") {
+  const Topology t = laid_out("dgx-1-v100");
+  TrafficCounter counter{t};
+  const std::vector<int> six = first(6);
+  const Traffic before = counter.count(Collective::all_reduce, Algorithm::ring, first(8));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::halving_doubling, six); }),
+                          "power of two"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::nvls, six); }),
+                          "joined by switches"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::pat, six); }),
+                          "PAT exists for all_gather and reduce_scatter"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::collnet_chain, six); }),
+                          "more than one domain"));
+  const std::vector<int> twice{0, 1, 1}, off{0, 8};
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, twice); }),
+                          "GPU 1 is named twice"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, off); }),
+                          "GPU 8 of 0 to 7"));
+  const Traffic after = counter.count(Collective::all_reduce, Algorithm::ring, first(8));
+  REQUIRE(after.loads.size() == before.loads.size());
+  for (std::size_t i = 0; i < after.loads.size(); ++i) CHECK(after.loads[i].bytes == before.loads[i].bytes);
+}
+
+TEST_CASE("rings and trees of a wired domain keep to its wires, in one node and over several") {
+  for (const char* name : {"dgx-1-v100", "dgx-1-p100", "mi300x-8", "frontier"})
+    for (const int nodes : {1, 3}) {
+      INFO(name << ", " << nodes << " nodes");
+      const Topology t = laid_out(name, nodes);
+      TrafficCounter counter{t};
+      for (const Algorithm a : {Algorithm::ring, Algorithm::tree})
+        for (const LinkLoad& l : counter.count(Collective::all_reduce, a, first(t.gpus())).loads) {
+          const LinkKind kind = t.block_of(l.link).kind;
+          REQUIRE(kind != LinkKind::port_up);  // that would be a hop over the host
+          if (nodes == 1) REQUIRE(kind == LinkKind::wire);
+        }
+    }
+}

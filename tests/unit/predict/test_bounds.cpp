@@ -1,0 +1,180 @@
+// No answer beats what the wires can carry: the bus bandwidth an algorithm allows at a tier's one-way rate.
+#include "support/random_cases.hpp"
+
+#include "catch.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+struct Wires {
+  double gpu = 0;     ///< one way per GPU into the scale-up tier, of those links that lead to ranks taking part
+  double domain = 0;  ///< one way out of a domain, all its NICs together
+  double nics = 1;    ///< of them
+  double g = 1, N = 1, n = 1;
+};
+
+Wires wires_of(const support::Case& c, const Fabric& f) {
+  Wires w;
+  w.g = f.local();
+  w.N = f.domains();
+  w.n = f.ranks();
+  for (const Tier& t : c.system.tiers) {
+    if (t.role == TierRole::scale_up) {
+      w.gpu = t.bandwidth.value.value();
+      if (t.kind == TierKind::full_mesh) w.gpu *= (w.g - 1) / (t.endpoints - 1);
+    }
+    if (t.role == TierRole::nic) {
+      const double per_gpu = static_cast<double>(t.endpoints) / c.system.gpus_per_node;
+      w.nics = std::max(1.0, std::floor(per_gpu * w.g + 1e-9));
+      w.domain = w.nics * t.bandwidth.value.value();
+    }
+  }
+  return w;
+}
+
+/// Highest bus bandwidth the algorithm allows.
+double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
+  if (w.N <= 1) return pair.algorithm == Algorithm::nvls && op == Collective::all_reduce ? 2 * (w.n - 1) / (w.n + 1) * w.gpu : w.gpu;
+  switch (op) {
+    case Collective::all_to_all: return w.domain / w.g * (w.n - 1) / (w.n - w.g);  // (n-g)/n S of every rank leave its domain
+    case Collective::send_recv: return w.domain / w.g;
+    case Collective::broadcast:
+    case Collective::reduce: return w.domain;
+    default: break;
+  }
+  switch (pair.algorithm) {
+    case Algorithm::ring: return w.g > 1 ? std::min(w.gpu, w.domain) : w.domain;
+    case Algorithm::tree:
+    case Algorithm::nvls_tree: return (w.N <= 2 ? 2 : 1) * w.domain;
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain: return 2 * w.domain;
+    default: return w.domain * (w.n - 1) / (w.n - w.g);  // (N-1)/N S leave a domain in each half
+  }
+}
+
+}  // namespace
+
+TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rate", "[predict][property]") {
+  support::Report report{"too fast"};
+  for (int i = 0; i < 1500; ++i) {
+    const support::Case c = support::random_case(i);
+    const Wires w = wires_of(c, fabric_of(c.system, c.operation));
+    for (const Candidate pair : support::pairs_of(c)) {
+      const Curve curve = compile(c.system, c.operation, support::forced(pair));
+      const double max = max_bus_bandwidth(pair, c.operation.collective, w);
+      for (const double bytes : support::random_sizes(i)) {
+        const double busbw = bytes / curve(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
+        report.expect(busbw <= max * (1 + 1e-12), c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
+        });
+      }
+    }
+  }
+  INFO(report.text());
+  CHECK(report.failed() == 0);
+  CHECK(report.checked() > 300000);
+}
+
+TEST_CASE("no interval begins below what bytes and links allow, whatever the constants and however wide it is", "[predict][property]") {
+  support::Report report{"begins too fast"};
+  int held = 0;
+  for (int i = 0; i < 1500; ++i) {
+    support::Case c = support::random_case(i);
+    c.system.constants.interval.unfitted_algorithm = 3;  // wide ones, so that the links are what holds them
+    const Fabric f = fabric_of(c.system, c.operation);
+    const Wires w = wires_of(c, f);
+    for (const Candidate pair : support::pairs_of(c)) {
+      double max = max_bus_bandwidth(pair, c.operation.collective, w);
+      const bool trees = pair.algorithm == Algorithm::tree || pair.algorithm == Algorithm::nvls_tree;
+      // two trees of N - 1 edges that carry half of the data both ways: on the average 2 (N-1)/N S leave a domain
+      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce) max = w.domain * (w.n - 1) / w.n * w.N / (w.N - 1);
+      // one GPU of a domain sends, over its own NICs alone
+      if (w.N > 1 && c.operation.collective == Collective::send_recv) max = w.domain / std::min(w.nics, w.g);
+      for (const double bytes : support::random_sizes(i)) {
+        Operation op = c.operation;
+        op.bytes = Bytes::from_value(bytes);
+        const Prediction p = predict(c.system, op, support::forced(pair));
+        const double busbw = bytes / p.low * bus_factor(op.collective, static_cast<int>(w.n));
+        report.expect(busbw <= max * (1 + 1e-9) && p.min <= p.low && p.low <= p.seconds, c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
+        });
+        held += p.low == p.min && p.low < p.seconds ? 1 : 0;
+      }
+    }
+  }
+  INFO(report.text());
+  CHECK(report.failed() == 0);
+  CHECK(report.checked() > 300000);
+  CHECK(held > 10000);
+}
+
+TEST_CASE("the least time knows no fitted constant and is the same in a curve", "[predict][property]") {
+  for (int i = 0; i < 300; ++i) {
+    const support::Case c = support::random_case(i);
+    System other = c.system;
+    other.constants = support::random_case(i + 1000).system.constants;
+    const Fabric f = fabric_of(c.system, c.operation);
+    for (const Candidate pair : support::pairs_of(c)) {
+      const Curve here = compile(c.system, c.operation, support::forced(pair)), there = compile(other, c.operation, support::forced(pair));
+      CHECK(here.min(1e9) == there.min(1e9));
+      CHECK(here.min(1e9) == 1e9 * min_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
+    }
+  }
+}
+
+TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses", "[predict][property]") {
+  support::Report report{"too fast"};
+  for (int i = 0; i < 1500; ++i) {
+    const support::Case c = support::random_case(i);
+    const Fabric f = fabric_of(c.system, c.operation);
+    const Wires w = wires_of(c, f);
+    for (const Candidate pair : support::pairs_of(c)) {
+      const Schedule s = schedule_of(pair.algorithm, c.operation.collective, f);
+      const Curve curve = compile(c.system, c.operation, support::forced(pair));
+      for (const double bytes : support::random_sizes(i)) {
+        const double inside = w.g > 1 ? s.bytes(0) * bytes / w.gpu : 0;
+        const double across = w.N > 1 ? s.bytes(1) * bytes / w.domain : 0;
+        report.expect(curve(bytes) >= std::max(inside, across) * (1 - 1e-12), c, pair, bytes, [&] {
+          return std::to_string(std::max(inside, across) / curve(bytes))
+              .append(inside > across ? " of the time are needed inside," : " of the time are needed across,");
+        });
+      }
+    }
+  }
+  INFO(report.text());
+  CHECK(report.failed() == 0);
+}
+
+TEST_CASE("in-switch all_reduce may pass the link's rate, as measured", "[predict]") {
+  // eight H100 reach 466 GB/s of bus bandwidth over 450 GB/s links; the bound is 700
+  System s = systems::hopper_box();
+  s.constants.scale_up.nvls.rate_share = 473.0 / 450;
+  const Prediction p = predict(s, AllReduce{.bytes = units::GiB(8), .ranks = 8});
+  CHECK(p.ran.algorithm == Algorithm::nvls);
+  CHECK(p.bus_bandwidth() > units::GB_per_s(450));
+  CHECK(p.bus_bandwidth() < units::GB_per_s(700));
+}
+
+TEST_CASE("what takes no time has no rate and no bottleneck, rather than an infinite one", "[predict]") {
+  Prediction p;
+  p.operation.bytes = units::MiB(1);
+  p.ranks = 8;
+  CHECK(p.algorithm_bandwidth().value() == 0);
+  CHECK(p.bus_bandwidth().value() == 0);
+  CHECK(p.bottleneck().name.empty());
+  p.terms.add({.name = "idle", .tier = "gpu", .time = Time::from_value(0)});
+  CHECK(p.bottleneck().name.empty());
+  p.terms.add({.name = "wire", .tier = "nvlink", .time = Time::from_value(2)});
+  p.terms.add({.name = "launch", .tier = "gpu", .time = Time::from_value(1)});
+  CHECK(p.bottleneck().name == "wire");
+}
+
+TEST_CASE("the bus factor of no ranks is that of one", "[predict]") {
+  for (std::size_t i = 0; i < collective_names.size(); ++i)
+    for (const int ranks : {0, -1, -2147483647}) {
+      INFO(collective_names[i] << " " << ranks);
+      CHECK(bus_factor(static_cast<Collective>(i), ranks) == bus_factor(static_cast<Collective>(i), 1));
+      CHECK(std::isfinite(bus_factor(static_cast<Collective>(i), ranks)));
+    }
+}

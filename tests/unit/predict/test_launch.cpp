@@ -1,0 +1,107 @@
+// Who launches a collective: a call takes the GPUs' time and the host's beside each other.
+#include "catch.hpp"
+#include "support/systems.hpp"
+
+#include <fabricost/fabricost.hpp>
+
+using namespace fabricost;
+using namespace fabricost::units;
+
+namespace {
+
+Prediction launched(const System& s, const Operation& op, LaunchMode mode, unsigned short gpus = 0) {
+  return predict(s, op, {.launch = {.mode = mode, .gpus = gpus}});
+}
+double sum_of(const Prediction& p) {
+  double out = 0;
+  for (const Term& t : p.terms) out += t.time.value();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("one process for all GPUs holds small messages, the GPUs large ones", "[predict]") {
+  System s = systems::hopper_box();
+  s.host_launch.value = us(5);
+  const Prediction small = launched(s, AllGather{.bytes = KiB(1), .ranks = 8}, LaunchMode::one_process);
+  const double gpu = predict(s, AllGather{.bytes = KiB(1), .ranks = 8}).seconds;
+  CHECK(small.seconds == Approx(std::pow(std::pow(gpu, 4) + std::pow(40e-6, 4), 0.25)));
+  CHECK(small.made_from.gpu_seconds == gpu);
+  CHECK(sum_of(small) == Approx(small.seconds));
+  CHECK(small.terms[static_cast<int>(small.terms.size()) - 1].tier == "host");
+  CHECK((small.low < small.seconds && small.seconds < small.high));
+  const Prediction large = launched(s, AllGather{.bytes = GiB(1), .ranks = 8}, LaunchMode::one_process);
+  CHECK(large.seconds == Approx(predict(s, AllGather{.bytes = GiB(1), .ranks = 8}).seconds));
+  CHECK(launched(s, AllGather{.bytes = KiB(1), .ranks = 4}, LaunchMode::one_process).made_from.host.seconds() == Approx(20e-6));
+}
+
+TEST_CASE("the GPUs a process drives count, not those that a message crosses", "[predict]") {
+  System s = systems::hopper_box();
+  s.host_launch.value = us(5);
+  const ScaleUpForm& form = s.constants.scale_up.form;
+  const Prediction p = launched(s, SendRecv{.bytes = KiB(1)}, LaunchMode::one_process, 8);
+  CHECK(p.made_from.host.seconds() == Approx(8 * (5e-6 + 2 * form.host_peer)));
+  CHECK(p.seconds > p.made_from.host.seconds());
+  CHECK(p.made_from.host.gpus == 8);
+  const Prediction all = launched(s, AllToAll{.bytes = KiB(1), .ranks = 8}, LaunchMode::threads);
+  CHECK(all.made_from.host.seconds() == Approx(8 * (5e-6 + 16 * form.host_peer) * form.host_threads));
+}
+
+TEST_CASE("a machine whose processor nobody measured has the prior's launch, and is less sure", "[predict]") {
+  System s = systems::hopper_box();
+  const Operation op = AllReduce{.bytes = Bytes::from_value(8), .ranks = 8};
+  const Prediction unknown = launched(s, op, LaunchMode::one_process);
+  CHECK(unknown.made_from.host.seconds() == Approx(8 * s.constants.scale_up.form.host_gpu));
+  s.host_launch.value = Time::from_value(s.constants.scale_up.form.host_gpu);
+  const Prediction known = launched(s, op, LaunchMode::one_process);
+  CHECK(known.seconds == Approx(unknown.seconds));
+  CHECK(known.high < unknown.high);
+}
+
+TEST_CASE("a graph, a queue, other libraries and several domains pay no launches; a process per GPU hides them", "[predict]") {
+  const System s = systems::hopper_box();
+  const Operation op = AllReduce{.bytes = KiB(1), .ranks = 8};
+  const double gpu = predict(s, op).seconds;
+  for (const LaunchMode mode : {LaunchMode::graph, LaunchMode::queued}) CHECK(launched(s, op, mode).seconds == gpu);
+  CHECK(launched(s, op, LaunchMode::process).seconds == Approx(gpu).epsilon(0.01));
+  System amd = s;
+  amd.library = Library::rccl;
+  CHECK(launched(amd, op, LaunchMode::one_process).seconds == predict(amd, op).seconds);
+  const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};
+  CHECK(launched(s, two, LaunchMode::one_process).seconds == predict(s, two).seconds);
+}
+
+TEST_CASE("a module of XLA adds its own time", "[predict]") {
+  const System s = systems::hopper_box();
+  const Operation op = AllReduce{.bytes = MiB(1), .ranks = 8};
+  const Prediction p = launched(s, op, LaunchMode::xla);
+  CHECK(p.seconds == Approx(predict(s, op).seconds + s.constants.scale_up.form.host_module));
+  CHECK(sum_of(p) == Approx(p.seconds));
+}
+
+TEST_CASE("sweep launches as predict does, and compile's curve is the GPUs' time", "[predict]") {
+  const System s = systems::hopper_box();
+  const Choice choice{.launch = {.mode = LaunchMode::one_process}};
+  const Operation op = Broadcast{.bytes = KiB(64), .ranks = 8};
+  const std::vector<Bytes> sizes{KiB(64)};
+  const Prediction one = predict(s, op, choice);
+  CHECK(sweep(s, op, sizes, choice).front().seconds == one.seconds);
+  CHECK(compile(s, op, choice)(KiB(64)).value() == Approx(one.made_from.gpu_seconds));
+  CHECK(one.made_from.gpu_seconds < predict(s, op).seconds);  // call after call, a broadcast waits for one step
+}
+
+TEST_CASE("an older or unknown release widens the interval inside a domain", "[predict]") {
+  System s = systems::ampere_box();
+  const Operation op = AllReduce{.bytes = MiB(1), .ranks = 8};
+  const auto width = [&] {
+    const Prediction p = predict(s, op);
+    return std::log(p.high / p.seconds);
+  };
+  const double known = width();
+  s.tuner_assumed = true;
+  const double unknown = width();
+  CHECK(unknown == Approx(std::sqrt(known * known + s.constants.interval.unknown_library * s.constants.interval.unknown_library)));
+  s.tuner = tuner_of_version(2, 8);
+  CHECK(width() > unknown);
+  CHECK(predict(s, op).seconds > 1.5 * predict(systems::ampere_box(), op).seconds);
+}

@@ -1,0 +1,158 @@
+// What the forms between nodes depend on beside size and count: the way from GPU to NIC, added latency, which tier binds.
+#include <fabricost/price/price.hpp>
+
+#include "catch.hpp"
+#include "support/fabrics.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+/// A step of the network costs 16 us in ring Simple, so that none of its parts rounds away.
+Constants constants() {
+  Constants c;
+  c.transport.exchange_tiny = 3;
+  return c;
+}
+Fabric cluster(int g, int nodes, double inner = support::inside_rate, double nic = support::nic_rate) {
+  Fabric f = support::fabric(g, nodes);
+  f.inner_rate = f.full_rate = inner;
+  f.outer_rate = g * nic;
+  return f;
+}
+Line priced(Algorithm algorithm, Collective op, const Fabric& f, const Constants& c, Protocol protocol = Protocol::simple) {
+  return price(schedule_of(algorithm, op, f), f, c, protocol, false);
+}
+
+}  // namespace
+
+TEST_CASE("the host bridge takes its share of both ways at once, little of one way, and staging its own", "[price]") {
+  TransportConstants t = detail::transport_prior;
+  t.host_bridge = 0.6;
+  t.no_gdr_rate = 0.5;
+  Fabric f = cluster(8, 2);
+  for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all,
+                              Collective::broadcast, Collective::reduce}) {
+    INFO(name(op));
+    const bool one_way = op == Collective::broadcast || op == Collective::reduce;
+    f.host_bridge = false;
+    f.gpu_direct = true;
+    CHECK(nic_path_share(f, t, op) == 1);
+    f.gpu_direct = false;
+    CHECK(nic_path_share(f, t, op) == 0.5);
+    f.host_bridge = true;
+    CHECK(nic_path_share(f, t, op) == Approx(one_way ? 0.49 : 0.3));
+    f.gpu_direct = true;
+    CHECK(nic_path_share(f, t, op) == (one_way ? 0.98 : 0.6));
+  }
+}
+
+TEST_CASE("the tier with the lower rate is named as the one that binds", "[price]") {
+  const Constants c = constants();
+  const Fabric network = cluster(8, 4, 4000e9, 50e9), inside = cluster(8, 4, 4e9, 50e9);
+  for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree})
+    for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+      if (a == Algorithm::nvls_tree && p != Protocol::simple) continue;
+      INFO(name(a) << " " << name(p));
+      const Line outer = priced(a, Collective::all_reduce, network, c, p), inner = priced(a, Collective::all_reduce, inside, c, p);
+      CHECK(outer.wire_level == 1);
+      CHECK(outer.rate_parts[0].level == 1);
+      CHECK(inner.wire_level == 0);
+      CHECK(inner.rate_parts[0].level == 0);
+    }
+  const Fabric slow_inside = cluster(2, 2, 1e9, 400e9);
+  CHECK(priced(Algorithm::direct, Collective::all_to_all, slow_inside, c).wire_level == 0);
+  CHECK(priced(Algorithm::direct, Collective::all_to_all, cluster(8, 4), c).wire_level == 1);
+}
+
+TEST_CASE("without GPUDirect a step of a ring takes longer, by the same factor at every size", "[price]") {
+  Constants c = constants();
+  c.transport.no_gdr_rate = 1;
+  c.scale_up.simple.floor = c.scale_up.simple.hop = 0;
+  c.transport.ring_overlap = 1;
+  Fabric f = cluster(8, 4);
+  const auto latency = [&](double bytes) {
+    const Line line = priced(Algorithm::ring, Collective::all_gather, f, c);
+    return line(bytes) - line.volume(bytes) - c.scale_up.launch;
+  };
+  const double direct_small = latency(0), direct_large = latency(1e9);
+  f.gpu_direct = false;
+  CHECK(latency(0) == Approx(c.transport.no_gdr_step * direct_small));
+  CHECK(latency(1e9) == Approx(c.transport.no_gdr_step * direct_large));
+}
+
+TEST_CASE("latency beyond the fitted one is added to every step of its own tier", "[price]") {
+  const Constants c = constants();
+  const double more = 2e-6;
+  for (const Collective op : {Collective::all_reduce}) {
+    for (const auto& [algorithm, protocol] :
+         {std::pair{Algorithm::ring, Protocol::ll}, {Algorithm::ring, Protocol::ll128}, {Algorithm::tree, Protocol::ll}}) {
+      INFO(name(algorithm) << " " << name(protocol));
+      const Fabric f = cluster(8, 4);
+      Fabric inner = f, outer = f;
+      inner.inner_latency = more;
+      outer.outer_latency = more;
+      const bool ring = algorithm == Algorithm::ring;
+      const double network = ring ? 2 * 3 : 4, chain = ring ? 2 * 31 - 6 : 14;
+      const double start = priced(algorithm, op, f, c, protocol)(0);
+      CHECK(priced(algorithm, op, inner, c, protocol)(0) - start == Approx(chain * more));
+      CHECK(priced(algorithm, op, outer, c, protocol)(0) - start == Approx(network * more));
+    }
+  }
+  // in-switch trees: up and down a switch
+  Fabric f = cluster(8, 4);
+  const double start = priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0);
+  f.inner_latency = more;
+  CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) - start == Approx(2 * more));
+  f.inner_latency = -1;
+  CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) == Approx(start - (c.transport.nvls_floor - c.scale_up.launch)));
+}
+
+TEST_CASE("racks pay the floor of their size in in-switch trees", "[price]") {
+  const Constants c = constants();
+  const double server = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(8, 2), c)(0);
+  const double rack = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(72, 2), c)(0);
+  CHECK(rack - server == Approx((rack_floor_factor(72, c.scale_up.form) - 1) * c.transport.nvls_floor));
+}
+
+TEST_CASE("a message between nodes has its GPU's share of the NICs, half of it beyond two nodes", "[price]") {
+  const Constants c = constants();
+  for (const int g : {1, 4, 8}) {
+    const Fabric two = cluster(g, 2), many = cluster(g, 16);
+    CHECK(priced(Algorithm::direct, Collective::send_recv, two, c).rate == Approx(1 / (0.98 * 50e9)));
+    CHECK(priced(Algorithm::direct, Collective::send_recv, many, c).rate == Approx(1 / (0.98 * 0.52 * 50e9)));
+    Fabric shared = two;
+    shared.outer_rate /= 2;
+    CHECK(priced(Algorithm::direct, Collective::send_recv, shared, c).rate == Approx(2 / (0.98 * 50e9)));
+  }
+}
+
+TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on networks that do", "[price]") {
+  const Constants c = constants();
+  const auto& t = c.transport;
+  Fabric f = cluster(8, 4);
+  const double remote = 24, start = c.scale_up.launch + t.exchange_base;
+  const Line line = priced(Algorithm::direct, Collective::all_to_all, f, c);
+  const auto latency = [&](const Line& l, double a_rank) { return l(32 * a_rank) - l.volume(32 * a_rank); };
+  CHECK(latency(line, 0) == Approx(start + remote * 3 * t.exchange_peer));
+  CHECK(latency(line, 127) == Approx(start + remote * 3 * t.exchange_peer));
+  CHECK(latency(line, 129) == Approx(start + remote * t.exchange_peer));
+  CHECK(latency(line, 16 * 1024) == Approx(start + remote * t.exchange_peer));
+  CHECK(latency(line, 16 * 1024 + 1) == Approx(start + remote * (t.exchange_peer + t.exchange_peer_simple)));
+  f.outer_latency = 32e-6;  // one round of it for all 32 ranks
+  CHECK(latency(priced(Algorithm::direct, Collective::all_to_all, f, c), 200) == Approx(start + remote * (t.exchange_peer + 1e-6)));
+  f.outer_latency = 0;
+  f.inner_exchanges = 1e-3;  // then the inside binds
+  const double inside = 8.0 / 32 / (c.scale_up.simple.rate_share * 400e9 * 1e-3);
+  CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).rate == Approx(inside).epsilon(0.02));
+}
+
+TEST_CASE("one domain is as many ranks as it has", "[price]") {
+  Fabric f;
+  f.levels = Levels{8};
+  CHECK(f.domains() == 1);
+  f.levels = Levels{8, 1};
+  CHECK(f.domains() == 1);
+  f.levels = Levels{8, 3};
+  CHECK(f.domains() == 3);
+}

@@ -1,0 +1,74 @@
+// The parts a line is made of: how many it keeps, and what each ramp adds.
+#include <fabricost/price/line.hpp>
+
+#include "catch.hpp"
+
+using namespace fabricost;
+
+TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
+  Line line;
+  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 0, .per_byte = 1});
+  line.ramp({.shape = Ramp::Shape::linear, .amplitude = -1, .per_byte = 1});
+  CHECK(line.ramps.size() == 0);
+  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 1, .per_byte = 1});
+  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 2, .per_byte = 1});
+  CHECK(line.ramps.size() == Line::max_ramps);
+  CHECK(line(10) == 3);
+#ifdef NDEBUG  // else a third stops the program: a form that asks for one is at fault
+  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 4, .per_byte = 1});
+  CHECK(line.ramps.size() == 2);
+  CHECK(line(10) == 3);
+#endif
+}
+
+TEST_CASE("parts beyond those a line has room for are carried by the last", "[price]") {
+  Line line;
+  for (int i = 1; i <= 6; ++i) line.base_part(TermKind::steps, 0, i, 0.5);
+  CHECK(line.base_parts.size() == Line::max_parts);
+  CHECK(line(0) == 0.5 * (1 + 2 + 3 + 4 + 5 + 6));
+  double sum = 0;
+  for (const Part& part : line.base_parts) sum += part.value();
+  CHECK(sum == Approx(line.base));
+  line.base_part(TermKind::floor, 0, 0, 1);
+  line.base_part(TermKind::floor, 0, 1, 0);
+  CHECK(line(0) == 0.5 * (1 + 2 + 3 + 4 + 5 + 6));
+}
+
+TEST_CASE("ramps are what their shape says at the size, at its half and far beyond", "[price]") {
+  struct Row {
+    Ramp::Shape shape;
+    double none, half, one, twice, far;
+  };
+  const double e = std::exp(-1.0);
+  using S = Ramp::Shape;
+  const Row rows[] = {{S::none, 0, 0, 0, 0, 0},
+                      {S::linear, 0, 0.5, 1, 1, 1},
+                      {S::square, 0, 0.25, 1, 1, 1},
+                      {S::saturating, 0, 1.0 / 3, 0.5, 2.0 / 3, 1},
+                      {S::saturating_square, 0, 0.2, 0.5, 0.8, 1},
+                      {S::exponential, 0, 1 - std::sqrt(e), 1 - e, 1 - e * e, 1},
+                      {S::step, 0, 0, 0, 1, 1},
+                      {S::until, 1, 1, 0, 0, 0},
+                      {S::channels, 0, 0, 0, 0.5, 0.75},
+                      {S::unbounded, 0, 0.5, 1, 2, 1e9}};
+  for (const Row& row : rows) {
+    const Ramp ramp{.shape = row.shape, .amplitude = 3, .per_byte = 1e-3, .limit = 4};
+    INFO(static_cast<int>(row.shape));
+    CHECK(ramp(0) == Approx(3 * row.none));
+    CHECK(ramp(500) == Approx(3 * row.half));
+    CHECK(ramp(1000) == Approx(3 * row.one));
+    CHECK(ramp(2000) == Approx(3 * row.twice));
+    CHECK(ramp(1e12) == Approx(3 * row.far));
+  }
+}
+
+TEST_CASE("beyond the first, chunks move whole by their share", "[price]") {
+  Line line;
+  line.chunk = 100;
+  line.chunk_seconds = 2;
+  line.chunk_share = 0.75;
+  CHECK(line.chunks(100) == 0);
+  CHECK(line.chunks(100.5) == Approx(2 * (0.75 * 1 + 0.25 * 0.005)));
+  CHECK(line.chunks(200) == Approx(2));
+  CHECK(line.chunks(250) == Approx(2 * (0.75 * 2 + 0.25 * 1.5)));
+}

@@ -1,0 +1,87 @@
+// What NCCL before 2.19 takes inside a domain: its forms written out again with the constants of a generation and of its tables.
+#include <fabricost/algorithms/point_to_point.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
+#include <fabricost/price/exchange.hpp>
+#include <fabricost/price/ring.hpp>
+
+#include "catch.hpp"
+#include "support/fabrics.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+constexpr double KiB = 1024, MiB = 1024 * KiB;
+constexpr int channels = 24;
+
+Fabric older(int ranks) {
+  Fabric f = support::fabric(ranks);
+  f.tuner = tuner_of_version(2, 12);
+  return f;
+}
+Line ring(Collective op, const Fabric& f, Protocol protocol) {
+  return price_ring(schedule_of(Algorithm::ring, op, f), f, detail::scale_up_prior, protocol, channels, false);
+}
+
+}  // namespace
+
+TEST_CASE("before 2.19 every channel that an LL ring uses takes a time of its own, and forwarding takes longer", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const TunerTables& k = tables_of(tuner_of_version(2, 12));
+  REQUIRE(k.channel_start > 0);
+  for (const int n : {2, 5, 8})
+    for (const double used : {0.0, 0.5, 1.0, 6.0, 24.0}) {  // channels, of 4 KiB for each rank
+      INFO(n << " ranks, " << used << " channels");
+      const double size = used * 4 * KiB * n, F = std::min(1.0, used);
+      const double start = k.launch_share * c.launch + used * k.channel_start;
+      CHECK(ring(Collective::all_gather, older(n), Protocol::ll)(size) ==
+            Approx(start + (n - 1) * c.ll.hop + F * F * (c.ll.full_threads + k.ll_forward_share * c.ll.forward * (n - 1))));
+    }
+}
+
+TEST_CASE("before 2.19 all channels of LL128 and Simple rings start one by one, and Simple makes no local copies", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const TunerTables& k = tables_of(tuner_of_version(2, 12));
+  const double start = channels * k.channel_start, n = 8, rate = c.simple.rate_share * support::inside_rate;
+  for (const double size : {2 * MiB, 64 * MiB}) {
+    const double volume = (7 + c.ll128.drain) / n * size / (c.ll128.rate_share * rate);
+    CHECK(ring(Collective::all_gather, older(8), Protocol::ll128)(size) ==
+          Approx(k.launch_share * c.launch + start + 7 * c.ll.hop + norm(c.ll128.floor, volume, c.ll128.overlap)));
+    const double wire = 7 / n * size / rate, latency = start + c.simple.floor + 7 * c.simple.hop;
+    CHECK(ring(Collective::all_gather, older(8), Protocol::simple)(size) ==
+          Approx(k.launch_share * c.launch + norm(latency, wire, c.simple.overlap)));
+  }
+}
+
+TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to 32 of them", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const auto& x = c.all_to_all;
+  const TunerTables& k = tables_of(tuner_of_version(2, 12));
+  const Fabric f = older(4);
+  const Line line = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, f), f, c, Protocol::simple);
+  for (const double started : {1.0, 8.0, 32.0, 100.0}) {
+    const double each = started * 64 * KiB, at_most = std::min(32.0, started);
+    const double latency = x.floor + x.ramp + at_most * k.exchange_channel_start;
+    const double wire = 3 * each / (x.rate_share * support::inside_rate);
+    INFO(started << " channels");
+    CHECK(line(4 * each) ==
+          Approx(k.exchange_base_share * x.base + x.hop + norm(latency, wire, std::max(x.overlap, k.exchange_overlap))));
+  }
+}
+
+TEST_CASE("back to back a rank waits for one step of a broadcast or reduction, and for all of anything else", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const auto saved = [&](Collective op, Protocol protocol) {
+    Fabric f = support::fabric(8);
+    const double alone = ring(op, f, protocol)(0);
+    f.back_to_back = true;
+    return alone - ring(op, f, protocol)(0);
+  };
+  for (const Collective op : {Collective::broadcast, Collective::reduce}) {
+    CHECK(saved(op, Protocol::ll) == Approx(6 * c.ll.hop));
+    CHECK(saved(op, Protocol::ll128) == Approx(6 * c.ll.hop));
+    CHECK(saved(op, Protocol::simple) == Approx(6 * c.simple.hop * (op == Collective::reduce ? c.simple.reduce_latency : 1)));
+  }
+  for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
+    CHECK(saved(op, Protocol::ll) == 0);
+}

@@ -1,0 +1,109 @@
+// GPUs that meet over PCIe: the forms written out again, for a pair, one socket and two.
+#include <fabricost/price/price.hpp>
+
+#include "catch.hpp"
+#include "support/fitted.hpp"
+
+#include <cmath>
+
+using namespace fabricost;
+
+namespace {
+
+Fabric box(int ranks, bool peer_to_peer = false) {
+  Fabric f;
+  f.levels = Levels{ranks};
+  f.over_pcie = true;
+  f.library = Library::nccl;
+  f.pcie_rate = 25e9;
+  f.per_socket = 4;
+  f.peer_to_peer = peer_to_peer;
+  return f;
+}
+/// What the rates above have to be told apart by.
+PcieConstants constants() {
+  PcieConstants c = detail::pcie_prior;
+  c.simple_share = {0.8, 0.7, 0.3};
+  c.ll_share = {0.4, 0.35, 0.15};
+  c.reduce_scatter_rate = 1.1;
+  c.reduce_scatter_rate_two_sockets = 1.3;
+  c.exchange_pair_rate = 0.9;
+  c.warm_rate = 1.28;
+  return c;
+}
+constexpr double sizes[] = {0, 1e3, 2e5, 1.5e6, 3e8};
+
+}  // namespace
+
+TEST_CASE("the rate over PCIe is a pair's, a socket's or two sockets'", "[price]") {
+  const auto shares = constants().simple_share;
+  CHECK(pcie_share(box(2), shares, detail::pcie_prior.form) == 0.8);
+  CHECK(pcie_share(box(3), shares, detail::pcie_prior.form) == 0.7);
+  CHECK(pcie_share(box(4), shares, detail::pcie_prior.form) == 0.7);
+  CHECK(pcie_share(box(5), shares, detail::pcie_prior.form) == 0.3);
+  CHECK(pcie_share(box(8), shares, detail::pcie_prior.form) == 0.3);
+  CHECK(pcie_share(box(4, true), shares, detail::pcie_prior.form) == 0.8);
+  CHECK(pcie_share(box(8, true), shares, detail::pcie_prior.form) == Approx(0.82 * 0.8));
+}
+
+TEST_CASE("operations use that rate by what they do to it", "[price]") {
+  const PcieConstants c = constants();
+  for (const std::size_t reach : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    INFO("reach " << reach);
+    const double scatter = reach == 2 ? 1.3 : 1.1;
+    CHECK(pcie_rate_factor(c, Collective::reduce_scatter, reach) == scatter);
+    CHECK(pcie_rate_factor(c, Collective::reduce, reach) == scatter);
+    CHECK(pcie_rate_factor(c, Collective::all_reduce, reach) == Approx(2 / (1 + 1 / scatter)));
+    CHECK(pcie_rate_factor(c, Collective::all_gather, reach) == 1);
+    CHECK(pcie_rate_factor(c, Collective::broadcast, reach) == 1);
+    CHECK(pcie_rate_factor(c, Collective::all_to_all, reach) == (reach == 0 ? 0.9 : 1));
+    CHECK(pcie_rate_factor(c, Collective::send_recv, reach) == (reach == 0 ? 0.9 : 1));
+  }
+}
+
+TEST_CASE("rings over PCIe follow the fitted forms", "[price]") {
+  const PcieConstants c = constants();
+  Constants all;
+  all.pcie = c;
+  for (const int n : {2, 4, 8})
+    for (const bool direct : {false, true})
+      for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+        const Fabric f = box(n, direct);
+        const double k = (op == Collective::all_reduce ? 2 : 1) * (n - 1.0);
+        const double per_byte = (k + c.drain) / n;
+        const double faster = op == Collective::all_reduce ? c.ll_all_reduce_rate : 1;
+        const double ll = pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9 * faster;
+        const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : direct ? 1 : 2;
+        const double simple = pcie_rate_factor(c, op, reach) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
+        const bool warm = n > 2 && !direct;
+        const Schedule ring = schedule_of(Algorithm::ring, op, f);
+        const Line low = price(ring, f, all, Protocol::ll, false), high = price(ring, f, all, Protocol::simple, false);
+        for (const double s : sizes) {
+          INFO(name(op) << " " << n << (direct ? " directly " : " ") << s << " B");
+          CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, c.launch + c.ll_hop * k, per_byte * s / ll)));
+          const double warm_bytes = warm ? std::min(s, c.warm_bytes) : 0;
+          const double volume = per_byte * (s - warm_bytes + warm_bytes / c.warm_rate) / simple;
+          CHECK(high(s) == Approx(c.launch + fitted::norm(c.simple_overlap, c.simple_floor + c.simple_hop * k, volume)));
+        }
+      }
+}
+
+TEST_CASE("exchanges over PCIe follow the fitted forms", "[price]") {
+  const PcieConstants c = constants();
+  Constants all;
+  all.pcie = c;
+  for (const int n : {2, 4, 8}) {
+    const Fabric f = box(n);
+    const Schedule direct = schedule_of(Algorithm::direct, Collective::all_to_all, f);
+    const Line low = price(direct, f, all, Protocol::ll, false), high = price(direct, f, all, Protocol::simple, false);
+    const double base = c.exchange_base + (std::log2(n) - 1) * c.exchange_hop;
+    const double per_byte = (n - 1 + c.drain) / n;
+    for (const double s : sizes) {
+      INFO(n << " ranks " << s << " B");
+      const double ll = c.exchange_ll_share * pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9;
+      CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, base, per_byte * s / ll)));
+      const double simple = (n == 2 ? 0.9 : 1) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
+      CHECK(high(s) == Approx(base + fitted::norm(c.simple_overlap, c.exchange_floor, per_byte * s / simple)));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/// \file test_kv_cache.cpp
+/// Bytes of the cache against published ones, what is divided and what is not, and transfers against a published benchmark.
+
+#include "support/message_of.hpp"
+#include "rig.hpp"
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+TEST_CASE("the cache of a token has the published bytes") {
+  // DeepSeek ISCA 2025 (arXiv 2505.09343), table 1, in 16 bit
+  CHECK(kv_bytes_per_rank(load_model("deepseek-v3"), 1, 2) == 70272);
+  CHECK(kv_bytes_per_rank(load_model("qwen2.5-72b"), 1, 2) == 327680);
+  CHECK(kv_bytes_per_rank(load_model("llama3-405b"), 1, 2) == 516096);
+  // half of it in fp8
+  CHECK(kv_bytes_per_rank(load_model("llama3-405b"), 1, 1) == 258048);
+}
+
+TEST_CASE("tensor ranks divide heads, not a latent, and never more than there are heads") {
+  const Model grouped = load_model("llama3-70b"), latent = load_model("deepseek-v3");
+  const double all = kv_bytes_per_rank(grouped, 1000, 2);
+  CHECK(kv_bytes_per_rank(grouped, 1000, 2, 4) == Approx(all / 4));
+  CHECK(kv_bytes_per_rank(grouped, 1000, 2, 8) == Approx(all / 8));
+  CHECK(kv_bytes_per_rank(grouped, 1000, 2, 16) == Approx(all / 8));
+  CHECK(kv_bytes_per_rank(latent, 1000, 2, 8) == Approx(kv_bytes_per_rank(latent, 1000, 2)));
+  CHECK(kv_bytes_per_rank(grouped, 1000, 2, 1, 4) == Approx(all / 4));
+}
+
+TEST_CASE("a window bounds the cache, a state does not grow") {
+  const Model windowed = load_model("gpt-oss-120b");
+  const double near = kv_bytes_per_rank(windowed, 64, 2), far = kv_bytes_per_rank(windowed, 64000, 2);
+  CHECK(far < 600 * near);  // half of the layers stop at 128 tokens: below the factor of 1000
+  CHECK(far > 400 * near);
+  const Model hybrid = load_model("qwen3.5-397b-a17b");
+  const double start = kv_bytes_per_rank(hybrid, 0, 2, 8);
+  CHECK(start > 0);
+  CHECK(start == Approx(kv_bytes_per_rank(hybrid, 0, 2) / 8));
+}
+
+TEST_CASE("transfers between nodes are within 7 % of Mooncake's printed ones") {
+  // kvcache-ai/Mooncake, vLLM with prefill and decode apart: Qwen3-8B, tp 8, 8 x 400 Gbit/s
+  const System system = load_system("deepseek-v3-h800");
+  const KvLink link = kv_link(system, 8, false);
+  CHECK(link.rate == Approx(146e9).epsilon(0.001));
+  const Model model = load_model("qwen3-8b");
+  for (const auto& [tokens, ms] : {std::pair{128, 0.54}, {256, 0.61}, {1024, 1.5}, {2048, 2.51}, {8192, 8.84}, {16384, 16.43}})
+    CHECK(1e3 * link.seconds(kv_bytes(model, tokens, 2)) == Approx(ms).epsilon(0.07));
+}
+
+TEST_CASE("a transfer inside a domain is quicker, layer by layer only the last is waited for") {
+  const System system = load_system("gb200-nvl72");
+  const double bytes = kv_bytes(load_model("deepseek-v3"), 8192, 1);
+  const KvLink near = kv_link(system, 8, true), far = kv_link(system, 8, false);
+  CHECK(near.seconds(bytes) < far.seconds(bytes));
+  CHECK(far.seconds(bytes, 61) - far.start == Approx((far.seconds(bytes) - far.start) / 61));
+  CHECK(kv_link(system, 16, false).rate == Approx(2 * far.rate));
+}
+
+TEST_CASE("a machine without the link says so") {
+  System alone = load_system("dgx-h100");
+  alone.tiers.clear();
+  CHECK(support::contains(support::message_of([&] { return kv_link(alone, 8, true); }), "no scale-up links"));
+  CHECK(support::contains(support::message_of([&] { return kv_link(alone, 8, false); }), "no NICs"));
+}

@@ -1,0 +1,154 @@
+/// \file test_plan.cpp
+/// The search for deployments: limits are kept, nothing better is missed, what comes nearest is said.
+
+#include "support/message_of.hpp"
+#include "rig.hpp"
+
+#include <fabricost/serving/plan.hpp>
+#include <fabricost/specs/serving.hpp>
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+ServingQuestion asked(const std::string& model, int gpus) {
+  ServingQuestion q;
+  q.model = load_model(model);
+  q.gpus = gpus;
+  q.format = {WeightFormat::fp8, 1};
+  q.isl = 2048;
+  q.osl = 256;
+  return q;
+}
+
+}  // namespace
+
+TEST_CASE("every deployment keeps the limits, the memory and the GPUs") {
+  const System system = load_system("dgx-h100");
+  for (const bool apart : {false, true}) {
+    ServingQuestion q = asked("llama3-70b", 16);
+    q.ttft = 1;
+    q.tpot = 0.025;
+    q.disaggregated = apart;
+    const ServingPlan plan = plan_serving(q, system);
+    REQUIRE(!plan.layouts.empty());
+    double before = 1e300;
+    for (const PricedServing& p : plan.layouts) {
+      CHECK(p.time.ttft <= 1);
+      CHECK(p.time.tpot <= 0.025);
+      CHECK(p.memory <= q.stack.memory_share * system.memory().value() * (1 + 1e-9));
+      CHECK(p.used() <= 16);
+      CHECK((p.prefill_workers > 0) == apart);
+      CHECK(p.tokens_per_s_per_gpu <= before);
+      before = p.tokens_per_s_per_gpu;
+    }
+  }
+}
+
+TEST_CASE("no batch of any engine beats the first within the limits") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("llama3-8b", 8);
+  q.ttft = 0.5;
+  q.tpot = 0.015;
+  const ServingPlan plan = plan_serving(q, system);
+  ServingMachine machine{system, q.constants};
+  double best = 0;
+  for (const int tp : {1, 2, 4, 8})
+    for (const int pp : {1, 2, 4, 8}) {
+      if (8 % (tp * pp) != 0) continue;
+      const Engine engine{q.model, {.tp = tp, .pp = pp}, q.format, machine};
+      for (int batch = 1; batch < 600; ++batch) {
+        if (engine.capacity(q.isl + q.osl, q.stack.memory_share) < batch) break;
+        const ServingTime t = aggregated(engine, q.stack, {q.isl, q.osl, static_cast<double>(batch)});
+        if (t.ttft <= q.ttft && t.tpot <= q.tpot) best = std::max(best, t.rate * q.osl / engine.layout().gpus());
+      }
+    }
+  CHECK(plan.layouts.front().tokens_per_s_per_gpu <= best * (1 + 1e-9));
+  CHECK(plan.layouts.front().tokens_per_s_per_gpu >= 0.98 * best);
+}
+
+TEST_CASE("tighter limits never give more") {
+  const System system = load_system("dgx-b200");
+  double before = 0;
+  for (const double tpot : {0.012, 0.015, 0.02, 0.03, 0.05, 0.1}) {
+    ServingQuestion q = asked("deepseek-v3", 16);
+    q.tpot = tpot;
+    const ServingPlan plan = plan_serving(q, system);
+    const double now = plan.layouts.empty() ? 0 : plan.layouts.front().tokens_per_s_per_gpu;
+    CHECK(now >= before * 0.98);  // a batch is found to 2 %
+    before = now;
+  }
+  CHECK(before > 0);
+}
+
+TEST_CASE("throughput falls along the front as interactivity rises, and nothing on it is beaten") {
+  const System system = load_system("dgx-h100");
+  const std::vector<PricedServing> front = serving_pareto(asked("llama3-70b", 8), system);
+  REQUIRE(front.size() > 5);
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    CHECK(front[i].tokens_per_s_per_user < front[i - 1].tokens_per_s_per_user);
+    CHECK(front[i].tokens_per_s_per_gpu > front[i - 1].tokens_per_s_per_gpu);
+  }
+}
+
+TEST_CASE("limits that cannot be kept give the nearest; a model that does not fit what it lacks") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("llama3-405b", 8);
+  q.tpot = 0.002;
+  const ServingPlan slow = plan_serving(q, system);
+  CHECK(slow.layouts.empty());
+  REQUIRE(slow.nearest);
+  CHECK(slow.nearest->batch == 1);
+  CHECK(slow.missed == Approx(slow.nearest->time.tpot / 0.002));
+  q = asked("llama3-405b", 2);
+  const ServingPlan large = plan_serving(q, system);
+  CHECK(large.layouts.empty());
+  REQUIRE(large.nearest_fit);
+  CHECK(large.lacking > 100e9);
+}
+
+TEST_CASE("a question without an answer is refused") {
+  const System system = load_system("dgx-h100");
+  const auto of = [&](const ServingQuestion& q) { return support::message_of([&] { return plan_serving(q, system).evaluated; }); };
+  ServingQuestion q = asked("llama3-8b", 8);
+  q.gpus = 0;
+  CHECK(support::contains(of(q), "gpus"));
+  q = asked("llama3-8b", 8);
+  q.tp = 5;
+  CHECK(support::contains(of(q), "do not divide"));
+  q = asked("llama3-8b", 1);
+  q.disaggregated = true;
+  CHECK(support::contains(of(q), "at least 2 GPUs"));
+  q = asked("llama3-8b", 8);
+  q.isl = 0;
+  CHECK(support::contains(of(q), "isl"));
+}
+
+TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine answers more, at the same limits") {
+  const auto plan = [](const char* machine, int gpus) {
+    const System system = load_system(machine);
+    const ServingTable table = load_serving_table();
+    ServingQuestion q = asked("llama3-405b", gpus);
+    q.stack = table.stack("vllm", system.gpu.generation);
+    q.constants = table.constants(system.gpu.generation);
+    q.isl = 4096;
+    q.osl = 512;
+    q.ttft = 1;
+    q.tpot = 0.030;
+    return plan_serving(q, system);
+  };
+  const ServingPlan hopper = plan("dgx-h100", 8), blackwell = plan("dgx-b200", 4);
+  REQUIRE(!hopper.layouts.empty());
+  REQUIRE(!blackwell.layouts.empty());
+  CHECK(hopper.layouts.front().engine.tp == 8);
+  CHECK(blackwell.layouts.front().engine.tp == 4);
+  CHECK(4 * blackwell.layouts.front().tokens_per_s_per_gpu > 8 * hopper.layouts.front().tokens_per_s_per_gpu);
+  // two all-reduces a layer, 126 layers
+  const ForwardTime& f = hopper.layouts.front().time.decode;
+  const System h100 = load_system("dgx-h100");
+  ServingMachine machine{h100, ServingConstants{}};
+  CHECK(f.tensor == Approx(252 * machine.all_reduce_seconds(8, 2 * 16384 * hopper.layouts.front().batch)));
+}
