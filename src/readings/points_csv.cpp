@@ -136,13 +136,13 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
 
 /// The library's release: its column, but what the notes say of another one is what ran (a folder of measurements named for one release,
 /// in whose files a column says another: "version column says 2.29.2").
-std::string_view version_of(std::string_view column, std::string_view notes) {
+std::string version_of(const std::string& column, std::string_view notes) {
   static constexpr std::string_view said = "version column says ";
   const std::size_t at = notes.find(said);
   if (at == std::string_view::npos) return column;
   const std::string_view rest = notes.substr(at + said.size());
   const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
-  return version.empty() ? column : version;
+  return version.empty() ? column : std::string{version};
 }
 
 }  // namespace

@@ -16,14 +16,16 @@
 /// Fitted together with ring.hpp on 8 GPUs of three generations and on racks of 4 to 72 GB200. The rule of p: NVIDIA/nccl src/enqueue.cc;
 /// measured send_recvs of H100 and GB200 step at its sizes. Up to NCCL 2.28 LL goes on to 16 KiB a channel of a peer, 512 KiB, not 16.
 ///
-/// Before NCCL 2.19 (hardware/tuner.hpp): ca is longer, every channel that a peer's messages use takes a time of its own, and there are no
-/// local copies.
+/// Before NCCL 2.19 (hardware/tuner.hpp): ca is longer, every channel that a peer's messages use takes a time of its own instead of mS, and
+/// there are no local copies.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/price/ring.hpp>
+
+#include <limits>
 
 namespace fabricost {
 
@@ -43,8 +45,8 @@ namespace detail {
 [[nodiscard]] inline double most_sends(double sends, double channels) { return std::ceil(sends / channels); }
 
 /// Before NCCL 2.19.
-inline void price_older_exchange(Line& line, const ExchangeConstants& x, const ScaleUpForm& form, const TunerTables& version, double bytes,
-                                 double message, double rate, Protocol protocol) {
+inline void price_older_exchange(Line& line, const ExchangeConstants& x, const TunerTables& version, double bytes, double message,
+                                 double rate, Protocol protocol) {
   if (protocol == Protocol::ll) {
     // half of what LL stores is flags: at most half of the Simple rate
     const double limit = version.exchange_ll_limit;
@@ -54,7 +56,6 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const S
     return;
   }
   line.latency_part(TermKind::floor, 0, 1, x.floor);
-  line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / form.exchange_ramp_size});
   line.ramp({.shape = Ramp::Shape::linear,
              .inside = true,
              .amplitude = version.exchange_channels * version.exchange_channel_start,
@@ -80,12 +81,12 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const S
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
   if (has_own_kernels(version)) {
-    detail::price_older_exchange(line, x, c.form, version, bytes, message, rate, protocol);
+    detail::price_older_exchange(line, x, version, bytes, message, rate, protocol);
     return line;
   }
   const double channels = version.exchange_channels, sending = alone ? 1 : n;  // messages of a rank, its own part among them
   const double first = detail::first_channels(alone ? std::max<double>(fabric.communicator, n) : n, channels);
-  const double many = alone ? 0 : std::max(0.0, c.form.exchange_peer * std::pow(n, c.form.exchange_peer_power) - line.base);
+  const double many = alone ? 0 : std::max(0.0, c.form.exchange_peer * n * std::sqrt(n) - line.base);
   line.latency_part(TermKind::floor, 0, 1, many);
   if (protocol == Protocol::ll) {
     const double ring_channel = c.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, version);
@@ -105,9 +106,12 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const S
   const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
   line.rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
   if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
+  double before = wire(first) + own(first);
   for (double each = 2 * first; each <= channels; each *= 2) {
     const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
-    line.jump({.from = std::nextafter(from, 2 * from), .seconds = 0, .rate = wire(each) - wire(each / 2) + own(each) - own(each / 2)});
+    const double now = wire(each) + own(each);
+    line.jump({.from = from + from * std::numeric_limits<double>::epsilon(), .seconds = 0, .rate = now - before});
+    before = now;
   }
   if (!alone) {
     line.early_rate = x.cold_copy * peers * message / rate;
