@@ -33,7 +33,7 @@ TEST_CASE("an in-switch collective starts with a part per rank, of 32 at most", 
   }
 }
 
-// 32 channels of Blackwell: 64 rounds of 128 KiB are 2 GiB on 8 ranks, 4 on 16, 8 from 32 on, where racks of GB200 were measured to get faster
+// 32 channels of Blackwell: 64 rounds of 128 KiB are 2 GiB on 8 ranks, 4 on 16, 8 from 32 on, where racks of GB200 get faster
 TEST_CASE("messages get faster at the sizes where they fill rounds of twice the chunk", "[price]") {
   for (const auto& [n, last] : {std::pair{8, 2 * GiB}, {16, 4 * GiB}, {32, 8 * GiB}, {72, 8 * GiB}}) {
     const Line line = line_of(n);

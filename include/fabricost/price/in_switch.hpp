@@ -47,7 +47,8 @@ namespace detail {
 /// Bus bandwidth of in-switch reduction of g ranks in the largest chunks, at most what the links carry.
 [[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
   const TunerTables& k = tables_of(fabric.tuner);
-  return bus_factor(op, static_cast<int>(fabric.local())) / (detail::switch_byte(c, fabric, op) * detail::chunk_slowdown(c, k.nvls_chunk[3]));
+  const double byte = detail::switch_byte(c, fabric, op) * detail::chunk_slowdown(c, k.nvls_chunk[3]);
+  return bus_factor(op, static_cast<int>(fabric.local())) / byte;
 }
 
 [[nodiscard]] inline Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c) {
