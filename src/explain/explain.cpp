@@ -137,9 +137,10 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumed(system, p.nodes);
   const Fabric& inside = p.made_from.fabric;
   const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
-  if (nccl && inside.tuner != newest_tuner && inside.domains() <= 1 && !inside.over_pcie)
+  const bool own_kernels = has_own_kernels(tables_of(inside.tuner));
+  if (nccl && own_kernels && inside.domains() <= 1 && !inside.over_pcie)
     out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on A100s alone", name(inside.tuner)));
-  else if (nccl && inside.tuner != newest_tuner)
+  else if (nccl && own_kernels)
     out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
   if (nccl && inside.tuner_assumed)
     out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));

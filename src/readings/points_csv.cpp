@@ -134,6 +134,17 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
   return {0, "time_us is empty"};
 }
 
+/// The library's release: its column, but what the notes say of another one is what ran (a folder of measurements named for one release,
+/// in whose files a column says another: "version column says 2.29.2").
+std::string version_of(const std::string& column, std::string_view notes) {
+  static constexpr std::string_view said = "version column says ";
+  const std::size_t at = notes.find(said);
+  if (at == std::string_view::npos) return column;
+  const std::string_view rest = notes.substr(at + said.size());
+  const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
+  return version.empty() ? column : std::string{version};
+}
+
 }  // namespace
 
 NamedOperation operation_named(std::string_view text) {
@@ -182,7 +193,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     point.protocol = name_in<Protocol>(table, at.protocol, "protocol", protocol_names, parse_protocol);
     point.in_place = flag_in(table, at.in_place, "in_place");
     same_text(point.library, last.library, table.cell(at.library));
-    same_text(point.library_version, last.library_version, table.cell(at.library_version));
+    same_text(point.library_version, last.library_version, version_of(table.cell(at.library_version), table.cell(at.notes)));
     same_text(point.notes, last.notes, table.cell(at.notes));
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);

@@ -296,6 +296,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   };
   if (measured_library) {
     shipped(fmt::format("scale-up-{}", name(system.gpu.generation)));
+    if (!over_pcie) shipped(fmt::format("scale-up-{}", system.gpu.name));  // a GPU that was measured beside its generation's
     if (over_pcie) {
       c.basis = Basis::datasheet;
       shipped(system.library == Library::oneccl ? "pcie-oneccl" : "pcie");

@@ -14,17 +14,17 @@ namespace fitted {
 struct Generation {
   double one_way;  // GB/s
   int channels;
-  double c0, h, bL, mc, mag, f, hs, q, B, x, mrs2, fN, BN, ca, mS, BS, xS, qS;
+  double c0, h, bL, mc, mag, f, hs, q, B, x, mrs2, fN, lN, BN, switch_channels, ca, mS, BS, xS, qS, ck;
 };
 inline constexpr Generation ampere{300, 24,    8.10,  0.997, 4.8, 2.64,  0.559, 16.2, 7.17, 1.07,
-                                   217, 0.333, 1.069, 0,     0,   11.15, 1.5,   217,  0.33, 1};
+                                   217, 0.333, 1.069, 0,     0,   0,  0, 11.15, 1.5,   217,  0.33, 1, 24.7};
 inline constexpr Generation hopper{450, 24,    4.72,  0.820, 8.2, 0.49, 0.327, 7.97, 4.11, 1.02,
-                                   389, 0.544, 0.989, 20.5,  473, 6.32, 5.1,   343,  0.25, 2.2};
+                                   389, 0.544, 0.989, 14, 26,  496, 16, 6.32, 5.1,   343,  0.25, 2.2, 25.7};
 inline constexpr Generation blackwell{900, 32,    6.89,  1.378, 9.6, 0.96, 0.169, 7.77, 12.13, 1.95,
-                                      702, 0.620, 0.966, 24.2,  768, 9.01, 3.9,   652,  0.97,  1.23};
+                                      702, 0.620, 0.966, 19, 35,  871, 32, 9.01, 3.9,   652,  0.97,  1.23, 23.7};
 // shared by the generations
 inline constexpr double m0 = 0.45, ce = 0.69, f1 = 14.7, y = 0.27, mar = 1.04, rl = 0.92, ha = 0.99, ma = 2.53, fS = 2.4, yS = 0.58,
-                        i8 = 0.062, gN = 3.2, sN = 22.7 * 1048576, mrs = 0.07, i8L = 0.09;
+                        i8 = 0.062, xN = 2.55, hN = 0.7, rN = 0.193, sN = 55 * 1024, la = 0.62, mrs = 0.07, i8L = 0.09;
 
 inline fabricost::Constants constants_of(const Generation& g) {
   const double us = 1e-6;
@@ -34,8 +34,8 @@ inline fabricost::Constants constants_of(const Generation& g) {
   up.ll = {g.h * us, g.bL / (g.one_way / g.channels), g.mc * us, m0 * us, g.mag * us, mrs * us, i8L * us, ce, 4096};
   up.ll128 = {f1 * us, 0.83, 1.4, 1.4};
   up.simple = {g.f * us, g.hs * us, g.q, g.B / g.one_way, g.x, y, g.mrs2, mar, rl};
-  if (g.BN > 0) up.nvls = {g.fN * us, gN, sN, g.BN / g.one_way};
-  up.all_to_all = {g.ca * us, ha * us, ma * us, fS * us, g.mS * us, g.BS / g.one_way, g.xS, yS, g.qS};
+  if (g.BN > 0) up.nvls = {g.fN * us, g.lN * 1024, xN, g.BN / g.one_way};
+  up.all_to_all = {g.ca * us, ha * us, ma * us, la, g.ck * us, fS * us, g.mS * us, g.BS / g.one_way, g.xS, yS, g.qS};
   up.int8_volume = i8;
   c.basis = fabricost::Basis::calibrated;
   return c;
@@ -81,14 +81,29 @@ inline double ring_simple(Op op, double S, int n, const Generation& g, bool int8
   return g.c0 + norm(g.q, r.rho * (g.f + g.hs * r.k), volume);
 }
 inline double nvls(double S, int n, const Generation& g) {
-  return g.c0 + g.fN * (1 + gN * (1 - std::exp(-S / sN))) + 2.0 * (n - 1) / n * S / (g.BN * 1e3);
+  const double KiB = 1024, ops = g.switch_channels * n;
+  const double chunk = S < ops * 64 * KiB ? 16 * KiB : S < 8 * ops * 64 * KiB ? 32 * KiB : S < 64 * ops * 128 * KiB ? 64 * KiB : 128 * KiB;
+  const double rate = g.BN / 1.75 * 1e3, slow = std::hypot(1.0, g.lN * KiB / chunk);
+  return g.c0 + g.fN + hN * n + rN * n * (1 - std::exp(-S / sN)) + (slow * S + xN * ops * (chunk - 16 * KiB)) / rate;
+}
+/// Channels of a peer, as the 32 are dealt to n ranks of up to 8, then more while each has over 16 MiB.
+inline int first_channels(int n) { return n <= 2 ? 16 : n <= 4 ? 8 : 4; }
+inline int channels_of_peer(double V, int n) {
+  int p = first_channels(n);
+  while (p < 32 && V / p > 16.0 * 1048576) p *= 2;
+  return p;
 }
 inline double exchange_ll(double S, int n, const Generation& g) {
-  return g.ca + ha * (std::log2(n) - 1) + ma * std::min(1.0, S / n / 16384);
+  const double V = S / n;
+  const int p = first_channels(n), most = (n * p + 31) / 32;
+  return g.ca + ha * (std::log2(n) - 1) + ma * std::min(1.0, V / 16384) + most * V / p / (la * g.bL * 1e3);
 }
 inline double exchange_simple(double S, int n, const Generation& g) {
   const double V = S / n;
-  const double volume = ((n - 1 + g.xS) * V + yS * (n - 1) * std::min(V, 512 * 1024 * 32.0 / n)) / (g.BS * 1e3);
+  const int p = channels_of_peer(V, n), most = (n * p + 31) / 32;
+  const double channel = 524288 / g.ck, all = g.BS * 1e3, rate = std::min(all, channel * n * p / most);
+  const double own = g.xS * V * first_channels(n) / p;
+  const double volume = (n - 1) * V / rate + (own + yS * (n - 1) * std::min(V, 512 * 1024 * 32.0 / n)) / all;
   return g.ca + ha * (std::log2(n) - 1) + norm(g.qS, fS + g.mS * std::min(1.0, V / 65536), volume);
 }
 

@@ -4,7 +4,8 @@
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
-///   one node    no in-switch reduction below 8 ranks
+///   one node    no in-switch reduction below 8 ranks; in-switch all_gather and reduce_scatter of 9 to 32 ranks, at the full rate
+///               of their channels, without the efficiency that the tuner gives all_reduce
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
@@ -150,8 +151,15 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
                 bus * 0.5, k.tree_correction[p]);
     }
   }
+  const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
+  if (gather_or_scatter && f.in_switch && !byte_wide && g > server_ranks && g <= k.nvls_heads && N <= 1) {
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, static_cast<int>(g), f.generation, k);
+    table.add({Algorithm::nvls, Protocol::simple}, k.nvls_base,
+              nvls.total() * k.nvls_gather_efficiency[gen] * (g - 1) / g * (g - 1) / g * ratio);
+  }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens the same number
+    const int gathering = N > 1 ? 8 : static_cast<int>(std::min(g, k.nvls_heads));  // between racks as many as a server
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, gathering, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {
@@ -163,7 +171,6 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
                 std::min({inner, nic, k.nvls_tree[gen][column]}) * heads * ratio, corrected ? k.tree_correction[2] : nullptr);
     }
   }
-  const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
   if (f.sharp && N > 1 && all_reduce) {
     const double fan = g / count;
     const double factor = fan - (fan - 1) / 2;

@@ -48,10 +48,10 @@ struct SimpleConstants {
 
 /// In-switch reduction of one domain.
 struct InSwitchConstants {
-  double floor;        ///< fN
-  double growth;       ///< gN: how far the floor grows with size
-  double growth_size;  ///< sN
-  double rate_share;   ///< BN over the one-way rate, in terms of bus bandwidth
+  double floor;       ///< fN
+  double chunk;       ///< lN: chunk size at which a chunk's latency takes as long as its bytes
+  double fill;        ///< xN: rounds that fill the pipeline, in bytes beyond the smallest chunk
+  double rate_share;  ///< BN over the one-way rate, in terms of the bus bandwidth of 8 ranks
 };
 
 /// Point-to-point exchange inside a domain.
@@ -59,6 +59,8 @@ struct ExchangeConstants {
   double base;        ///< ca
   double hop;         ///< ha, per doubling of ranks
   double ll_ramp;     ///< ma, reached at 16 KiB per peer
+  double ll_share;    ///< la: LL rate of a channel over that of a ring's
+  double channel;     ///< ck: a channel's time for a chunk (ScaleUpForm::exchange_chunk)
   double floor;       ///< fS
   double ramp;        ///< mS, reached at 64 KiB per peer
   double rate_share;  ///< BS over the one-way rate

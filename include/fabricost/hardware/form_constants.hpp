@@ -15,11 +15,17 @@ struct ScaleUpForm {
   double tree_chain;          ///< a step of a chain of at least 14 steps (8 ranks), in tree_hops
   double tree_chain_power;    ///< exponent by which shorter chains are cheaper
   double tree_ll_share;       ///< rate of an LL tree over a Simple one's inside one domain
-  double rack_floor;          ///< floor of in-switch reduction in the smallest rack, over a server's
-  double rack_floor_power;    ///< exponent of its growth with the ranks
-  double rack_growth_size;    ///< size over which it grows from a server's floor
-  double rack_rate;           ///< rate of in-switch reduction in a rack over a server's
-  double rack_measured_from;  ///< smallest size racks were measured with
+  double exchange_chunk;        ///< what a channel of an exchange moves at once
+  double exchange_peer;         ///< an exchange of n ranks takes at least this, times n^(3/2)
+  double exchange_peer_overlap; ///< order of the norm between that and LL's volume
+  double rack_hop_power;        ///< exponent by which a Simple ring's step gets shorter beyond 8 ranks
+  double switch_head;           ///< what in-switch algorithms pay per rank that gathers a part, up to 32
+  double switch_rank;           ///< and a reduction per rank, once its data fill the threads
+  double switch_rank_size;      ///< the size over which they do
+  double switch_gather;         ///< an in-switch all_gather's time for its bytes over an all_reduce's
+  double switch_scatter;        ///< the same of reduce_scatter
+  double rack_floor;            ///< floor of an NVLSTree in the smallest rack, over a server's
+  double rack_floor_power;      ///< exponent of its growth with the ranks
   double planned_share;       ///< of the one-way rate, what NCCL plans with where a link does not state `usable`
   double host_gpu;            ///< what a processor takes to launch a collective on one GPU (choice/launch.hpp)
   double host_peer;           ///< to add a send or a receive to an exchange

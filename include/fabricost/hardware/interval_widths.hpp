@@ -31,7 +31,6 @@ struct IntervalWidths {
   double unmeasured_transport;  ///< a transport without measurements
   double unfitted_algorithm;    ///< an algorithm priced from its schedule alone
   double below_sizes;           ///< below the measured sizes: latency is flat there, but tiny messages may be faster
-  double below_rack_sizes;      ///< in-switch reduction of a rack below 512 MiB: the growth of its floor is assumed
   double beyond_sizes;          ///< per factor of two beyond the measured sizes, for the part of the time there that is not the wire
   double beyond_ranks;          ///< per factor of two outside the measured ranks
   /// Minimum share of `beyond_sizes` on a machine without measurements of its own.

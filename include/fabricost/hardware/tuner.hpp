@@ -34,7 +34,13 @@ struct TunerTables {
   double tree_ll;                       ///< rate of a Simple tree over an LL one's
   double tree_ll128_share[2];           ///< rate of an LL128 tree over a Simple one's: one domain, more
   double tree_ll128[4][3], tree[4][3];  ///< of a channel
-  double nvls_efficiency[4], nvls_tree[4][3], collnet_share[4], pat_share;
+  double nvls_efficiency[4], nvls_tree[4][3];
+  double nvls_gather_efficiency[4];  ///< of in-switch all_gather and reduce_scatter
+  double nvls_channels[4];           ///< of an in-switch algorithm
+  double nvls_heads;                 ///< ranks that gather a part each, at most
+  double nvls_chunk[4];              ///< bytes of a chunk, from small messages to large ones
+  double nvls_rounds[3];             ///< rounds of the next chunk size that a message must fill for it
+  double collnet_share[4], pat_share;
   double tree_correction[3][24];  ///< by floor(log2(S / 64)), of all-reduce
 
   double speeds[4][16];             ///< of a channel, in descending order, terminated by 0
@@ -56,7 +62,7 @@ struct TunerTables {
   double local_copies;            ///< of the local copies of Simple rings and exchanges
   double exchange_base_share;     ///< of an exchange's base
   double exchange_channel_start;  ///< of each channel that a peer's messages use
-  double exchange_channel_size;   ///< bytes per peer for one more channel
+  double exchange_channel_size;   ///< bytes per peer and channel from which on a peer has more channels
   double exchange_channels;       ///< at most for a peer
   double exchange_overlap;        ///< least order of the norm between an exchange's latency and its volume
   double first_version[2];        ///< the first release with these tables: major, minor
@@ -86,6 +92,9 @@ namespace fabricost {
   }
   return static_cast<Tuner>(out);
 }
+
+/// The version's kernels take other times than those that the constants of data/calibrations were measured with.
+[[nodiscard]] constexpr bool has_own_kernels(const TunerTables& t) { return t.channel_start > 0; }
 
 /// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell.
 [[nodiscard]] constexpr std::size_t tuner_generation(Generation g) {

@@ -217,6 +217,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
+  if (pair) f.communicator = op.ranks;
   f.nodes = op.nodes > 0 ? op.nodes : detail::nodes_of(levels, system.gpus_per_node);
   const detail::FirstTiers first{system};
   const Tier* const scale_up = first[TierRole::scale_up];

@@ -89,7 +89,7 @@ struct Certainty {
     square += blind * blind;
   }
   if (!across && !f.over_pcie && f.library == Library::nccl) {
-    if (f.tuner != newest_tuner) square += w.older_library * w.older_library;
+    if (has_own_kernels(tables_of(f.tuner))) square += w.older_library * w.older_library;
     if (f.tuner_assumed) square += w.unknown_library * w.unknown_library;
   }
   if (across) {
@@ -105,10 +105,6 @@ struct Certainty {
   if (bytes > 0 && bytes < c.smallest) {
     out.extrapolated.sizes = true;
     beyond += w.below_sizes;
-  }
-  if (ran.algorithm == Algorithm::nvls && f.local() > server_ranks && bytes < c.scale_up.form.rack_measured_from) {
-    out.extrapolated.sizes = true;
-    beyond += w.below_rack_sizes;
   }
   if (bytes > c.largest) {
     out.extrapolated.sizes = true;

@@ -1,13 +1,23 @@
 #pragma once
 /// \file exchange.hpp
-/// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends, LL up to 16 KiB per peer, Simple above.
+/// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends over 32 channels in LL and, for larger messages, in Simple.
+/// A send_recv is the same with one peer, which gets all of S, and no part of its own.
 ///
-///   LL      ca + ha (log2 n - 1) + max( ma V / 16 KiB , 2 (n-1) V / BS )     V = S/n; only used up to 16 KiB
-///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 16 MiB / n)] / BS )
+///   LL      b + ma min(1, V/16 KiB) + norm_6( e - b , ceil(n p/32) V/p / (la bL) )     b = ca + ha (log2 n - 1), V = S/n
+///   Simple  b + norm_qS( e - b + fS + mS min(1, V/64 KiB) ,
+///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p chunk / (ck ceil(n p/32))) )
 ///
-/// Before NCCL 2.19 (hardware/tuner.hpp): ca is longer, every channel that a peer's messages use takes a time of its own, and there are no
-/// local copies. A send_recv is the same with one peer, which gets all of S, and no part of its own. Fitted together with
-/// ring.hpp, on the same 8 A100, H100 and B200 (NCCL 2.23 to 2.29): 378 of the 1,512 points are all-to-alls.
+///   p   channels of a peer: p0 = 32/n and a power of two; twice as many while each has more than 16 MiB. They are dealt in turn, so
+///       with n no power of two some channels have one message more than others, and all wait for those: 18 ranks at 1 channel a
+///       peer leave 14 of 32 idle. A send_recv has p0 of its communicator: 1 channel of 32 among 32 and more ranks
+///   bL  LL rate of one channel of a ring; ck a channel's time for a chunk of 512 KiB
+///   e   what n ranks take at least, 105 ns n^1.5: beyond some 24 peers more than b
+///
+/// Fitted together with ring.hpp on 8 GPUs of three generations and on racks of 4 to 72 GB200. The rule of p: NVIDIA/nccl src/enqueue.cc;
+/// measured send_recvs of H100 and GB200 step at its sizes. Up to NCCL 2.28 LL goes on to 16 KiB a channel of a peer, 512 KiB, not 16.
+///
+/// Before NCCL 2.19 (hardware/tuner.hpp): ca is longer, every channel that a peer's messages use takes a time of its own instead of mS, and
+/// there are no local copies.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -15,10 +25,46 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/price/ring.hpp>
 
+#include <limits>
+
 namespace fabricost {
 
 /// Bytes per peer up to which the library uses LL.
 [[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
+
+namespace detail {
+
+/// Channels of one peer for small messages: as many as all ranks together find, a power of two.
+[[nodiscard]] inline double first_channels(double ranks, double channels) {
+  double out = channels;
+  while (out > 1 && out * ranks > channels) out /= 2;
+  return std::max(1.0, out);
+}
+
+/// Sends that the most loaded channel carries, of `sends` over all channels.
+[[nodiscard]] inline double most_sends(double sends, double channels) { return std::ceil(sends / channels); }
+
+/// Before NCCL 2.19.
+inline void price_older_exchange(Line& line, const ExchangeConstants& x, const TunerTables& version, double bytes, double message,
+                                 double rate, Protocol protocol) {
+  if (protocol == Protocol::ll) {
+    // half of what LL stores is flags: at most half of the Simple rate
+    const double limit = version.exchange_ll_limit;
+    line.ramp({.shape = Ramp::Shape::unbounded,
+               .amplitude = std::max(x.ll_ramp, 2 * bytes / message * limit / rate),
+               .per_byte = message / limit});
+    return;
+  }
+  line.latency_part(TermKind::floor, 0, 1, x.floor);
+  line.ramp({.shape = Ramp::Shape::linear,
+             .inside = true,
+             .amplitude = version.exchange_channels * version.exchange_channel_start,
+             .per_byte = message / (version.exchange_channels * version.exchange_channel_size)});
+  line.overlap = std::max(x.overlap, version.exchange_overlap);
+  line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
+}
+
+}  // namespace detail
 
 [[nodiscard]] inline Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
   const auto& x = c.all_to_all;
@@ -29,28 +75,48 @@ namespace fabricost {
   const bool alone = schedule.collective == Collective::send_recv;
   const TunerTables& version = tables_of(fabric.tuner);
   Line line;
-  line.base_part(TermKind::launch, 0, version.exchange_base_share, with_latency(x.base, fabric.inner_latency));
+  const double base = version.exchange_base_share * with_latency(x.base, fabric.inner_latency);
+  line.base_part(TermKind::launch, 0, 1, base);
   // doublings of ranks beyond a pair; a slower or faster tier affects each of them, including the pair
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
-  if (protocol == Protocol::ll) {
-    // half of what LL stores is flags: at most half of the Simple rate, which limits beyond some 28 peers
-    const double limit = exchange_ll_limit(fabric);
-    const double at_limit = std::max(x.ll_ramp, 2 * peers * limit / (x.rate_share * fabric.inner_rate));
-    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / limit});
+  const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
+  if (has_own_kernels(version)) {
+    detail::price_older_exchange(line, x, version, bytes, message, rate, protocol);
     return line;
   }
-  const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
+  const double channels = version.exchange_channels, sending = alone ? 1 : n;  // messages of a rank, its own part among them
+  const double first = detail::first_channels(alone ? std::max<double>(fabric.communicator, n) : n, channels);
+  const double many = alone ? 0 : std::max(0.0, c.form.exchange_peer * n * std::sqrt(n) - line.base);
+  line.latency_part(TermKind::floor, 0, 1, many);
+  if (protocol == Protocol::ll) {
+    const double ring_channel = c.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, version);
+    line.ramp({.shape = Ramp::Shape::linear, .amplitude = x.ll_ramp, .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
+    line.overlap = c.form.exchange_peer_overlap;
+    line.rate_part(TermKind::wire, 0, detail::most_sends(sending * first, channels) * message / first, 1 / (x.ll_share * ring_channel));
+    return line;
+  }
   line.latency_part(TermKind::floor, 0, 1, x.floor);
   line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / c.form.exchange_ramp_size});
-  line.ramp({.shape = Ramp::Shape::linear,
-             .inside = true,
-             .amplitude = version.exchange_channels * version.exchange_channel_start,
-             .per_byte = message / (version.exchange_channels * version.exchange_channel_size)});
-  line.overlap = std::max(x.overlap, version.exchange_overlap);
-  line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
-  if (!alone) line.rate_part(TermKind::copy, 0, version.local_copies * x.self_copy * message, 1 / rate);
-  line.early_rate = version.local_copies * x.cold_copy * peers * message / rate;
-  line.early = c.form.exchange_cold_size / (n * message);
+  line.overlap = x.overlap;
+  // with `each` channels a peer: a slower rate where channels are idle, the own part copied by as many
+  const auto wire = [&](double each) {
+    const double sends = sending * each, busy = sends / detail::most_sends(sends, channels);
+    return bytes / std::min(rate, busy * c.form.exchange_chunk / x.channel);
+  };
+  const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
+  line.rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
+  if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
+  double before = wire(first) + own(first);
+  for (double each = 2 * first; each <= channels; each *= 2) {
+    const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
+    const double now = wire(each) + own(each);
+    line.jump({.from = from + from * std::numeric_limits<double>::epsilon(), .seconds = 0, .rate = now - before});
+    before = now;
+  }
+  if (!alone) {
+    line.early_rate = x.cold_copy * peers * message / rate;
+    line.early = c.form.exchange_cold_size / (n * message);
+  }
   return line;
 }
 

@@ -15,6 +15,7 @@ namespace fabricost {
 
 struct Fabric : Connectivity {
   int nodes = 1;               ///< as nccl-tests counts them
+  int communicator = 0;        ///< ranks of the communicator that a send_recv belongs to; 0: just its two
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
   double inner_latency = 0;    ///< difference to the latency the constants were fitted with, per step; may be negative
   double full_rate = 0;        ///< one way per GPU with the whole domain active: the rate of in-switch algorithms

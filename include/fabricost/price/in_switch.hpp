@@ -1,13 +1,17 @@
 #pragma once
 /// \file in_switch.hpp
-/// All-reduce by the NVSwitches of one domain (NVLS).
+/// Collectives in the NVSwitches of one domain (NVLS), of n ranks:
 ///
-///   up to 8 GPUs   c0 + fN (1 + gN (1 - exp(-S/sN))) + 2(n-1)/n S / BN       fitted on H100 and B200, n = 8
-///   a rack         F + 2(n-1)/n S / (1.1 BN), F = c0 + fN growing to nvls_floor 3.9 (n/8)^0.74 by 1 - exp(-S / 64 MiB)
-///                  fitted on NVL72 all-reduces of 72 ranks from 512 MiB on, where F has grown up; how it grows is assumed
-///                  (these numbers: ScaleUpForm, data/priors/scale-up.yaml)
+///   c0 + fN + hN H + rN n (1 - exp(-S/sN)) + w S norm_2(1, lN/C) / A + w xN R (C - C1) / A
 ///
-/// BN is a bus bandwidth. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate.
+///   H = min(n, 32)     heads: ranks that gather a part each; R C: bytes of one round, R = H x NVLS channels (16 Hopper, 32 Blackwell)
+///   C                  the chunk: 16 KiB; 32 from 2 rounds of 32 KiB on, 64 from 8 rounds of 64 KiB, 128 from 64 rounds of 128 KiB;
+///                      C1 = 16 KiB. Messages get faster where the chunk doubles, as logs of 8 to 72 ranks show
+///   A = BN / 1.75      bytes of S per second in large chunks, whatever n. BN: the bus bandwidth of 8 ranks
+///   w                  1 for all_reduce; all_gather and reduce_scatter take less for the same bytes, and no rN
+///
+/// Fitted on 8 H100, H200, B200, B300 and on racks of GB200 (4 to 72 ranks, 1 KiB to 32 GiB). Rule of the chunks: NVIDIA/nccl
+/// src/enqueue.cc, in data/tuners. The bytes that cross a GPU's links, S (1 + 1/n), bound A at n / (n + 1) of the one-way rate.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -16,36 +20,57 @@
 
 namespace fabricost {
 
-inline constexpr double server_ranks = 8;  ///< of the machines the smaller form was fitted on
-
-/// Growth of the in-switch floor in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
+/// Growth of an NVLSTree's floor in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
 [[nodiscard]] inline double rack_floor_factor(double g, const ScaleUpForm& form) {
   return g > server_ranks ? form.rack_floor * std::pow(g / server_ranks, form.rack_floor_power) : 1;
 }
-/// Bus bandwidth of in-switch reduction of g ranks, at most what the links carry.
-[[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
+
+namespace detail {
+/// Time of an in-switch operation's bytes over an all_reduce's of the same S.
+[[nodiscard]] inline double switch_share(const ScaleUpForm& form, Collective op) {
+  return op == Collective::all_reduce ? 1 : op == Collective::all_gather ? form.switch_gather : form.switch_scatter;
+}
+/// Seconds per byte of S when a chunk's latency hides nothing, at least what the links take.
+[[nodiscard]] inline double switch_byte(const ScaleUpConstants& c, const Fabric& fabric, Collective op) {
   const double g = fabric.local();
-  const double bound = (op == Collective::all_reduce ? 2 * (g - 1) / (g + 1) : (g - 1) / g) * fabric.full_rate;
-  return std::min(c.nvls.rate_share * (g > server_ranks ? c.form.rack_rate : 1) * fabric.full_rate, bound);
+  const double links = (op == Collective::all_reduce ? (g + 1) / g : 1) / fabric.full_rate;
+  const double per_rate = bus_factor(Collective::all_reduce, static_cast<int>(server_ranks)) / (c.nvls.rate_share * fabric.full_rate);
+  return std::max(switch_share(c.form, op) * per_rate, links);
+}
+/// Slow-down by the latency of chunks of this size.
+[[nodiscard]] inline double chunk_slowdown(const ScaleUpConstants& c, double chunk) {
+  const double latency = c.nvls.chunk / chunk;
+  return std::sqrt(1 + latency * latency);
+}
+}  // namespace detail
+
+/// Bus bandwidth of in-switch reduction of g ranks in the largest chunks, at most what the links carry.
+[[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double byte = detail::switch_byte(c, fabric, op) * detail::chunk_slowdown(c, k.nvls_chunk[3]);
+  return bus_factor(op, static_cast<int>(fabric.local())) / byte;
 }
 
-[[nodiscard]] inline Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c,
-                                          const TransportConstants& transport) {
-  const double n = fabric.local();
+[[nodiscard]] inline Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c) {
+  const Collective op = schedule.collective;
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double n = fabric.local(), heads = std::min(n, k.nvls_heads);
+  const double round = heads * k.nvls_channels[tuner_generation(fabric.generation)];  // chunks in one
+  const double byte = detail::switch_byte(c, fabric, op);
   Line line;
   line.base_part(TermKind::launch, 0, 1, c.launch);
-  const bool rack = n > server_ranks;
-  const double floor = c.nvls.floor;
-  line.base_part(TermKind::floor, 0, 1, with_latency(floor, schedule.steps() * fabric.inner_latency));
-  if (rack)
-    line.ramp({.shape = Ramp::Shape::exponential,
-               .amplitude = transport.nvls_floor * rack_floor_factor(n, c.form) - c.launch - floor,
-               .per_byte = 1 / c.form.rack_growth_size});
-  else
-    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = floor * c.nvls.growth, .per_byte = 1 / c.nvls.growth_size});
-  // all_gather and reduce_scatter move half of all_reduce's bus volume
-  const double volume = bus_factor(schedule.collective, static_cast<int>(n));
-  line.rate_part(TermKind::wire, 0, volume, 1 / in_switch_rate(c, fabric, schedule.collective));
+  line.base_part(TermKind::floor, 0, 1, with_latency(c.nvls.floor, schedule.steps() * fabric.inner_latency));
+  line.base_part(TermKind::steps, 0, heads, c.form.switch_head);
+  if (op == Collective::all_reduce)
+    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = n * c.form.switch_rank, .per_byte = 1 / c.form.switch_rank_size});
+  double slow = detail::chunk_slowdown(c, k.nvls_chunk[0]);
+  line.rate_part(TermKind::wire, 0, 1, slow * byte);
+  for (std::size_t i = 1; i < 4; ++i) {
+    const double chunk = k.nvls_chunk[i], faster = detail::chunk_slowdown(c, chunk);
+    const double fill = c.nvls.fill * round * (chunk - k.nvls_chunk[i - 1]);  // bytes
+    line.jump({.from = k.nvls_rounds[i - 1] * round * chunk, .seconds = fill * byte, .rate = (faster - slow) * byte});
+    slow = faster;
+  }
   return line;
 }
 

@@ -3,7 +3,7 @@
 /// Cost of one (schedule, fabric, constants, protocol) as a function of the size S alone:
 ///
 ///   t(S) = base + outer ramps + norm_q( latency + inner ramps , volume )
-///   volume = rate S + early_rate min(S, early) + whole chunks
+///   volume = rate S + early_rate min(S, early) + whole chunks + jumps
 ///   norm_q(a, b) = (a^q + b^q)^(1/q)      q = 1: nothing overlaps; q large: the larger term hides the other
 ///
 /// Compiled once, evaluated without allocating. The parts of base, latency and rate are stored beside their
@@ -63,6 +63,13 @@ struct Ramp {
   }
 };
 
+/// From a size on, another way to move the bytes: larger chunks, more channels. Added to the volume of what was before.
+struct Jump {
+  double from = 0;     ///< bytes, the first with it
+  double seconds = 0;  ///< either sign
+  double rate = 0;     ///< seconds per byte of S, either sign
+};
+
 /// (a^q + b^q)^(1/q) for a, b >= 0, q >= 1.
 [[nodiscard]] inline double norm(double a, double b, double q) {
   const double larger = std::max(a, b);
@@ -75,6 +82,7 @@ struct Ramp {
 struct Line {
   static constexpr int max_parts = 4;
   static constexpr int max_ramps = 2;
+  static constexpr int max_jumps = 5;
 
   double base = 0, latency = 0, rate = 0;  ///< sums of the parts
   double overlap = 1;                      ///< q
@@ -86,6 +94,7 @@ struct Line {
   int wire_level = 0;      ///< the level whose rate limits
   double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
   FixedList<Ramp, max_ramps> ramps;
+  FixedList<Jump, max_jumps> jumps;  ///< by size
   FixedList<Part, max_parts> base_parts, latency_parts, rate_parts;
 
   /// Seconds for S bytes, S >= 0.
@@ -97,7 +106,16 @@ struct Line {
   }
 
   /// The second argument of the norm.
-  [[nodiscard]] double volume(double bytes) const { return rate * bytes + early_rate * std::min(bytes, early) + chunks(bytes); }
+  [[nodiscard]] double volume(double bytes) const {
+    return rate * bytes + early_rate * std::min(bytes, early) + chunks(bytes) + jumped(bytes);
+  }
+  /// The jumps up to a size.
+  [[nodiscard]] double jumped(double bytes) const {
+    double out = 0;
+    for (const Jump& jump : jumps)
+      if (bytes >= jump.from) out += jump.seconds + jump.rate * bytes;
+    return out;
+  }
 
   /// Rounds of whole chunks after the first.
   [[nodiscard]] double chunks(double bytes) const {
@@ -109,6 +127,11 @@ struct Line {
   Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, kind, level, count, each); }
   Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
   Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
+  Line& jump(const Jump& added) {
+    assert(jumps.size() < max_jumps);
+    if (jumps.size() < max_jumps && (added.seconds != 0 || added.rate != 0)) jumps.add(added);
+    return *this;
+  }
   Line& ramp(const Ramp& added) {
     if (!(added.amplitude > 0)) return *this;
     assert(ramps.size() < max_ramps);

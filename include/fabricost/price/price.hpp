@@ -49,7 +49,7 @@ namespace detail {
       return price_ring(schedule, fabric, c.scale_up, protocol, channels, byte_wide);
     case Algorithm::tree: return price_tree(schedule, fabric, c, protocol);
     case Algorithm::nvls:
-      if (!across) return price_in_switch(schedule, fabric, c.scale_up, c.transport);
+      if (!across) return price_in_switch(schedule, fabric, c.scale_up);
       break;
     case Algorithm::nvls_tree: return price_nvls_tree(schedule, fabric, c);
     case Algorithm::direct:
@@ -94,7 +94,7 @@ namespace detail {
       return across ? by_protocol(&W::internode_ring_ll, &W::internode_ring_ll128, &W::internode_ring_simple)
                     : by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     case Algorithm::tree: return by_protocol(&W::tree_ll, &W::tree_ll128, &W::tree_simple);
-    case Algorithm::nvls: return fabric.local() > server_ranks ? &W::nvls_tree : &W::nvls;
+    case Algorithm::nvls: return &W::nvls;
     default: return &W::nvls_tree;
   }
 }

@@ -67,7 +67,7 @@ struct Contributions {
   // a faster start (below zero) counts as wire time, an extra copy as copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
   out.add(early < 0 ? TermKind::wire : TermKind::copy, line.wire_level, early);
-  out.add(TermKind::wire, line.wire_level, line.chunks(bytes) * keep_volume);
+  out.add(TermKind::wire, line.wire_level, (line.chunks(bytes) + line.jumped(bytes)) * keep_volume);
   return out;
 }
 
@@ -76,7 +76,7 @@ struct Contributions {
 [[nodiscard]] inline double wire_share(const Line& line, double bytes) {
   double outer = line.base, hidden = line.latency, moving = 0;
   for (const Ramp& ramp : line.ramps) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);
-  double wire = line.chunks(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
+  double wire = line.chunks(bytes) + line.jumped(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
   for (const Part& p : line.rate_parts)
     if (p.kind == TermKind::wire) wire += p.value() * bytes;
   const double volume = line.volume(bytes), together = norm(hidden, volume, line.overlap), all = outer + moving + together;

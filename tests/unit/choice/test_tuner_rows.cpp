@@ -160,7 +160,8 @@ TEST_CASE("tables of a version are chosen by name", "[choice]") {
 
 TEST_CASE("a release has the newest tables that are not later", "[choice]") {
   for (const int minor : {0, 4, 8, 12, 18}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.12");
-  for (const int minor : {19, 22, 30, 99}) CHECK(tuner_of_version(2, minor) == newest_tuner);
+  for (const int minor : {19, 22, 27, 28}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.28");
+  for (const int minor : {29, 30, 99}) CHECK(tuner_of_version(2, minor) == newest_tuner);
   CHECK(tuner_of_version(3, 0) == newest_tuner);
   CHECK(name(tuner_of_version(1, 3)) == "nccl-2.12");
   CHECK(tuner_tables.front().first_version[0] <= 2);

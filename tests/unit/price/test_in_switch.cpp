@@ -1,4 +1,4 @@
-// In-switch reduction beyond one server, where the floor grows with the rack, and the bound that no link lets it pass.
+// In-switch collectives: NCCL's rule of the chunks, what ranks pay, and the bound that no link lets them pass.
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/in_switch.hpp>
 
@@ -9,50 +9,70 @@ using namespace fabricost;
 
 namespace {
 
-constexpr double full = support::inside_rate;
+constexpr double full = support::inside_rate, KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 
 Fabric rack(int ranks) {
   Fabric f = support::fabric(ranks);
   f.in_switch = true;
+  f.generation = Generation::blackwell;
   return f;
+}
+Line line_of(int ranks, Collective op = Collective::all_reduce, const ScaleUpConstants& c = detail::scale_up_prior) {
+  return price_in_switch(schedule_of(Algorithm::nvls, op, Levels{ranks}), rack(ranks), c);
 }
 
 }  // namespace
 
-TEST_CASE("a rack starts like a server and grows towards the floor of its size over 64 MiB", "[price]") {
+TEST_CASE("an in-switch collective starts with a part per rank, of 32 at most", "[price]") {
   const ScaleUpConstants c = detail::scale_up_prior;
-  const TransportConstants t = detail::transport_prior;
-  for (const int n : {16, 36, 72}) {
+  for (const int n : {8, 16, 32, 36, 72, 576}) {
     INFO(n << " ranks");
-    const Line line = price_in_switch(schedule_of(Algorithm::nvls, Collective::all_reduce, Levels{n}), rack(n), c, t);
-    CHECK(line(0) == Approx(c.launch + c.nvls.floor));
-    const double floor = 3.9 * std::pow(n / 8.0, 0.74) * t.nvls_floor;
-    const double volume = 2.0 * (n - 1) / n / in_switch_rate(c, rack(n));
-    CHECK(line(1e12) == Approx(floor + volume * 1e12));
-    const double at = 64.0 * 1024 * 1024;
-    CHECK(line(at) == Approx(c.launch + c.nvls.floor + (floor - c.launch - c.nvls.floor) * (1 - std::exp(-1.0)) + volume * at));
+    const double heads = std::min(n, 32);
+    CHECK(line_of(n)(0) == Approx(c.launch + c.nvls.floor + heads * c.form.switch_head));
+    CHECK(line_of(n, Collective::all_gather)(0) == line_of(n)(0));
   }
-  CHECK(rack_floor_factor(8, c.form) == 1);
-  CHECK(rack_floor_factor(16, c.form) == Approx(3.9 * std::pow(2.0, 0.74)));
+}
+
+// 32 channels of Blackwell: 64 rounds of 128 KiB are 2 GiB on 8 ranks, 4 on 16, 8 from 32 on, where racks of GB200 get faster
+TEST_CASE("messages get faster at the sizes where they fill rounds of twice the chunk", "[price]") {
+  for (const auto& [n, last] : {std::pair{8, 2 * GiB}, {16, 4 * GiB}, {32, 8 * GiB}, {72, 8 * GiB}}) {
+    const Line line = line_of(n);
+    for (const double at : {last / 128, last / 16, last}) {
+      INFO(n << " ranks, " << at / MiB << " MiB");
+      const auto slope = [&](double bytes) { return (line(bytes * 1.001) - line(bytes)) / (0.001 * bytes); };
+      CHECK(slope(at) < slope(at * 0.99));
+      CHECK(line(at) < line(at * (1 - 1e-9)));
+    }
+  }
+}
+
+TEST_CASE("S bytes pass the switches at one rate in large chunks, whatever the ranks; gathers and scatters take less", "[price]") {
+  const auto slope = [](const Line& line) { return (line(3e12) - line(2e12)) / 1e12; };
+  const double eight = slope(line_of(8));
+  for (const int n : {16, 32, 72}) CHECK(slope(line_of(n)) == Approx(eight));
+  CHECK(slope(line_of(16, Collective::all_gather)) < slope(line_of(16, Collective::reduce_scatter)));
+  CHECK(slope(line_of(16, Collective::reduce_scatter)) < slope(line_of(16)));
+  CHECK(in_switch_rate(detail::scale_up_prior, rack(8)) == Approx(1.75 / eight));
 }
 
 TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes the floor away", "[price]") {
   const ScaleUpConstants c = detail::scale_up_prior;
-  const TransportConstants t = detail::transport_prior;
   Fabric f = rack(8);
   const Schedule s = schedule_of(Algorithm::nvls, Collective::all_reduce, f.levels);
+  const double others = c.launch + 8 * c.form.switch_head;
   f.inner_latency = 1e-6;
-  CHECK(price_in_switch(s, f, c, t)(0) == Approx(c.launch + c.nvls.floor + s.steps() * 1e-6));
+  CHECK(price_in_switch(s, f, c)(0) == Approx(others + c.nvls.floor + s.steps() * 1e-6));
   f.inner_latency = -1;
-  CHECK(price_in_switch(s, f, c, t)(0) == Approx(c.launch + 0.1 * c.nvls.floor));
+  CHECK(price_in_switch(s, f, c)(0) == Approx(others + 0.1 * c.nvls.floor));
 }
 
-TEST_CASE("in-switch reduction never runs above what the links carry, and in a rack a tenth faster than in a server", "[price]") {
+TEST_CASE("in-switch reduction never runs above what the links carry", "[price]") {
   ScaleUpConstants c = detail::scale_up_prior;
+  c.nvls.chunk = 1e-3;  // a chunk without latency
   c.nvls.rate_share = 0.5;
   CHECK(in_switch_rate(c, rack(8)) == Approx(0.5 * full));
-  CHECK(in_switch_rate(c, rack(9)) == Approx(0.55 * full));
-  c.nvls.rate_share = 2;
+  CHECK(in_switch_rate(c, rack(72)) == Approx(0.5 * full * (71.0 / 72) / (7.0 / 8)));
+  c.nvls.rate_share = 4;
   for (const int n : {2, 8, 72}) {
     CHECK(in_switch_rate(c, rack(n)) == Approx(2.0 * (n - 1) / (n + 1) * full));
     CHECK(in_switch_rate(c, rack(n), Collective::all_gather) == Approx((n - 1.0) / n * full));

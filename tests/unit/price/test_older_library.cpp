@@ -61,7 +61,7 @@ TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to
   const Line line = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, f), f, c, Protocol::simple);
   for (const double started : {1.0, 8.0, 32.0, 100.0}) {
     const double each = started * 64 * KiB, at_most = std::min(32.0, started);
-    const double latency = x.floor + x.ramp + at_most * k.exchange_channel_start;
+    const double latency = x.floor + at_most * k.exchange_channel_start;
     const double wire = 3 * each / (x.rate_share * support::inside_rate);
     INFO(started << " channels");
     CHECK(line(4 * each) ==

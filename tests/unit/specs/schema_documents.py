@@ -188,7 +188,7 @@ constants:
   ll: {hop: 0.82 us, channel_share: 0.44}
   ll128: {floor: 14.7 us}
   simple: {rate: 387 GB/s per direction, overlap: 1.09}
-  nvls: {rate: 473 GB/s per direction, growth_size: 22.7 MiB}
+  nvls: {rate: 473 GB/s per direction, chunk: 26 KiB}
   all_to_all: {base: 6.3 us, rate: 343 GB/s per direction}
 intervals: {ring_ll: 0.058, nvls: 0.06}
 residuals:

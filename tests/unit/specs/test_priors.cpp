@@ -104,7 +104,7 @@ TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
       CHECK(p.value(c) == 7.25);
       p.of(c) = before;
     }
-  c.scale_up.nvls.growth = 7.25;
+  c.scale_up.nvls.fill = 7.25;
   c.pcie.simple_share[2] = 7.25;
   c.moe.form.few_sms = 7.25;
   const auto is = [&](ConstantSet set, std::string_view key) {
@@ -112,7 +112,7 @@ TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
       if (p.key == key) return p.value(c) == 7.25;
     return false;
   };
-  CHECK(is(ConstantSet::scale_up, "nvls.growth"));
+  CHECK(is(ConstantSet::scale_up, "nvls.fill"));
   CHECK(is(ConstantSet::pcie, "simple_rate.two_sockets"));
   CHECK(is(ConstantSet::moe, "form.few_sms"));
 }
