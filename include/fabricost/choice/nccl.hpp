@@ -4,7 +4,8 @@
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
-///   one node    no in-switch reduction below 8 ranks
+///   one domain  in-switch reduction has as many channels as ranks, at most 8; so it loses to rings below 5 ranks of Hopper, 7 of Blackwell
+///               (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6)
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
@@ -150,8 +151,8 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
                 bus * 0.5, k.tree_correction[p]);
     }
   }
-  if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens the same number
+  if (all_reduce && f.in_switch && !byte_wide && (g >= 8 || N <= 1)) {
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, std::min(static_cast<int>(g), 8), f.generation, k);  // a rack: as many as 8
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {

@@ -153,6 +153,12 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
+/// By the curve, as sweep does. (Apart, so that requests without these ways do not pay for them.)
+[[nodiscard, gnu::noinline]] inline Prediction finish_by_ways(const System& system, const Operation& op, const Choice& choice) {
+  const Curve curve = compile_lines(system, op, choice);
+  return finish(curve, system, op, choice, pieces_of(system, curve.fabric(), op, choice));
+}
+
 }  // namespace detail
 
 /// Time of one operation with the terms it consists of. With `choice.inference` an all-reduce runs as in that
@@ -168,6 +174,8 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
 [[nodiscard]] inline Prediction detail::predict_without_host(const System& system, const Operation& op, const Choice& choice) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
+  if (choice.ways.any()) [[unlikely]]
+    return detail::finish_by_ways(system, op, choice);
   Prediction p = detail::asked(op, choice, [&] { return fabric_of(system, op); });
   p.made_from.fabric.back_to_back = is_back_to_back(choice.launch);
   const Fabric& f = p.made_from.fabric;

@@ -7,7 +7,8 @@
 ///                  fitted on NVL72 all-reduces of 72 ranks from 512 MiB on, where F has grown up; how it grows is assumed
 ///                  (these numbers: ScaleUpForm, data/priors/scale-up.yaml)
 ///
-/// BN is a bus bandwidth. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate.
+/// BN is a bus bandwidth of 8 ranks. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate; fewer
+/// ranks load their links alike (304 to 311 GB/s on 5 to 8 H200, 539 to 545 on 6 to 8 B200), so that they get that much less of it.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -26,7 +27,8 @@ inline constexpr double server_ranks = 8;  ///< of the machines the smaller form
 [[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
   const double g = fabric.local();
   const double bound = (op == Collective::all_reduce ? 2 * (g - 1) / (g + 1) : (g - 1) / g) * fabric.full_rate;
-  return std::min(c.nvls.rate_share * (g > server_ranks ? c.form.rack_rate : 1) * fabric.full_rate, bound);
+  const double fewer = op == Collective::all_reduce && g < server_ranks ? (g - 1) / (g + 1) * (server_ranks + 1) / (server_ranks - 1) : 1;
+  return std::min(c.nvls.rate_share * (g > server_ranks ? c.form.rack_rate : fewer) * fabric.full_rate, bound);
 }
 
 [[nodiscard]] inline Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c,

@@ -35,15 +35,16 @@ struct Part {
 };
 
 /// A cost that changes with the message: amplitude x shape(S / scale). Shapes grow from 0 to 1, except that
-/// `until` falls from 1 to 0 and `unbounded` keeps growing.
+/// `until` falls from 1 to 0, `unbounded` keeps growing, and `blocks` rises while the first of `limit` NICs takes a block of x = 1 alone,
+/// then falls to 0 while the others take theirs, over and over.
 struct Ramp {
-  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded };
+  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded, blocks };
   Shape shape = Shape::none;
   bool inside = false;  ///< part of the latency that volume can hide
   int level = 0;
   double amplitude = 0;
   double per_byte = 0;  ///< 1 / scale
-  double limit = 1;     ///< maximum channels
+  double limit = 1;     ///< maximum channels; NICs
 
   [[nodiscard]] double operator()(double bytes) const {
     const double x = bytes * per_byte;
@@ -58,6 +59,10 @@ struct Ramp {
       case Shape::until: return x < 1 ? amplitude : 0;
       case Shape::channels: return amplitude * (1 - 1 / std::clamp(x, 1.0, limit));
       case Shape::unbounded: return amplitude * x;
+      case Shape::blocks: {
+        const double round = x - limit * std::floor(x / limit);
+        return amplitude * std::min((limit - 1) * round, limit - round);
+      }
     }
     return 0;
   }

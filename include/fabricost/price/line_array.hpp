@@ -52,6 +52,9 @@ FABRICOST_INLINE void add_ramp(const Ramp& r, const double* bytes, Group& into) 
     case Ramp::Shape::unbounded:
       for (std::size_t i = 0; i < group_size; ++i) into[i] += a * x[i];
       break;
+    case Ramp::Shape::blocks:
+      for (std::size_t i = 0; i < group_size; ++i) into[i] += r(bytes[i]);
+      break;
   }
 }
 
