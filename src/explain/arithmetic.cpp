@@ -122,7 +122,7 @@ std::string explain_arithmetic(const ExplainContext& context) {
   for (const Part& p : line.base_parts) outside.part(p);
   for (const Part& p : line.latency_parts) latency.part(p);
   for (const Ramp& r : line.ramps)
-    if (r.shape != Ramp::Shape::none) (r.inside ? latency : outside).ramp(r);
+    if (r.shape != Ramp::Shape::none) (r.moves() ? volume : r.inside ? latency : outside).ramp(r);
   for (const Part& p : line.rate_parts) volume.rate(p);
   add_volume_extras(volume, context);
 

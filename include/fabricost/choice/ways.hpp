@@ -9,6 +9,7 @@
 ///   pxn           messages reach their rail over NVLink before they leave the node (NCCL_PXN_DISABLE=1 turns it off)
 ///   put, gin      a one-sided message through the NIC, posted by the processor's proxy, or by the GPU (price/put.hpp)
 ///   relay         idle GPUs of a mesh pass messages on
+///   registered    buffers registered with the library: nobody published a pair with figures, so that prices stay as they are
 ///   nic_block     bytes of a message that one NIC takes before the GPU's next one does; 0: all share them evenly
 
 namespace fabricost {
@@ -22,10 +23,10 @@ struct Ways {
   Put put = Put::none;
   bool symmetric = false, barrier_free = false, any_buffer = false;
   bool nvls = true, pxn = true;
-  bool gin = false, relay = false;
+  bool gin = false, relay = false, registered = false;
 
   friend constexpr bool operator==(const Ways&, const Ways&) = default;
-  /// Whether anything differs from the library's own choice.
+  /// Whether anything is priced other than the library's own choice.
   [[nodiscard]] constexpr bool any() const {
     return (nic_block > 0) | symmetric | any_buffer | !nvls | !pxn | relay | gin | (put != Put::none);
   }

@@ -29,7 +29,9 @@ namespace fabricost::detail {
 /// Why the kernels over windows cannot run, or nullptr.
 [[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
-  if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all) return "are known for all_reduce and all_to_all";
+  const bool known = op.collective == Collective::all_reduce || op.collective == Collective::all_to_all;
+  if (!known) return "are known for all_reduce and all_to_all";
+  if (f.tuner != newest_tuner) return "need NCCL 2.27 or later: <library=nccl-2.27>";
   if (f.over_pcie || !f.switched) return "need an NVLink domain with switches";
   if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
@@ -49,7 +51,7 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
     if (const char* why = why_no_windows(f, op, choice))
       throw Refusal(system.name + ": <symmetric>: kernels over symmetric windows " + why);
   if ((w.put != Put::none || w.gin) && !between)
-    throw Refusal("<put> and <gin> are known for messages between two nodes: send_recv with <path=nic> (kernels of experts post by the GPU)");
+    throw Refusal("<put> and <gin> are known for messages between nodes: send_recv with <path=nic> (kernels of experts use them anyway)");
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
   if (w.nic_block > 0 && !(f.local() <= 1 && f.nics > 1))
@@ -114,8 +116,8 @@ using WayKernels = FixedList<WayKernel, 3>;
     add(ReduceKernel::window_two_shot);
   }
   if (w.symmetric && op.collective == Collective::all_to_all) add(ReduceKernel::window_exchange);
-  const bool small = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1 && f.in_switch;
-  if (w.any_buffer && small && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
+  const bool small = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
+  if (w.any_buffer && small && f.in_switch && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
   return out;
 }
 
