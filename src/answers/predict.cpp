@@ -2,6 +2,7 @@
 /// Predicts and explains one operation.
 
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,21 +55,50 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
   return out;
 }
 
-namespace {
-
-/// The machine with that release of NCCL. \throws Refusal where it runs another library
-[[nodiscard]] std::shared_ptr<const System> with_version(const std::shared_ptr<const System>& system, int version) {
+std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
+  if (!library || !is_nccl(*library)) return system;
   if (system->library != Library::nccl)
     throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
   System out = *system;
-  out.tuner = tuner_of_version(version / 1000000, version / 1000 % 1000);
+  out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
   return std::make_shared<const System>(std::move(out));
 }
 
-}  // namespace
+Ways ways_of(const AskedWays& asked, bool pxn) {
+  if (!asked.symmetric && (asked.barrier_free || asked.ctas > 0))
+    throw Refusal("<barrier_free> and <ctas> are of kernels over symmetric windows: add <symmetric>");
+  if (asked.gin && asked.put == Put::none && asked.nic_block) throw Refusal("<nic_block> is known for rings, not for <gin>");
+  return {.nic_block = asked.nic_block.value_or(0),
+          .ctas = static_cast<unsigned short>(asked.ctas),
+          .put = asked.put,
+          .symmetric = asked.symmetric,
+          .barrier_free = asked.barrier_free,
+          .nvls = asked.nvls == OnOff::on,
+          .pxn = pxn,
+          .gin = asked.gin,
+          .relay = asked.relay,
+          .registered = asked.registered};
+}
 
 Choice choice_of(const PredictRequest& r) {
-  Choice out{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol, .inference = r.library.value_or(Inference{})};
+  if (r.fused_norm && (r.launch == LaunchMode::eager || (r.library && r.library->from_host)))
+    throw Refusal("<fused_norm> is known inside a CUDA graph; leave <launch=eager> out");
+  if (r.upgrade && !is_nccl(*r.upgrade)) throw Refusal("<upgrade> compares releases of NCCL: write it as in <upgrade=nccl-2.30>");
+  return choice_of({r.choice, r.algorithm, r.protocol, r.library, r.version, r.launch, ways_of(r, r.pxn)});
+}
+
+Choice choice_of(const AskedChoice& r) {
+  Choice out{.rule = r.rule,
+             .algorithm = r.algorithm,
+             .protocol = r.protocol,
+             .inference = r.library.value_or(Inference{}),
+             .ways = r.ways};
+  if (r.library && is_nccl(*r.library)) {
+    if (r.ways.symmetric && release_of(*r.library) < prior::ways::symmetric_from)
+      throw Refusal(fmt::format("<symmetric>: NCCL has symmetric windows from 2.{:.0f} on, not 2.{}", prior::ways::symmetric_from,
+                                release_of(*r.library)));
+    out.ways.any_buffer = release_of(*r.library) >= prior::ways::any_buffer_from;
+  }
   if (r.version) {
     if (!r.library || is_nccl(*r.library)) throw Refusal("<version> is that of an engine: add <library>");
     out.inference.version = version_number(*r.version);
@@ -79,7 +109,6 @@ Choice choice_of(const PredictRequest& r) {
                               name(out.inference.library)));
   if (r.launch == LaunchMode::eager) out.inference.from_host = true;
   if (r.launch) out.launch.mode = *r.launch;
-  if (r.fused_norm && out.inference.from_host) throw Refusal("<fused_norm> is known inside a CUDA graph; leave <launch=eager> out");
   return out;
 }
 
@@ -127,9 +156,9 @@ struct LoadedRequest {
   check_ranges(r);
   // what a call from Python adds stands beside the engines' kernels
   const bool engine = r.library && !is_nccl(*r.library);
-  const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host, .moe = false};
+  const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host || r.symmetric, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
-  if (r.library && is_nccl(*r.library)) out.system = with_version(out.system, r.library->version);
+  out.system = with_library(out.system, r.library);
   return out;
 }
 
@@ -152,10 +181,35 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumed(system, prediction), {}};
+  return {prediction, system.name, assumed(system, prediction), {}, {}};
 }
 
-PredictAnswer answer(const PredictRequest& request) { return answered(loaded(request), request.fused_norm); }
+namespace {
+
+/// The same with another NCCL: its tables, its costs inside a domain, and what it does without being asked.
+[[nodiscard]] UpgradeAnswer upgraded(const LoadedRequest& a, const PredictRequest& r, double seconds) {
+  PredictRequest with = r;
+  with.library = r.upgrade;
+  with.version = {};
+  const auto system = with_library(a.system, r.upgrade);
+  const Prediction p = predict(*system, a.operation, choice_of(with));
+  return {.library = std::string{name(system->tuner)} + (p.ran.kernel == ReduceKernel::any_buffer ? ", kernel for any buffer" : ""),
+          .algorithm = std::string{p.algorithm.view()},
+          .protocol = std::string{p.protocol.view()},
+          .seconds = p.seconds,
+          .saved_seconds = seconds - p.seconds,
+          .low_seconds = p.low,
+          .high_seconds = p.high};
+}
+
+}  // namespace
+
+PredictAnswer answer(const PredictRequest& request) {
+  const LoadedRequest a = loaded(request);
+  PredictAnswer out = answered(a, request.fused_norm);
+  if (request.upgrade) out.upgrade = upgraded(a, request, out.seconds);
+  return out;
+}
 
 ExplainAnswer answer(const ExplainRequest& request) {
   const LoadedRequest a = loaded(request);

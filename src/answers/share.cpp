@@ -26,11 +26,12 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   return out;
 }
 
-[[nodiscard]] GroupedCollective placed(const GroupedRequest& one, const std::vector<Axis>& axes, Choice::Rule rule) {
+[[nodiscard]] GroupedCollective placed(const GroupedRequest& one, const std::vector<Axis>& axes, Choice choice) {
   check(one);
+  choice.algorithm = one.algorithm, choice.protocol = one.protocol;
   GroupedCollective out{.name = name_of(one),
                         .operation = one.operation,
-                        .choice = {.rule = rule, .algorithm = one.algorithm, .protocol = one.protocol},
+                        .choice = choice,
                         .size = one.over.size,
                         .stride = one.every,
                         .weight = one.weight};
@@ -101,7 +102,8 @@ ShareAnswer answer(const ShareRequest& r) {
         true);
   need_machine(r.system);
   check_ranges(r);
-  const auto system = r.system.get(r.overrides, {}, r.calibration);
+  const Choice choice = choice_of({r.choice, {}, {}, r.library, {}, r.launch, ways_of(r, true)});  // the routes say what PXN does
+  const auto system = with_library(r.system.get(r.overrides, {}, r.calibration), r.library);
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
@@ -110,7 +112,7 @@ ShareAnswer answer(const ShareRequest& r) {
   out.gpus = out.nodes * system->gpus_per_node;
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
   std::vector<GroupedCollective> collectives;
-  for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, r.choice));
+  for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, choice));
   const ConcurrentOptions options{.routes = {.relay_on_rails = r.pxn, .adaptive = r.adaptive}, .balancing = r.balancing};
   const AtOnce all = at_once(*system, out.nodes, collectives, options);
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);

@@ -67,8 +67,12 @@ SweepAnswer answer(const SweepRequest& r) {
   if (!out.by_count && (!r.sizes || r.sizes->empty())) throw Refusal("which sizes? Add <sizes>, as in <sizes=1KiB:8GiB:x2>", true);
   std::vector<Operation> operations = operations_of(r);
   if (out.by_count && !r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
-  const auto system = machine_of(r);
-  const Choice choice{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol};
+  const Choice choice = choice_of({r.choice, r.algorithm, r.protocol, r.library, {}, r.launch, ways_of(r, r.pxn)});
+  const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
+  const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
+  const auto system = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
+  if (choice.inference.from_host && *r.operation != Collective::all_reduce)
+    throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
   if (!out.by_count) {
     std::vector<Bytes> sizes;
     for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));

@@ -106,6 +106,9 @@ inline void from_text(const std::string& text, std::string_view option, const Am
 }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::filesystem::path& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
+  out = engine_named(text, option);
+}
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Sample& out) { out.file = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }

@@ -79,6 +79,8 @@ class Sum {
       case Ramp::Shape::until: return fmt::format("{} below {}", max, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
       case Ramp::Shape::step: return fmt::format("{} above {}", max, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
       case Ramp::Shape::channels: return fmt::format("{} x (1 - 1/c), c = {} within 1..{:.6g}", max, x, r.limit);
+      case Ramp::Shape::blocks:
+        return fmt::format("{} x min({:.6g} r, {:.6g} - r), r = {} modulo {:.6g}", max, r.limit - 1, r.limit, x, r.limit);
       case Ramp::Shape::unbounded: return fmt::format("S x {:.6g} us/MB", r.amplitude * r.per_byte * 1e12);
     }
     return "";
@@ -126,7 +128,7 @@ std::string explain_arithmetic(const ExplainContext& context) {
   for (const Part& p : line.base_parts) outside.part(p);
   for (const Part& p : line.latency_parts) latency.part(p);
   for (const Ramp& r : line.ramps)
-    if (r.shape != Ramp::Shape::none) (r.inside ? latency : outside).ramp(r);
+    if (r.shape != Ramp::Shape::none) (r.moves() ? volume : r.inside ? latency : outside).ramp(r);
   for (const Part& p : line.rate_parts) volume.rate(p);
   add_volume_extras(volume, context);
 

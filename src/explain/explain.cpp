@@ -144,6 +144,13 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
     out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
   if (nccl && inside.tuner_assumed)
     out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
+  if (p.made_from.choice.ways.registered) {
+    double copies = 0;
+    for (const Term& term : p.terms) copies += term.name == "local copies" ? term.time.value() : 0;
+    out.push_back(fmt::format("registered buffers are priced as others, for want of a public pair with figures; the copies they may save "
+                              "take {} here",
+                              time_text(Time::from_value(copies))));
+  }
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;
   const Fabric& fabric = p.made_from.fabric;
@@ -184,7 +191,7 @@ namespace {
   out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()),
                      rate_text(p.bus_bandwidth()), label(p.ran));
   out += "\nWhat moves\n" + explain_schedule(context);
-  const std::string why = system != nullptr ? explain_choice(context) : explain_engine(context);
+  const std::string why = system != nullptr ? explain_choice(context) + explain_ways(context) : explain_engine(context);
   if (!why.empty()) out += fmt::format("\nWhy {}\n", context.host ? "one copy" : ran_text(p.ran)) + why;
   out += "\nThe arithmetic\n" + explain_arithmetic(context);
   out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);

@@ -50,6 +50,8 @@ struct Naive {
 [[nodiscard]] std::string explain_arithmetic(const ExplainContext& context);
 /// An inference engine's own kernels and the size up to which each runs; empty if no engine was named.
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
+/// What other ways to communicate save here, and at which sizes they lose; empty where none was asked for.
+[[nodiscard]] std::string explain_ways(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string explain_host_call(const HostCall& call);
 /// The GPUs' time of a collective, without the host's launches or XLA's module.

@@ -54,9 +54,10 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   const Choice choice = choice_of(r);
   if (choice.inference.from_host || r.fused_norm)
     throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
-  if (adds_to_gpus(choice.launch) || (r.library && is_nccl(*r.library)))
-    throw Refusal("<launch=process>, threads, one_process and <library=nccl-...> are of one operation at a time: give no arrays");
-  const py::object system = object_of(r.system);
+  if (r.upgrade) throw Refusal("<upgrade> is of one operation at a time: give no arrays");
+  py::object system = object_of(r.system);
+  if (r.library && is_nccl(*r.library))
+    system = py::cast(System{*with_library(std::make_shared<const System>(system.cast<const System&>()), r.library)});
   return predict_all(r.lost_rails > 0 ? py::object(system.attr("without_rails")(r.lost_rails)) : system, r.given.operation(), choice,
                      r.threads);
 }
@@ -98,6 +99,7 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 }  // namespace
 
 void add_predict(py::module_& module) {
+  add_answer<UpgradeAnswer>(module, "Upgrade", "The same question with another NCCL. Made by predict with upgrade=.");
   module.def(
       "predict", &predict_request,
       docstring_of<PredictCall>(

@@ -44,11 +44,12 @@ namespace {
 
 /// Seconds of the sizes of a stretch, put where they belong.
 void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& stretch, std::span<const double> sizes, int threads,
-                      std::vector<double>& times, double* seconds) {
+                      std::vector<double>& times, double* seconds, const fabricost::detail::LaunchedSeconds& launched) {
   const bool in_place = stretch.at.empty();
   if (!in_place) times.resize(sizes.size());
   double* const to = in_place ? seconds + stretch.first : times.data();
   if (fabricost::detail::evaluate_some(curve, sizes, to, threads) < sizes.size()) throw_bad_size(p, stretch, sizes);
+  if (launched.any()) std::transform(to, to + sizes.size(), to, launched);
   if (in_place) return;
   double* const from = seconds + stretch.first;
   for (std::size_t i = 0; i < times.size(); ++i) from[stretch.at[i]] = times[i];
@@ -133,7 +134,10 @@ py::object stretched(const py::object& field, const Predictions& p) {
 Prediction answer_at(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes) {
   Operation one = op;
   one.bytes = Bytes::from_value(bytes);
-  return fabricost::detail::finish(curve, system, one, choice, fabricost::detail::pieces_of(system, curve.fabric(), one, choice));
+  Prediction out =
+      fabricost::detail::finish(curve, system, one, choice, fabricost::detail::pieces_of(system, curve.fabric(), one, choice));
+  if (choice.launch.mode >= LaunchMode::process) fabricost::detail::add_launches(out, system, choice.launch);
+  return out;
 }
 
 const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const System& system, const Operation& op, const Stretch& stretch) {
@@ -163,7 +167,8 @@ Predictions predict_all(py::object system, const OperationRequest& operation, co
     std::vector<double> gathered, times;
     for_each_stretch(grid, operation, out.shape, [&](const Stretch& stretch, const Operation& op) {
       const auto sizes = sizes_of(stretch.bytes, stretch.stride, stretch.count, gathered);
-      evaluate_stretch(out, curve_of(curves, out, machine, op, stretch), stretch, sizes, threads, times, to);
+      const Curve& curve = curve_of(curves, out, machine, op, stretch);
+      evaluate_stretch(out, curve, stretch, sizes, threads, times, to, {machine, curve.fabric(), op.collective, choice.launch});
     });
   }
   out.seconds = sealed(seconds);

@@ -41,6 +41,86 @@ namespace fabricost {
 /// A release of NCCL is named, no engine.
 [[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
 
+/// On or off, as typed.
+enum class OnOff : unsigned char { on, off };
+inline constexpr std::array<std::string_view, 2> on_off_names{"on", "off"};
+[[nodiscard]] constexpr auto words_of(OnOff) { return EnumWords{on_off_names, "on or off"}; }
+
+inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "local", "signal"};
+[[nodiscard]] constexpr auto words_of(Put) { return EnumWords{put_names, "an end of a put"}; }
+
+/// Other ways to communicate (choice/ways.hpp).
+struct AskedWays {
+  bool symmetric = false, barrier_free = false;
+  int ctas = 0;
+  OnOff nvls = OnOff::on;
+  Put put = Put::none;
+  bool gin = false, relay = false, registered = false;
+  std::optional<double> nic_block{};
+
+  static constexpr auto fields() {
+    using R = AskedWays;
+    using enum Amount;
+    return std::tuple{
+        asks(&R::symmetric, "symmetric", "--symmetric", "",
+             "Buffers in symmetric windows (NCCL 2.27 and later):\nkernels over all peers' memory where they are faster;\n"
+             "all_reduce and all_to_all inside one NVLink domain"),
+        asks(&R::barrier_free, "barrier_free", "--barrier-free", "",
+             "With <symmetric>: kernels of the device API whose data\ncarry flags, without barriers around them"),
+        asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
+             "With <symmetric>: their thread blocks; default as many as\nfill the links"),
+        asks(&R::nvls, "nvls", "--nvls", "HOW",
+             "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
+        asks(&R::put, "put", "--put", "END",
+             "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
+             "local (it has left), signal (a second message)"),
+        asks(&R::gin, "gin", "--gin", "", "send_recv over NICs as a put that the GPU posts itself\n(GPU-initiated networking, IBGDA)"),
+        asks(&R::relay, "relay", "--relay", "", "Idle GPUs of a mesh pass messages on (from 8 MiB a link)"),
+        asks(&R::registered, "registered", "--registered", "",
+             "Buffers registered with the library: no public pair has\nfigures, so the time stays; what it could save is said"),
+        asks(&R::nic_block, "nic_block", "--nic-block", size, {1, 1e18}, "SIZE",
+             "Of a message, what one NIC of a GPU takes before its next\none does; default all share it evenly")};
+  }
+};
+
+/// The ways asked for. \param pxn messages reach their rail over NVLink \throws Refusal where fields contradict each other
+[[nodiscard]] Ways ways_of(const AskedWays& asked, bool pxn);
+
+namespace detail {
+template <class R>
+inline constexpr auto ask_library = asks(&R::library, "library", "--library", "ENGINE",
+                                         "all_reduce as vllm, sglang or trtllm run it;\n"
+                                         "vllm=0.14.0 for a version; or the NCCL that runs, as\n"
+                                         "nccl-2.18: its choices, and its costs inside a domain");
+template <class R>
+inline constexpr auto ask_launch = asks(&R::launch, "launch", "--launch", "HOW",
+                                        "graph (the GPUs' time, default); queued (call after\n"
+                                        "call); process (one per GPU), threads, one_process\n"
+                                        "(for all GPUs of a node): the host's time, too; xla (a\n"
+                                        "module of its own); of all_reduce eager (from Python;\n"
+                                        "= <library=vllm,python>)");
+template <class R>
+inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail");
+}  // namespace detail
+
+/// 18 of NCCL 2.18.
+[[nodiscard]] constexpr int release_of(const Inference& library) { return library.version / 1000 % 1000; }
+
+/// The machine as a question's library finds it: with that release of NCCL. \throws Refusal where it runs another library
+[[nodiscard]] std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library);
+
+/// Algorithm, protocol, library, launch and ways as a choice. \throws Refusal where fields contradict each other
+struct AskedChoice {
+  Choice::Rule rule = Choice::Rule::nccl;
+  std::optional<Algorithm> algorithm{};
+  std::optional<Protocol> protocol{};
+  std::optional<Inference> library{};
+  std::optional<std::string> version{};
+  std::optional<LaunchMode> launch{};
+  Ways ways{};
+};
+[[nodiscard]] Choice choice_of(const AskedChoice& asked);
+
 namespace detail {
 
 /// The list "Force one: ring tree ...", broken into lines of at most 54 characters.
@@ -93,7 +173,7 @@ inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::siz
 
 }  // namespace detail
 
-struct PredictRequest {
+struct PredictRequest : AskedWays {
   Machine system{};
   std::optional<Collective> operation{};
   int nodes = 0, ranks = 0;  ///< 0: the default of Operation
@@ -110,11 +190,13 @@ struct PredictRequest {
   std::optional<LaunchMode> launch{};
   bool fused_norm = false;
   int lost_rails = 0;
+  bool pxn = true;
+  std::optional<Inference> upgrade{};  ///< the NCCL to compare with
 
   static constexpr auto fields() {
     using R = PredictRequest;
     using enum Amount;
-    return std::tuple{
+    return std::tuple_cat(std::tuple{
         asks(&R::operation, "operation", "OP", " ",
              "all_reduce all_gather reduce_scatter broadcast reduce\n"
              "all_to_all send_recv moe_dispatch moe_combine\n"
@@ -131,21 +213,16 @@ struct PredictRequest {
         detail::ask_tier_override<R>,
         detail::ask_path<R>,
         detail::ask_bytes<R>,
-        asks(&R::library, "library", "--library", "ENGINE",
-             "all_reduce as vllm, sglang or trtllm run it;\n"
-             "vllm=0.14.0 for a version; or the NCCL that runs, as\n"
-             "nccl-2.18: its choices, and its costs inside a domain"),
+        detail::ask_library<R>,
         asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
-        asks(&R::launch, "launch", "--launch", "HOW",
-             "graph (the GPUs' time, default); queued (call after\n"
-             "call); process (one per GPU), threads, one_process\n"
-             "(for all GPUs of a node): the host's time, too; xla (a\n"
-             "module of its own); of all_reduce eager (from Python;\n"
-             "= <library=vllm,python>)"),
+        detail::ask_launch<R>,
         asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
              "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
         asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
-             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one")};
+             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"),
+        detail::ask_pxn<R>,
+        asks(&R::upgrade, "upgrade", "--upgrade", "NCCL",
+             "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")}, AskedWays::fields());
   }
 };
 
@@ -167,11 +244,30 @@ struct FusedNormAnswer {
   }
 };
 
+/// The same question with another NCCL.
+struct UpgradeAnswer {
+  std::string library{}, algorithm{}, protocol{};
+  double seconds = 0, saved_seconds = 0, low_seconds = 0, high_seconds = 0;
+
+  static constexpr auto fields() {
+    using A = UpgradeAnswer;
+    constexpr JsonUnit us = in_microseconds;
+    return std::tuple{gives(&A::library, "library", "library", "Whose tables stand for that release, as in `nccl-2.30`."),
+                      gives(&A::algorithm, "algorithm", "algorithm", "What it runs."),
+                      gives(&A::protocol, "protocol", "protocol", "Under which protocol."),
+                      gives(&A::seconds, "time_us", "seconds", "Its time, s.", us),
+                      gives(&A::saved_seconds, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
+                      gives(&A::low_seconds, "low_us", "low_seconds", "Lower end of its interval, s.", us),
+                      gives(&A::high_seconds, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
+  }
+};
+
 /// A prediction with the details an answer adds.
 struct PredictAnswer : Prediction {
   std::string system{};  ///< its name
   std::vector<std::string> assumed{};
   std::optional<FusedNormAnswer> norm{};
+  std::optional<UpgradeAnswer> upgrade{};
 
   [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
   [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
@@ -210,7 +306,8 @@ struct PredictAnswer : Prediction {
         gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
         detail::give_terms<A>,
-        gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out)};
+        gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out),
+        gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out)};
   }
 };
 

@@ -64,7 +64,7 @@ struct LayoutAxes {
 /// Parses "tp=8,pp=4,dp". \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
 
-struct ShareRequest {
+struct ShareRequest : AskedWays {
   Machine system{};
   std::optional<int> nodes{};
   LayoutAxes layout{};
@@ -74,12 +74,14 @@ struct ShareRequest {
   Choice::Rule choice = Choice::Rule::nccl;
   std::string calibration{};
   std::vector<std::string> overrides{};
+  std::optional<Inference> library{};
+  std::optional<LaunchMode> launch{};
 
   static constexpr std::array<std::string_view, 2> by_place{"system", "collectives"};  ///< Python: positional arguments
   static constexpr auto fields() {
     using R = ShareRequest;
     using enum Amount;
-    return std::tuple{
+    return std::tuple_cat(std::tuple{
         detail::ask_system<R>,
         asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
         asks(&R::layout, "layout", "--layout", "AXES",
@@ -93,7 +95,9 @@ struct ShareRequest {
         asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
         detail::ask_choice<R>,
         detail::ask_calibration<R>,
-        detail::ask_override<R>};
+        detail::ask_override<R>,
+        detail::ask_library<R>,
+        detail::ask_launch<R>}, AskedWays::fields());
   }
 };
 

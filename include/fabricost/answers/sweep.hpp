@@ -41,16 +41,21 @@ inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::si
 }  // namespace detail
 
 /// Several sizes on one count, or one size on several counts.
-struct SweepRequest : OperationOnCounts {
+struct SweepRequest : OperationOnCounts, AskedWays {
   Choice::Rule choice = Choice::Rule::nccl;
   std::optional<double> bytes{};
+  std::optional<Inference> library{};
+  std::optional<LaunchMode> launch{};
+  bool pxn = true;
 
   static constexpr auto fields() {
     using R = SweepRequest;
-    return std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,        detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
-                      detail::ask_dtype<R>,       detail::ask_algorithm<R>,     detail::ask_protocol<R>,      detail::ask_choice<R>,
-                      detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
-                      detail::ask_bytes<R>};
+    return std::tuple_cat(
+        std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,        detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
+                   detail::ask_dtype<R>,       detail::ask_algorithm<R>,     detail::ask_protocol<R>,      detail::ask_choice<R>,
+                   detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
+                   detail::ask_bytes<R>,       detail::ask_library<R>,       detail::ask_launch<R>,        detail::ask_pxn<R>},
+        AskedWays::fields());
   }
 };
 

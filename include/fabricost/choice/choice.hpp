@@ -7,6 +7,7 @@
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/choice/nccl.hpp>
+#include <fabricost/choice/ways.hpp>
 #include <fabricost/price/price.hpp>
 
 #include <array>
@@ -24,6 +25,7 @@ struct Choice {
   std::optional<Protocol> protocol{};
   CallLaunch launch{};
   Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; a forced algorithm or protocol is NCCL's
+  Ways ways{};
 
   [[nodiscard]] bool allows(Candidate c) const {
     return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);

@@ -155,6 +155,9 @@ namespace fabricost {
     case ReduceKernel::lamport_one_shot: return {Algorithm::one_shot, Protocol::ll, kernel};
     case ReduceKernel::lamport_two_shot: return {Algorithm::two_shot, Protocol::ll, kernel};
     case ReduceKernel::multicast: return {Algorithm::nvls, Protocol::simple, kernel};
+    case ReduceKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
+    case ReduceKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
+    case ReduceKernel::any_buffer: return {Algorithm::one_shot, Protocol::ll, kernel};
     default: return {Algorithm::two_shot, Protocol::simple, kernel};
   }
 }

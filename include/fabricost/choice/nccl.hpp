@@ -4,8 +4,9 @@
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
-///   one node    no in-switch reduction below 8 ranks; in-switch all_gather and reduce_scatter of 9 to 32 ranks, at the full rate
-///               of their channels, without the efficiency that the tuner gives all_reduce
+///   one domain  in-switch reduction has as many channels as ranks, at most 32; so it loses to rings below 5 ranks of Hopper, 7 of Blackwell
+///               (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6); in-switch all_gather and reduce_scatter of 9 to 32
+///               ranks run at the full rate of their channels, without the efficiency that the tuner gives all_reduce
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
@@ -157,7 +158,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     table.add({Algorithm::nvls, Protocol::simple}, k.nvls_base,
               nvls.total() * k.nvls_gather_efficiency[gen] * (g - 1) / g * (g - 1) / g * ratio);
   }
-  if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
+  if (all_reduce && f.in_switch && !byte_wide && (g >= 8 || N <= 1)) {
     const int gathering = N > 1 ? 8 : static_cast<int>(std::min(g, k.nvls_heads));  // between racks as many as a server
     const Channels nvls = in_switch_channels(f.usable_per_gpu, gathering, f.generation, k);
     const double heads = nvls.count;

@@ -6,6 +6,7 @@
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
+#include <fabricost/predict/by_ways.hpp>
 #include <fabricost/predict/curve_table.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/host_copy.hpp>
@@ -52,10 +53,16 @@ class Curve {
   [[nodiscard]] const Line& line_at(int line) const { return lines_[static_cast<std::size_t>(line)]; }
 
   explicit Curve(const Fabric& fabric) : fabric_(fabric) {}
+  /// change(candidate, line) of every line, before tabulate().
+  template <class Change>
+  void change_lines(Change&& change) {
+    for (int i = 0; i < count_; ++i) change(candidates_[static_cast<std::size_t>(i)], lines_[static_cast<std::size_t>(i)]);
+  }
   /// Adds a piece: from the end of the previous one up to (not including) `until` this pair runs.
   void append(Candidate candidate, const Line& line, double until) {
     int at = 0;
-    while (at < count_ && !(candidates_[static_cast<std::size_t>(at)] == candidate)) ++at;
+    const auto same = [&](std::size_t i) { return candidates_[i] == candidate && lines_[i].rate == line.rate; };  // relays change the rate
+    while (at < count_ && !same(static_cast<std::size_t>(at))) ++at;
     if (at == count_) {
       if (count_ == max_lines) {  // extend the last pair instead of losing the tail
         extend(until);
@@ -239,6 +246,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 [[nodiscard]] inline Curve compile_lines(const System& system, const Operation& operation, const Choice& choice) {
   Fabric f = fabric_of(system, operation);
   f.back_to_back = is_back_to_back(choice.launch);
+  if (choice.ways.any()) [[unlikely]]
+    return compile_by_ways(f, system, operation, choice, [&](const Fabric& on) { return compile_on(on, system, operation, choice); });
   return compile_on(f, system, operation, choice);
 }
 

@@ -34,6 +34,7 @@ namespace detail {
     const double edge = 1 / ramp.per_byte;
     const bool jumps = ramp.shape == step || ramp.shape == until;
     if (jumps && edge > min * (1 - 1e-12) && edge < max * (1 + 1e-12)) return false;
+    if (ramp.shape == blocks) return false;
     const bool bends = ramp.shape == linear || ramp.shape == square || ramp.shape == channels;
     if (bends && inside(edge)) return false;
     if (ramp.shape == channels && inside(ramp.limit / ramp.per_byte)) return false;

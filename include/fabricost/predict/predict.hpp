@@ -129,6 +129,21 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
+/// Seconds of a call for those of its GPUs: the host's time beside them, or a module's around them.
+class LaunchedSeconds {
+ public:
+  LaunchedSeconds(const System& system, const Fabric& f, Collective op, CallLaunch launch) {
+    if (launch.mode == LaunchMode::xla) module_ = system.constants.scale_up.form.host_module;
+    needs_ = host_time(system.constants.scale_up.form, system.host_launch.value.value(), f, op, launch).seconds();
+    overlap_ = system.constants.custom.form.host_overlap;
+  }
+  [[nodiscard]] bool any() const { return module_ > 0 || needs_ > 0; }
+  [[nodiscard]] double operator()(double gpu) const { return module_ + (needs_ > 0 ? norm(gpu, needs_, overlap_) : gpu); }
+
+ private:
+  double module_ = 0, needs_ = 0, overlap_ = 1;
+};
+
 /// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
 inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
   if (launch.mode == LaunchMode::xla) {
@@ -153,13 +168,22 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
+/// By the curve, as sweep does. (Apart, so that requests without these ways do not pay for them.)
+[[nodiscard, gnu::noinline]] inline Prediction finish_by_ways(const System& system, const Operation& op, const Choice& choice) {
+  check_size(op.bytes.value());
+  const Curve curve = compile_lines(system, op, choice);
+  return finish(curve, system, op, choice, pieces_of(system, curve.fabric(), op, choice));
+}
+
 }  // namespace detail
 
 /// Time of one operation with the terms it consists of. With `choice.inference` an all-reduce runs as in that
 /// engine, from Python if requested. \throws RequestError when the ranks do not fit the machine, the size is
 /// negative or not a number, nothing allowed can run, or the machine's numbers give no time (check).
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
-  Prediction p = detail::predict_without_host(system, op, choice);
+  // one expression: with two returns the prediction would be copied
+  Prediction p =
+      choice.ways.any() ? detail::finish_by_ways(system, op, choice) : detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
   if (adds_to_gpus(choice.launch)) detail::add_launches(p, system, choice.launch);
   return p;

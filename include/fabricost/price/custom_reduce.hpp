@@ -68,7 +68,11 @@ namespace detail {
 /// \param kernel not ReduceKernel::library
 [[nodiscard]] inline Line price_custom(ReduceKernel kernel, const Fabric& f, const CustomConstants& c) {
   switch (kernel) {
-    case ReduceKernel::library: break;
+    case ReduceKernel::library:
+    case ReduceKernel::window_one_shot:
+    case ReduceKernel::window_two_shot:
+    case ReduceKernel::window_exchange:
+    case ReduceKernel::any_buffer: break;  // symmetric.hpp
     case ReduceKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
     case ReduceKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
     case ReduceKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);

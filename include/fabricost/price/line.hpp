@@ -3,7 +3,7 @@
 /// Cost of one (schedule, fabric, constants, protocol) as a function of the size S alone:
 ///
 ///   t(S) = base + outer ramps + norm_q( latency + inner ramps , volume )
-///   volume = rate S + early_rate min(S, early) + whole chunks + jumps
+///   volume = rate S + early_rate min(S, early) + whole chunks + jumps + ramps of blocks
 ///   norm_q(a, b) = (a^q + b^q)^(1/q)      q = 1: nothing overlaps; q large: the larger term hides the other
 ///
 /// Compiled once, evaluated without allocating. The parts of base, latency and rate are stored beside their
@@ -35,16 +35,31 @@ struct Part {
 };
 
 /// A cost that changes with the message: amplitude x shape(S / scale). Shapes grow from 0 to 1, except that
-/// `until` falls from 1 to 0 and `unbounded` keeps growing.
+/// `until` falls from 1 to 0, `unbounded` keeps growing, and `blocks` rises while the first of `limit` NICs takes a block of x = 1 alone,
+/// then falls to 0 while the others take theirs, over and over.
 struct Ramp {
-  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded };
+  enum class Shape : unsigned char {
+    none,
+    linear,
+    square,
+    saturating,
+    saturating_square,
+    exponential,
+    step,
+    until,
+    channels,
+    unbounded,
+    blocks
+  };
   Shape shape = Shape::none;
   bool inside = false;  ///< part of the latency that volume can hide
   int level = 0;
   double amplitude = 0;
   double per_byte = 0;  ///< 1 / scale
-  double limit = 1;     ///< maximum channels
+  double limit = 1;     ///< maximum channels; NICs
 
+  /// Part of the volume.
+  [[nodiscard]] bool moves() const { return shape == Shape::blocks; }
   [[nodiscard]] double operator()(double bytes) const {
     const double x = bytes * per_byte;
     switch (shape) {
@@ -58,6 +73,10 @@ struct Ramp {
       case Shape::until: return x < 1 ? amplitude : 0;
       case Shape::channels: return amplitude * (1 - 1 / std::clamp(x, 1.0, limit));
       case Shape::unbounded: return amplitude * x;
+      case Shape::blocks: {
+        const double round = x - limit * std::floor(x / limit);
+        return amplitude * std::min((limit - 1) * round, limit - round);
+      }
     }
     return 0;
   }
@@ -92,6 +111,7 @@ struct Line {
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< share of the volume beyond the first round that moves in whole chunks
   int wire_level = 0;      ///< the level whose rate limits
+  bool uneven = false;     ///< there are ramps of blocks
   double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
   FixedList<Ramp, max_ramps> ramps;
   FixedList<Jump, max_jumps> jumps;  ///< by size
@@ -101,19 +121,27 @@ struct Line {
   [[nodiscard]] double operator()(double bytes) const {
     double outer = base;
     double hidden = latency;
-    for (const Ramp& ramp : ramps) (ramp.inside ? hidden : outer) += ramp(bytes);
+    for (const Ramp& ramp : ramps)
+      if (!ramp.moves()) (ramp.inside ? hidden : outer) += ramp(bytes);
     return outer + norm(hidden, volume(bytes), overlap);
   }
 
   /// The second argument of the norm.
   [[nodiscard]] double volume(double bytes) const {
-    return rate * bytes + early_rate * std::min(bytes, early) + chunks(bytes) + jumped(bytes);
+    return rate * bytes + early_rate * std::min(bytes, early) + chunks(bytes) + jumped(bytes) + (uneven ? blocks(bytes) : 0);
   }
   /// The jumps up to a size.
   [[nodiscard]] double jumped(double bytes) const {
     double out = 0;
     for (const Jump& jump : jumps)
       if (bytes >= jump.from) out += jump.seconds + jump.rate * bytes;
+    return out;
+  }
+
+  /// What the fullest NIC carries beyond its even share.
+  [[nodiscard]] double blocks(double bytes) const {
+    double out = 0;
+    for (const Ramp& ramp : ramps) out += ramp.moves() ? ramp(bytes) : 0;
     return out;
   }
 
@@ -134,6 +162,7 @@ struct Line {
   }
   Line& ramp(const Ramp& added) {
     if (!(added.amplitude > 0)) return *this;
+    uneven |= added.moves();
     assert(ramps.size() < max_ramps);
     if (ramps.size() < max_ramps) ramps.add(added);
     return *this;

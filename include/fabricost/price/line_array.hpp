@@ -52,6 +52,9 @@ FABRICOST_INLINE void add_ramp(const Ramp& r, const double* bytes, Group& into) 
     case Ramp::Shape::unbounded:
       for (std::size_t i = 0; i < group_size; ++i) into[i] += a * x[i];
       break;
+    case Ramp::Shape::blocks:
+      for (std::size_t i = 0; i < group_size; ++i) into[i] += r(bytes[i]);
+      break;
   }
 }
 
@@ -78,7 +81,7 @@ FABRICOST_CLONES inline void evaluate_groups(const Line& line, const double* byt
     for (std::size_t i = 0; i < group_size; ++i) outer[i] = base;
     for (std::size_t i = 0; i < group_size; ++i) hidden[i] = latency;
     for (std::size_t i = 0; i < group_size; ++i) volume[i] = rate * bytes[i];
-    for (const Ramp& ramp : line.ramps) add_ramp(ramp, bytes, ramp.inside ? hidden : outer);
+    for (const Ramp& ramp : line.ramps) add_ramp(ramp, bytes, ramp.moves() ? volume : ramp.inside ? hidden : outer);
     if (early_rate != 0)
       for (std::size_t i = 0; i < group_size; ++i) volume[i] += early_rate * (bytes[i] < early ? bytes[i] : early);
     if (line.chunk < 1e18) add_chunks(line, bytes, volume);

@@ -21,8 +21,8 @@ inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "
   return detail::parse_enum<Protocol>(text, protocol_names);
 }
 
-/// Whose kernel runs an all-reduce: the communication library's, or one of an inference engine
-/// (price/custom_reduce.hpp).
+/// Whose kernel runs a collective: the communication library's, one of an inference engine (price/custom_reduce.hpp), or one over
+/// symmetric windows (price/symmetric.hpp).
 enum class ReduceKernel : unsigned char {
   library,
   pull_one_shot,
@@ -32,11 +32,17 @@ enum class ReduceKernel : unsigned char {
   lamport_one_shot,
   lamport_two_shot,
   multicast,
-  symmetric_two_shot
+  symmetric_two_shot,
+  window_one_shot,
+  window_two_shot,
+  window_exchange,
+  any_buffer
 };
-inline constexpr std::array<std::string_view, 9> reduce_kernel_names{"library",          "pull_one_shot", "pull_two_shot",
+inline constexpr std::array<std::string_view, 13> reduce_kernel_names{"library",          "pull_one_shot", "pull_two_shot",
                                                                      "push_one_shot",    "push_two_shot", "lamport_one_shot",
-                                                                     "lamport_two_shot", "multicast",     "symmetric_two_shot"};
+                                                                     "lamport_two_shot", "multicast",     "symmetric_two_shot",
+                                                                     "window_one_shot",  "window_two_shot", "window_exchange",
+                                                                     "any_buffer"};
 [[nodiscard]] constexpr std::string_view name(ReduceKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// What runs: one algorithm under one protocol.

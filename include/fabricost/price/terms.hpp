@@ -45,7 +45,7 @@ struct Contributions {
   Contributions out;
   double hidden = line.latency;
   for (const Ramp& ramp : line.ramps)
-    if (ramp.inside) hidden += ramp(bytes);
+    if (ramp.inside && !ramp.moves()) hidden += ramp(bytes);
   const double volume = line.volume(bytes);
   // shares of norm_q(hidden, volume)
   double keep_hidden = 1;
@@ -62,7 +62,9 @@ struct Contributions {
   }
   for (const Part& p : line.base_parts) out.add(p.kind, p.level, p.value());
   for (const Part& p : line.latency_parts) out.add(p.kind, p.level, p.value() * keep_hidden);
-  for (const Ramp& ramp : line.ramps) out.add(TermKind::growth, ramp.level, ramp(bytes) * (ramp.inside ? keep_hidden : 1));
+  for (const Ramp& ramp : line.ramps)
+    out.add(ramp.moves() ? TermKind::wire : TermKind::growth, ramp.level,
+            ramp(bytes) * (ramp.moves() ? keep_volume : ramp.inside ? keep_hidden : 1));
   for (const Part& p : line.rate_parts) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
   // a faster start (below zero) counts as wire time, an extra copy as copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
@@ -75,8 +77,9 @@ struct Contributions {
 /// with every byte. The rest is latency and local copies. 0 if nothing takes time.
 [[nodiscard]] inline double wire_share(const Line& line, double bytes) {
   double outer = line.base, hidden = line.latency, moving = 0;
-  for (const Ramp& ramp : line.ramps) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);
-  double wire = line.chunks(bytes) + line.jumped(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
+  for (const Ramp& ramp : line.ramps)
+    if (!ramp.moves()) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);
+  double wire = line.blocks(bytes) + line.chunks(bytes) + line.jumped(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
   for (const Part& p : line.rate_parts)
     if (p.kind == TermKind::wire) wire += p.value() * bytes;
   const double volume = line.volume(bytes), together = norm(hidden, volume, line.overlap), all = outer + moving + together;

@@ -8,18 +8,12 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
-
-namespace fabricost {
-
-static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
-  out = engine_named(text, option);
-}
-
-}  // namespace fabricost
 
 namespace fabricost::cli {
 namespace {
@@ -31,6 +25,12 @@ namespace {
                ? fmt::format("  with residual and norm {:.1f} us; fused into the all-reduce {:.1f} us\n", 1e6 * a.norm->apart_seconds,
                              1e6 * a.norm->fused_seconds)
                : fmt::format("  with residual and norm {:.1f} us; nothing to fuse: NCCL runs here\n", 1e6 * a.norm->apart_seconds);
+  if (a.upgrade)
+    out += wrapped("  ", fmt::format("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm,
+                                     a.upgrade->protocol, time_text(Time::from_value(a.upgrade->seconds)),
+                                     a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
+                                     a.upgrade->saved_seconds >= 0 ? "less" : "more", time_text(Time::from_value(a.upgrade->low_seconds)),
+                                     time_text(Time::from_value(a.upgrade->high_seconds))));
   for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }

@@ -45,7 +45,10 @@ TEST_CASE("in-switch reduction: 25 us and a head for each of eight channels at 0
   const auto blackwell = row(cluster(Generation::blackwell, 8, 1), Collective::all_reduce, Algorithm::nvls);
   REQUIRE(blackwell);
   CHECK(rate(*blackwell) == Approx(80e9 * 0.74 * 7 / 8 * 2 * 8 * (8.0 / 14)));
-  CHECK_FALSE(row(cluster(Generation::hopper, 4, 1), Collective::all_reduce, Algorithm::nvls));
+  const auto few = row(cluster(Generation::hopper, 4, 1), Collective::all_reduce, Algorithm::nvls);  // a channel for each rank
+  REQUIRE(few);
+  CHECK(rate(*few) == Approx(60e9 * 0.85 * 3 / 4 * 2 * 4 * (4.0 / 6)));
+  CHECK_FALSE(row(cluster(Generation::hopper, 4, 2), Collective::all_reduce, Algorithm::nvls_tree));
   CHECK_FALSE(row(cluster(Generation::hopper, 8, 1), Collective::all_reduce, Algorithm::nvls, Protocol::simple, true));
   CHECK_FALSE(row(cluster(Generation::hopper, 8, 1), Collective::all_gather, Algorithm::nvls));
 }

@@ -1,0 +1,206 @@
+#pragma once
+/// \file by_ways.hpp
+/// A curve with the ways of choice/ways.hpp: what they change in the fabric, in the lines, and what runs instead.
+///
+///   nvls off    the switches do not reduce
+///   pxn off     an exchange between domains crosses rails: .42 of the NICs' rate (two p5, raw verbs)
+///   windows     the fastest of the library's own choice and the kernels of price/symmetric.hpp, by price; a forced algorithm means its
+///               kernel. (NCCL's tuner compares its own estimates of the same kernels.)
+///   relay       from 8 MiB over a link on: links to d peers and i idle GPUs carry 1 + .33 i/d of the rate
+///   nic_block   of k NICs of a GPU one takes a block F of a message of m bytes, then the next: the first has
+///                   load = F floor(m / kF) + min(m mod kF, F)          and a step waits k load / m as long as evenly spread
+///   put         price/put.hpp
+
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/operation.hpp>
+#include <fabricost/price/put.hpp>
+#include <fabricost/price/symmetric.hpp>
+#include <fabricost/refusal.hpp>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace fabricost::detail {
+
+/// Why the kernels over windows cannot run, or nullptr.
+[[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
+  if (f.library != Library::nccl) return "are NCCL's";
+  const bool known = op.collective == Collective::all_reduce || op.collective == Collective::all_to_all;
+  if (!known) return "are known for all_reduce and all_to_all";
+  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::symmetric_from))) return "need NCCL 2.27 or later: <library=nccl-2.27>";
+  if (f.over_pcie || !f.switched) return "need an NVLink domain with switches";
+  if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
+  if (f.ranks() < 2) return "need a peer";
+  if (op.collective == Collective::all_reduce && !f.in_switch) return "need switches that multicast and add, or <nvls=off> left out";
+  if (!choice.algorithm) return nullptr;
+  const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
+  if (op.collective == Collective::all_reduce ? !reduces : *choice.algorithm != Algorithm::direct)
+    return "run all_reduce as one_shot or two_shot, all_to_all as direct; take one of those, or leave <algorithm> out";
+  return nullptr;
+}
+
+/// \throws Refusal where a way cannot be gone
+inline void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
+  const Ways& w = choice.ways;
+  const bool between = op.collective == Collective::send_recv && op.path == Path::nic;
+  if (w.symmetric)
+    if (const char* why = why_no_windows(f, op, choice))
+      throw Refusal(system.name + ": <symmetric>: kernels over symmetric windows " + why);
+  if ((w.put != Put::none || w.gin) && !between)
+    throw Refusal("<put> and <gin> are known for messages between nodes: send_recv with <path=nic> (kernels of experts use them anyway)");
+  if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
+    throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
+  if (w.nic_block > 0 && !(f.local() <= 1 && f.nics > 1))
+    throw Refusal(system.name + ": <nic_block> needs ranks that meet through their NICs alone, several for each");
+  if (w.nic_block > 0 && is_exchange(op.collective))
+    throw Refusal("<nic_block> is known for rings, halving and doubling, not for exchanges");
+}
+
+/// What the ways change in the fabric.
+inline void use_ways(Fabric& f, const Operation& op, const Ways& w) {
+  if (!w.nvls) f.in_switch = false;
+  if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) f.exchanges *= prior::ways::cross_rail;
+}
+
+/// Makes a line wait for the NIC with most of each message.
+inline void fill_nics_in_blocks(Line& line, const Fabric& f, Collective op, Algorithm algorithm, double block) {
+  const Schedule schedule = schedule_of(algorithm, op, f);
+  double rate = 0;  // of the NICs, evenly spread, for a byte of S
+  for (const Part& part : line.rate_parts) rate += part.level > 0 ? part.value() : 0;
+  const auto add = [&](double share, double repeats) {
+    line.ramp({.shape = Ramp::Shape::blocks,
+               .level = 1,
+               .amplitude = rate / schedule.bytes(1) * repeats * block,
+               .per_byte = share / block,
+               .limit = f.nics});
+  };
+  const bool halves = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::rabenseifner;
+  const double twice = op == Collective::all_reduce ? 2 : 1;
+  if (!halves) {
+    const double share = schedule.begin()->message;
+    add(share, schedule.bytes(1) / share);
+    return;
+  }
+  add(0.5, twice);  // the two largest messages; the rest are S/4 together
+  if (f.ranks() > 2) add(0.5 * 0.5, twice);
+}
+
+/// The rate of a mesh with idle GPUs that pass messages on.
+[[nodiscard]] inline Fabric with_relays(Fabric f) {
+  const double all = f.full_rate / f.inner_rate * (f.local() - 1);  // links of a GPU, of those d to its peers
+  f.inner_rate *= 1 + prior::ways::relay_share * (all - (f.local() - 1)) / (f.local() - 1);
+  return f;
+}
+
+/// A kernel that may run instead of the library's choice.
+struct WayKernel {
+  Candidate candidate;
+  Line line;
+};
+using WayKernels = FixedList<WayKernel, 3>;
+
+[[nodiscard]] inline WayKernels kernels_of(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
+  const Ways& w = choice.ways;
+  WayKernels out;
+  const auto add = [&](ReduceKernel kernel) {
+    const Candidate c = candidate_of(kernel);
+    if (choice.algorithm && *choice.algorithm != c.algorithm) return;
+    out.add({c, price_symmetric(kernel, f, system.constants.custom, {.barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas)})});
+  };
+  if (w.symmetric && op.collective == Collective::all_reduce) {
+    add(ReduceKernel::window_one_shot);
+    add(ReduceKernel::window_two_shot);
+  }
+  if (w.symmetric && op.collective == Collective::all_to_all) add(ReduceKernel::window_exchange);
+  const bool small = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
+  if (w.any_buffer && small && f.in_switch && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
+  return out;
+}
+
+/// Adds the pieces of `from` that lie between two sizes.
+template <class Curve>
+void append_part(Curve& to, const Curve& from, double first, double until) {
+  for (int i = 0; i < from.pieces(); ++i) {
+    const double begins = from.threshold(i), ends = i + 1 < from.pieces() ? from.threshold(i + 1) : std::numeric_limits<double>::infinity();
+    if (ends <= first || begins >= until) continue;
+    const double inside = std::max(begins, first);
+    to.append(from.ran(inside), from.line(inside), std::min(ends, until));
+  }
+}
+
+/// The fastest of a curve and some kernels at every size: sampled at sixteen sizes per octave, bisected where it changes.
+template <class Curve>
+[[nodiscard]] Curve fastest_of(const Curve& library, const WayKernels& kernels) {
+  const auto pick = [&](double bytes) {
+    int best = -1;
+    double min = library(bytes);
+    for (int i = 0; i < kernels.size(); ++i)
+      if (const double t = kernels[i].line(bytes); t < min) min = t, best = i;
+    return best;
+  };
+  Curve out{library.fabric()};
+  const auto add = [&](int which, double from, double until) {
+    if (which < 0)
+      append_part(out, library, from, until);
+    else
+      out.append(kernels[which].candidate, kernels[which].line, until);
+  };
+  constexpr double most = 1125899906842624.0;
+  double at = 1, from = 0;
+  int now = pick(at);
+  while (at < most) {
+    const double next = at * std::exp2(0.0625);
+    if (pick(next) != now) {
+      double low = at, high = next;
+      for (int i = 0; i < 40; ++i) {
+        const double middle = 0.5 * (low + high);
+        (pick(middle) == now ? low : high) = middle;
+      }
+      add(now, from, high);
+      from = high;
+      now = pick(high);
+    }
+    at = next;
+  }
+  add(now, from, std::numeric_limits<double>::infinity());
+  return out;
+}
+
+/// \param on compiles the library's choice on a fabric \throws Refusal where a way cannot be gone; as compile
+template <class On>
+[[nodiscard]] auto compile_by_ways(Fabric f, const System& system, const Operation& op, const Choice& choice, On&& on) {
+  using Curve = decltype(on(f));
+  constexpr double forever = std::numeric_limits<double>::infinity();
+  const Ways& w = choice.ways;
+  use_ways(f, op, w);
+  check_ways(f, system, op, choice);
+  Curve out{f};
+  if (w.put != Put::none || w.gin) {
+    out.append({Algorithm::direct, Protocol::simple}, price_put(f, w.gin, w.put == Put::signal ? 2 : 1, w.put != Put::local), forever);
+    return out;
+  }
+  const WayKernels kernels = kernels_of(f, system, op, choice);
+  if (w.symmetric && choice.algorithm) {  // this kernel at every size
+    out.append(kernels[0].candidate, kernels[0].line, forever);
+    return out;
+  }
+  out = on(f);
+  if (w.nic_block > 0)
+    out.change_lines([&](Candidate ran, Line& line) { fill_nics_in_blocks(line, f, op.collective, ran.algorithm, w.nic_block); });
+  if (w.relay) {
+    const double peers = f.local() - 1, each = schedule_of(out.ran(prior::ways::relay_from).algorithm, op.collective, f).bytes(0) / peers;
+    const Curve relayed = on(with_relays(f));
+    Curve both{f};
+    const double from = prior::ways::relay_from / each;
+    append_part(both, out, 0, from);
+    append_part(both, relayed, from, forever);
+    return both;
+  }
+  return kernels.empty() ? out : fastest_of(out, kernels);
+}
+
+}  // namespace fabricost::detail

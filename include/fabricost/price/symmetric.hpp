@@ -1,0 +1,63 @@
+#pragma once
+/// \file symmetric.hpp
+/// Kernels over symmetric windows (NCCL from 2.27, and its device API): every rank stores into, and loads from, all peers' memory inside
+/// one NVLink domain, or lets the switch multicast and add. S bytes over n ranks, b thread blocks:
+///
+///   one shot      norm_q( A , V )            V = max( S k/b , (n-1) S / B )          each rank's data to all, everybody adds
+///   two shots     norm_q( C [+ D] , V )      V = max( S/n k/b , 2(n-1)/n S / B )     the switch adds and multicasts every n-th
+///   exchange      norm_q( A + n e [+ n s] , (n-1)/n S / B )
+///   any buffer    norm_2( F + h (log2 n - 1) , n S r )                               NCCL from 2.31, no window, its own reducing kernel
+///
+/// [..]: barriers before and after; kernels whose data carry flags have none. A = 3.7 us holds launch and one trip, C = 6 us two; B is the
+/// rate multicast kernels reach, the maximum a norm. Without b the links alone limit. Fitted to four kernels on 4 to 32 GB200, 91 points
+/// (data/priors/ways.yaml); few trips, so that they win while latency matters, and lose beyond to rings and the switch's own reduction.
+
+#include <fabricost/hardware/custom_constants.hpp>
+#include <fabricost/price/custom_reduce.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
+#include <fabricost/price/protocol.hpp>
+#include <fabricost/shipped_numbers.hpp>
+
+#include <cmath>
+
+namespace fabricost {
+
+/// How a kernel over windows is written and launched.
+struct WindowKernel {
+  bool barriers = true;
+  double blocks = 0;  ///< thread blocks; 0: as many as fill the links
+};
+
+/// \param kernel one of those of windows, or any_buffer
+[[nodiscard]] inline Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how) {
+  namespace k = prior::ways;
+  const double n = f.ranks(), link = c.multicast.share * f.full_rate;
+  Line line;
+  if (kernel == ReduceKernel::any_buffer) {
+    line.overlap = k::any_overlap;
+    line.latency_part(TermKind::launch, 0, 1, k::any_start);
+    line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k::any_hop);
+    line.rate_part(TermKind::wire, 0, n, k::any_kib / kibibyte);
+    line.min = (n - 1) / f.full_rate;
+    return line;
+  }
+  line.overlap = k::overlap;
+  const double own = kernel == ReduceKernel::window_one_shot ? 1 : kernel == ReduceKernel::window_two_shot ? 1 / n : 0;
+  const double parts = (n - 1) / n;  // crossing the links, as B counts them
+  const double crossing = kernel == ReduceKernel::window_one_shot ? n - 1 : kernel == ReduceKernel::window_two_shot ? 2 * parts : parts;
+  line.latency_part(TermKind::launch, 0, 1, k::one_shot);
+  if (kernel == ReduceKernel::window_two_shot) {
+    line.latency_part(TermKind::steps, 0, 1, k::two_shot - k::one_shot);
+    if (how.barriers) line.latency_part(TermKind::floor, 0, 1, k::barrier);
+  } else if (kernel == ReduceKernel::window_exchange) {
+    line.latency_part(TermKind::steps, 0, n, k::peer);
+    if (how.barriers) line.latency_part(TermKind::floor, 0, n, k::signal);
+  }
+  const double by_blocks = how.blocks > 0 ? own * k::block_kib / kibibyte / how.blocks : 0;
+  line.rate_part(TermKind::wire, 0, 1, norm(crossing / link, by_blocks, c.form.rate_overlap));
+  line.min = (kernel == ReduceKernel::window_two_shot ? 1 + 1 / n : crossing) / f.full_rate;
+  return line;
+}
+
+}  // namespace fabricost

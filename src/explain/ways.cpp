@@ -1,0 +1,81 @@
+/// \file ways.cpp
+/// What other ways to communicate save beside the library's own, and at which sizes they lose.
+
+#include "explain/parts.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <vector>
+
+namespace fabricost::detail {
+namespace {
+
+/// In words, without the names of options.
+[[nodiscard]] std::string words_of(const Ways& w) {
+  std::vector<std::string> out;
+  if (w.symmetric) out.emplace_back(w.barrier_free ? "kernels over symmetric windows without barriers" : "kernels over symmetric windows");
+  if (w.symmetric && w.ctas > 0) out.back() += fmt::format(" with {}", counted(w.ctas, "thread block"));
+  if (w.any_buffer && !w.symmetric) out.emplace_back("NCCL's kernel for small buffers without a window");
+  if (!w.nvls) out.emplace_back("no in-switch reduction");
+  if (!w.pxn) out.emplace_back("messages that cross rails");
+  if (w.gin) out.emplace_back("a put that the GPU posts");
+  if (w.put != Put::none && !w.gin) out.emplace_back("a put that the processor's proxy posts");
+  if (w.relay) out.emplace_back("relays through idle GPUs");
+  if (w.nic_block > 0) out.push_back(fmt::format("NICs filled {} at a time", size_text(Bytes::from_value(w.nic_block))));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+/// The same request without the ways; a forced kernel over windows is none of the library's algorithms.
+[[nodiscard]] Choice without(Choice choice) {
+  if (choice.ways.symmetric) choice.algorithm = {};
+  choice.ways = {};
+  choice.launch = {};
+  return choice;
+}
+
+/// "faster to 512 KiB, slower beyond": over powers of two from 8 B to 16 GiB.
+[[nodiscard]] std::string where_it_pays(const Curve& with, const Curve& library) {
+  std::string out;
+  int before = 2;
+  for (double size = 8; size <= 16 * gibibyte; size *= 2) {
+    const double ratio = with(size) / library(size);
+    const int now = ratio < 0.99 ? -1 : ratio > 1.01 ? 1 : 0;
+    if (now == before) continue;
+    const char* word = now < 0 ? "faster" : now > 0 ? "slower" : "the same";
+    out += before == 2 ? std::string{word} : fmt::format(", {} from {} on", word, size_text(Bytes::from_value(size)));
+    before = now;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string explain_ways(const ExplainContext& context) {
+  const Choice& choice = context.choice();
+  if (!choice.ways.any() || context.system == nullptr) return "";
+  const System& system = *context.system;
+  Operation op = context.operation();
+  const Choice plain = without(choice);
+  Choice same = choice;
+  same.launch = {};
+  const Prediction base = predict(system, op, plain);
+  const double mine = gpu_seconds(context.prediction);
+  std::string out;
+  if (const ReduceKernel ran = context.prediction.ran.kernel; ran >= ReduceKernel::window_one_shot)
+    out += wrapped("  ", fmt::format("{} runs: few trips over NVLink instead of the ring's many.", ran_text(context.prediction.ran)));
+  else if (choice.ways.symmetric)
+    out += wrapped("  ", "The library's own algorithm is faster at this size than kernels over windows, and runs.");
+  out += wrapped("  ", fmt::format("Asked for: {}. Without: {} in {}, so that {} {} ({:.1f} %).", words_of(choice.ways), ran_text(base.ran),
+                                   time_text(base.time()), mine <= base.seconds ? "it saves" : "it costs",
+                                   time_text(Time::from_value(std::fabs(base.seconds - mine))),
+                                   base.seconds > 0 ? 100 * std::fabs(1 - mine / base.seconds) : 0));
+  return out + wrapped("  ", fmt::format("From 8 B to 16 GiB it is {}.",
+                                         where_it_pays(compile_lines(system, op, same), compile_lines(system, op, plain))));
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,218 @@
+// Other ways to communicate: windows, switches off, puts, relays, NICs in blocks. Closed forms, what each may not do, and who is refused.
+#include "../catch.hpp"
+#include "../support/systems.hpp"
+
+#include <fabricost/fabricost.hpp>
+#include <fabricost/predict/curve_array.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+using namespace fabricost;
+using namespace fabricost::units;
+
+namespace {
+
+double seconds(const System& s, const Operation& op, const Ways& ways, std::optional<Algorithm> algorithm = {}) {
+  return predict(s, op, {.algorithm = algorithm, .ways = ways}).seconds;
+}
+/// Of a ring under Simple.
+Line ring_line(const System& s, const Operation& op, const Ways& ways) {
+  return predict(s, op, {.algorithm = Algorithm::ring, .protocol = Protocol::simple, .ways = ways}).made_from.line;
+}
+Operation sized(Operation op, double bytes) {
+  op.bytes = Bytes::from_value(bytes);
+  return op;
+}
+void refused(const System& s, const Operation& op, const Ways& ways, const std::string& words, std::optional<Algorithm> algorithm = {}) {
+  CHECK_THROWS_WITH(predict(s, op, {.algorithm = algorithm, .ways = ways}), Catch::Matchers::Contains(words));
+  CHECK_THROWS_AS(compile(s, op, {.algorithm = algorithm, .ways = ways}), RequestError);
+}
+/// GPUs that meet through two NICs each, one GPU to a node.
+System two_nics() {
+  System s = systems::lone_gpus();
+  for (Tier& t : s.tiers)
+    if (t.role == TierRole::nic) t.endpoints = 2;
+  return s;
+}
+/// The NIC with most of a message of m bytes that k NICs take in turn, a block each.
+double fullest(double m, double block, int k) {
+  std::vector<double> load(static_cast<std::size_t>(k), 0);
+  for (std::size_t nic = 0; m > 0; nic = (nic + 1) % load.size()) {
+    load[nic] += std::min(m, block);
+    m -= block;
+  }
+  return *std::max_element(load.begin(), load.end());
+}
+
+const Ways windows{.symmetric = true};
+
+}  // namespace
+
+TEST_CASE("kernels over windows never make a collective slower than the library's choice", "[predict]") {
+  for (const System& s : {systems::hopper_box(), systems::blackwell_box(), systems::rack()})
+    for (const Operation& op : {Operation(AllReduce{.ranks = 8}), Operation(AllReduce{.ranks = 4}), Operation(AllToAll{.ranks = 8})})
+      for (double bytes = 8; bytes < 1e11; bytes *= 3) {
+        const double own = seconds(s, sized(op, bytes), {}), with = seconds(s, sized(op, bytes), windows);
+        CHECK(with <= own * (1 + 1e-9));
+        if (bytes < 1e5) CHECK(with < 0.8 * own);
+      }
+}
+
+TEST_CASE("one shot to two shots to the library's own, each at the sizes where it is fastest", "[predict]") {
+  const System s = systems::rack();
+  const Operation op = AllReduce{.ranks = 8};
+  const Curve curve = compile(s, op, {.ways = windows});
+  CHECK(curve.ran(64).kernel == ReduceKernel::window_one_shot);
+  CHECK(curve.ran(4e6).kernel == ReduceKernel::window_two_shot);
+  CHECK(curve.ran(4e9).kernel == ReduceKernel::library);
+  for (double bytes = 8; bytes < 1e11; bytes *= 1.7) {  // however it is asked
+    CHECK(curve(bytes) == Approx(seconds(s, sized(op, bytes), windows)).epsilon(1e-8));
+    const double one = seconds(s, sized(op, bytes), windows, Algorithm::one_shot);
+    const double two = seconds(s, sized(op, bytes), windows, Algorithm::two_shot);
+    CHECK(curve(bytes) == Approx(std::min({one, two, seconds(s, sized(op, bytes), {})})).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("barriers cost a signal to every peer, thread blocks bound what a kernel stores", "[predict]") {
+  const System s = systems::rack();
+  for (const double bytes : {64.0, 1e6, 1e8}) {
+    const Operation op = sized(AllReduce{.ranks = 8}, bytes);
+    double before = 1e9;
+    for (const int count : {1, 2, 4, 8, 64}) {
+      const auto blocks = static_cast<unsigned short>(count);
+      const double t = seconds(s, op, {.ctas = blocks, .symmetric = true}, Algorithm::two_shot);
+      CHECK(t <= before);
+      CHECK(seconds(s, op, {.ctas = blocks, .symmetric = true, .barrier_free = true}, Algorithm::two_shot) < t);
+      before = t;
+    }
+    CHECK(seconds(s, op, windows, Algorithm::two_shot) <= before);
+  }
+  const auto barrier = [&](int ranks) {
+    const Operation op = sized(AllToAll{.ranks = ranks}, 64);
+    return seconds(s, op, windows, Algorithm::direct) - seconds(s, op, {.symmetric = true, .barrier_free = true}, Algorithm::direct);
+  };
+  CHECK(barrier(32) == Approx(4 * barrier(8)).epsilon(0.05));
+}
+
+TEST_CASE("no way beats the links, and none but a relay's start takes less time for more bytes", "[predict]") {
+  const System nics = two_nics();
+  const auto holds = [](const System& s, const Operation& op, const Ways& ways, std::optional<Algorithm> algorithm = {}) {
+    double before = 0;
+    for (double bytes = 1; bytes < 1e12; bytes *= 1.37) {
+      Choice choice{.algorithm = algorithm, .ways = ways};
+      if (ways.nic_block > 0) choice.protocol = Protocol::simple;  // a change of protocol is a step of its own
+      const Prediction p = predict(s, sized(op, bytes), choice);
+      double sum = 0;
+      for (const Term& t : p.terms) sum += t.time.value();
+      CHECK(sum == Approx(p.seconds));
+      CHECK((p.min <= p.low && p.low <= p.seconds && p.seconds <= p.high));
+      CHECK(p.seconds >= before * (1 - 1e-9));
+      before = p.seconds;
+    }
+  };
+  holds(systems::rack(), AllReduce{.ranks = 72}, windows, Algorithm::one_shot);
+  holds(systems::rack(), AllReduce{.ranks = 72}, {.ctas = 4, .symmetric = true}, Algorithm::two_shot);
+  holds(systems::rack(), AllToAll{.ranks = 72}, windows, Algorithm::direct);
+  holds(systems::hopper_box(), SendRecv{.path = Path::nic}, {.put = Put::counter});
+  holds(systems::hopper_box(), SendRecv{.path = Path::nic}, {.gin = true});
+  holds(nics, AllGather{.ranks = 8}, {.nic_block = 4194304}, Algorithm::ring);
+  holds(nics, AllGather{.ranks = 8}, {.nic_block = 4194304}, Algorithm::halving_doubling);
+}
+
+TEST_CASE("without in-switch reduction rings and trees run, and 5 to 8 ranks of Hopper lose by it", "[predict]") {
+  const System s = systems::hopper_box();
+  for (int n = 2; n <= 8; ++n) {
+    INFO(n << " ranks");
+    const Operation op = AllReduce{.bytes = GiB(8), .ranks = n};
+    const Prediction own = predict(s, op), off = predict(s, op, {.ways = {.nvls = false}});
+    CHECK(off.ran.algorithm == Algorithm::ring);
+    CHECK((own.ran.algorithm == Algorithm::nvls) == (n >= 5));
+    CHECK((own.seconds < off.seconds) == (n >= 5));
+  }
+  // the same bytes a second over a GPU's links, however many ranks
+  const auto over_links = [&](int n) {
+    return (1 + 1.0 / n) / predict(s, AllReduce{.bytes = GiB(64), .ranks = n}, {.algorithm = Algorithm::nvls}).seconds;
+  };
+  for (const int n : {5, 6, 7}) CHECK(over_links(n) == Approx(over_links(8)).epsilon(0.01));
+}
+
+TEST_CASE("a put by the GPU saves the proxy's posts, one of them or two, and never costs", "[predict]") {
+  const System s = systems::hopper_box();
+  const Operation op = SendRecv{.path = Path::nic};
+  for (const Put end : {Put::counter, Put::local, Put::signal})
+    for (double bytes = 8; bytes < 1e11; bytes *= 5)
+      CHECK(seconds(s, sized(op, bytes), {.put = end, .gin = true}) < seconds(s, sized(op, bytes), {.put = end}));
+  const auto posts = [&](Put end) { return seconds(s, sized(op, 8), {.put = end}) - seconds(s, sized(op, 8), {.put = end, .gin = true}); };
+  CHECK(posts(Put::counter) == Approx(17e-6).epsilon(1e-3));
+  CHECK(posts(Put::signal) == Approx(2 * posts(Put::counter)).epsilon(1e-3));
+  CHECK(seconds(s, sized(op, 8), {.put = Put::local, .gin = true}) < seconds(s, sized(op, 8), {.put = Put::counter, .gin = true}));
+  CHECK(seconds(s, sized(op, 8), {.gin = true}) == seconds(s, sized(op, 8), {.put = Put::counter, .gin = true}));
+}
+
+TEST_CASE("idle GPUs of a mesh carry a third of a link each, from 8 MiB over a link on", "[predict]") {
+  const System s = systems::full_mesh_box();
+  const Ways relays{.relay = true};
+  for (const int n : {2, 4, 7}) {
+    INFO(n << " ranks");
+    const double d = n - 1, i = 8 - n;
+    for (const Operation& op : {Operation(AllReduce{.ranks = n}), Operation(AllToAll{.ranks = n})}) {
+      const double ratio = seconds(s, sized(op, 1e15), {}) / seconds(s, sized(op, 1e15), relays);
+      CHECK(ratio == Approx(1 + 0.33 * i / d).epsilon(0.02));
+      CHECK(ratio <= 7 / d);
+      CHECK(seconds(s, sized(op, 1e5), {}) == seconds(s, sized(op, 1e5), relays));
+    }
+  }
+}
+
+TEST_CASE("NICs filled in blocks wait for the fullest", "[predict]") {
+  const System s = two_nics();
+  for (const int n : {4, 16}) {
+    for (const double block : {1048576.0, 4194304.0}) {
+      const Operation op = AllGather{.ranks = n, .nodes = n};
+      for (double message = 65536; message < 1e9; message *= 1.7) {
+        const double bytes = message * n;
+        const auto moved = [&](const Ways& ways) { return ring_line(s, op, ways).volume(bytes); };
+        CHECK(moved({.nic_block = block}) == Approx(moved({}) * 2 * fullest(message, block, 2) / message));
+      }
+    }
+  }
+}
+
+TEST_CASE("without PXN an exchange between nodes crosses rails, and rings do not", "[predict]") {
+  const System s = systems::hopper_box();
+  const Ways crossing{.pxn = false};
+  CHECK(seconds(s, AllToAll{.bytes = GiB(64), .ranks = 16}, crossing) > 2 * seconds(s, AllToAll{.bytes = GiB(64), .ranks = 16}, {}));
+  CHECK(seconds(s, AllReduce{.bytes = GiB(1), .ranks = 16}, crossing) == Approx(seconds(s, AllReduce{.bytes = GiB(1), .ranks = 16}, {})));
+  CHECK(seconds(s, AllToAll{.bytes = GiB(1), .ranks = 8}, crossing) == Approx(seconds(s, AllToAll{.bytes = GiB(1), .ranks = 8}, {})));
+}
+
+TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predict]") {
+  refused(systems::ampere_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "switches that multicast");
+  refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "are NCCL's");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, windows, "inside one NVLink domain");
+  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 8}, windows, "all_reduce and all_to_all");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "one_shot or two_shot", Algorithm::tree);
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.gin = true}, "between nodes");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 4}, {.relay = true}, "full mesh");
+  refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.relay = true}, "fewer ranks than GPUs");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nic_block = 1e6}, "NICs alone");
+  System old = systems::hopper_box();
+  old.tuner = *parse_tuner("nccl-2.12");
+  refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
+}
+
+TEST_CASE("arrays, sweeps and single sizes agree under every way", "[predict]") {
+  const auto agree = [](const System& s, const Operation& op, const Choice& choice) {
+    std::vector<double> sizes;
+    for (double bytes = 10; bytes < 1e10; bytes *= 1.11) sizes.push_back(bytes);
+    std::vector<double> times(sizes.size());
+    evaluate(compile(s, op, choice), sizes, times);
+    for (std::size_t i = 0; i < sizes.size(); ++i) CHECK(times[i] == Approx(predict(s, sized(op, sizes[i]), choice).seconds).epsilon(1e-8));
+  };
+  agree(systems::rack(), AllReduce{.ranks = 8}, {.ways = windows});
+  agree(systems::rack(), AllReduce{.ranks = 8}, {.ways = {.any_buffer = true}});
+  agree(systems::full_mesh_box(), AllToAll{.ranks = 4}, {.ways = {.relay = true}});
+  agree(two_nics(), AllGather{.ranks = 8}, {.algorithm = Algorithm::ring, .ways = {.nic_block = 1048576}});
+}
