@@ -118,8 +118,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
   const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;
-  const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.min_network_channels, k.max_channels) : inside.count;
-  const double network = k.network_share * f.outer_rate;
+  const double devices = std::max(1.0, std::min(f.nics, g));  // as in price/internode.hpp
+  const double count = N > 1 ? std::clamp(k.network_channels[gen] * devices, k.min_network_channels, k.max_channels) : inside.count;
+  const double network = k.network_share * f.outer_rate * std::min(1.0, k.max_channels / k.network_channels[gen] / devices);
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
   const double post = k.network_post[amd];
@@ -151,7 +152,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     }
   }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens the same number
+    // inside a domain a rack opens as many as a server, assumed; between racks one for each device that the channels ride
+    const int opened = N <= 1 ? 8 : static_cast<int>(std::clamp(k.max_channels / k.network_channels[gen], 8.0, g));
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, opened, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {

@@ -28,6 +28,9 @@
 
 namespace fabricost {
 
+/// Whether a rank, its next call queued, waits for one step of a ring instead of all: ranks further on work while the next call starts.
+[[nodiscard]] inline bool waits_once(Collective op) { return op == Collective::broadcast || op == Collective::reduce; }
+
 /// Share of the NIC rate that the path between GPU and NIC leaves; one-directional operations are not limited
 /// at the host bridge.
 [[nodiscard]] inline double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
@@ -46,6 +49,13 @@ namespace detail {
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
+/// The NICs' rate that rings and trees use: those their channels ride, `max_channels` in all and `network_channels` a device. The GPUs of a
+/// rack have more devices than that.
+[[nodiscard]] inline double channels_rate(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double ridden = k.max_channels / k.network_channels[tuner_generation(fabric.generation)];
+  return fabric.outer_rate * fabric.streams * std::min(1.0, ridden / net_devices(fabric));
+}
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
 [[nodiscard]] inline double soft_smaller(double a, double b, double q) {
   if (q != 6) [[unlikely]]
@@ -61,9 +71,10 @@ namespace detail {
   constexpr double whole_server = 14;
   return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
-/// Share of their rate that trees keep, depending on the number of domains.
+/// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
-  return form.tree_efficiency * (fabric.domains() > 2 && crowds ? form.tree_crowded : 1);
+  if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
+  return form.tree_efficiency * (fabric.domains() == 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
 struct Crossing {
@@ -88,9 +99,13 @@ struct Crossing {
 [[nodiscard]] inline Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
-  const detail::Crossing at = detail::crossing(schedule);
+  detail::Crossing at = detail::crossing(schedule);
+  if (fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective)) {
+    at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
+    at.inner = std::min(1.0, at.inner);
+  }
   const double inner = detail::inner_ring_rate(fabric, c);
-  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
+  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
   const double device = detail::net_devices(fabric) / at.message;  // S at which a step moves one byte per network device
@@ -137,8 +152,7 @@ struct Crossing {
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
   const double outer =
-      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
-                  : 1e30;
+      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric) : 1e30;
   const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
   const double devices = detail::net_devices(fabric);
   const int level = outer <= inner ? 1 : 0;
@@ -178,20 +192,25 @@ struct Crossing {
   return line;
 }
 
+/// A step among racks over one among servers of 8: it waits for the chunks of g/8 times as many GPUs, which come at the same rate.
+[[nodiscard]] inline double rack_step_factor(double g, const ScaleUpForm& form) {
+  return g > server_ranks ? std::pow(g / server_ranks, form.rack_floor_power) : 1;
+}
+
 [[nodiscard]] inline Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
   const double inner = g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30;
   const double outer = detail::tree_share(fabric, t.form, true) * t.efficiency * nic_path_share(fabric, t, schedule.collective) *
-                       fabric.outer_rate * fabric.streams;
+                       detail::channels_rate(fabric);
   const int level = outer <= inner ? 1 : 0;
-  const double step = with_latency(t.nvls_step, fabric.outer_latency);
+  const double step = with_latency(t.nvls_step, fabric.outer_latency) * rack_step_factor(g, c.scale_up.form);
   Line line;
   line.wire_level = level;
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   line.base_part(TermKind::floor, 0, 1,
-                 std::max(0.0, t.nvls_floor * rack_floor_factor(g, c.scale_up.form) + 2 * fabric.inner_latency - c.scale_up.launch));
+                 std::max(0.0, t.nvls_floor + 2 * fabric.inner_latency - c.scale_up.launch));
   line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
   line.ramp({.shape = Ramp::Shape::saturating,
              .level = 1,
