@@ -30,7 +30,7 @@ struct Candidates {
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
-  return !f.host_bridge && f.ll128 && f.generation > Generation::volta;
+  return !f.host_bridge && f.ll128 && f.generation >= Generation::volta;
 }
 
 namespace detail {

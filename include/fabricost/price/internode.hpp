@@ -100,7 +100,9 @@ struct Crossing {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   detail::Crossing at = detail::crossing(schedule);
-  if (fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective)) {
+  const detail::Crossing all = at;
+  const bool streams = fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective);
+  if (streams) {
     at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
     at.inner = std::min(1.0, at.inner);
   }
@@ -121,6 +123,13 @@ struct Crossing {
                .level = 1,
                .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * device)});
+    if (streams) {  // until the channels' buffers hold no more, which ranks further on have not yet passed on
+      const double waiting = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
+      line.ramp({.shape = Ramp::Shape::linear,
+                 .level = 1,
+                 .amplitude = waiting,
+                 .per_byte = 1 / (up.ll.chunk * running_channels(fabric.channels, tables_of(fabric.tuner)))});
+    }
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
     line.base_part(TermKind::steps, 0, at.inner, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
