@@ -106,7 +106,9 @@ struct Crossing {
     at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
     at.inner = std::min(1.0, at.inner);
   }
-  const double inner = detail::inner_ring_rate(fabric, c);
+  const double g = fabric.local();
+  // of a round through the domain one hop of g leaves it, another of each channel: the links inside carry g - 1 of g
+  const double inner = detail::inner_ring_rate(fabric, c) * (g > 1 && !fabric.over_pcie ? g / (g - 1) : 1);
   const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
