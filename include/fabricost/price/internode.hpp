@@ -49,12 +49,14 @@ namespace detail {
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
-/// The NICs' rate that rings and trees use: those their channels ride, `max_channels` in all and `network_channels` a device. The GPUs of a
-/// rack have more devices than that.
-[[nodiscard]] inline double channels_rate(const Fabric& fabric) {
+/// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
+[[nodiscard]] inline double ridden_devices(const Fabric& fabric) {
   const TunerTables& k = tables_of(fabric.tuner);
-  const double ridden = k.max_channels / k.network_channels[tuner_generation(fabric.generation)];
-  return fabric.outer_rate * fabric.streams * std::min(1.0, ridden / net_devices(fabric));
+  return k.max_channels / k.network_channels[tuner_generation(fabric.generation)];
+}
+/// The rate of those devices.
+[[nodiscard]] inline double channels_rate(const Fabric& fabric) {
+  return fabric.outer_rate * fabric.streams * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
 }
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
 [[nodiscard]] inline double soft_smaller(double a, double b, double q) {
@@ -71,10 +73,14 @@ namespace detail {
   constexpr double whole_server = 14;
   return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
-/// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more.
+/// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more, which the
+/// channels of both trees share where they ride the same devices. With a device for each channel, one of the tree in which the domain is no
+/// leaf carries its share for up to two children and the parent.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
   if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
-  return form.tree_efficiency * (fabric.domains() == 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
+  const int neighbours = fabric.domains() == 3 ? 2 : 3;
+  if (net_devices(fabric) > ridden_devices(fabric)) return form.tree_efficiency / neighbours;
+  return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
 struct Crossing {
