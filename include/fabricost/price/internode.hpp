@@ -222,12 +222,13 @@ struct Crossing {
   const double outer = detail::tree_share(fabric, t.form, true) * t.efficiency * nic_path_share(fabric, t, schedule.collective) *
                        detail::channels_rate(fabric);
   const int level = outer <= inner ? 1 : 0;
-  const double step = with_latency(t.nvls_step, fabric.outer_latency) * rack_step_factor(g, c.scale_up.form);
+  const double more = rack_step_factor(g, c.scale_up.form);
+  const double step = with_latency(t.nvls_step, fabric.outer_latency) * more;
   Line line;
   line.wire_level = level;
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   line.base_part(TermKind::floor, 0, 1,
-                 std::max(0.0, t.nvls_floor + 2 * fabric.inner_latency - c.scale_up.launch));
+                 std::max(0.0, t.nvls_floor * more + 2 * fabric.inner_latency - c.scale_up.launch));
   line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
   line.ramp({.shape = Ramp::Shape::saturating,
              .level = 1,
