@@ -6,8 +6,8 @@
 ///
 ///   one node    no in-switch reduction below 8 ranks
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
-///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
-///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
+///               transports that say so, nor (assumed) on Pascal; ring Simple without the tuner's latency factor 1.4, the tree bus
+///               times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel; channels counted by devices, as price/internode.hpp does
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
@@ -153,7 +153,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
     // inside a domain a rack opens as many as a server, assumed; between racks one for each device that the channels ride
-    const int opened = N <= 1 ? 8 : static_cast<int>(std::clamp(k.max_channels / k.network_channels[gen], 8.0, g));
+    const int opened = N <= 1 ? 8 : std::clamp(static_cast<int>(k.max_channels / k.network_channels[gen]), 8, static_cast<int>(g));
     const Channels nvls = in_switch_channels(f.usable_per_gpu, opened, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;

@@ -1,21 +1,25 @@
 #pragma once
 /// \file internode.hpp
-/// Collectives over several domains. Form and constants: 1,851 merged points of 16 public clusters, 2 to 128 nodes.
+/// Collectives over several domains. Form and constants: 2,560 merged points of 31 public clusters, 2 to 360 nodes.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
-/// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85. The numbers written out are those of TransportForm and ScaleUpForm
-/// (hardware/form_constants.hpp), the same for all transports; their values and sources are in data/priors.
+/// Br of a ring = min(B g/(g-1), E), as one hop of g leaves the domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use
+/// the NICs that their channels ride: 16 devices at most on Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a
+/// rack, else 1. The numbers written out are those of TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
+/// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
 ///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
-///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
-///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
+///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
+///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
+///
+/// Broadcast and reduce back to back, under LL: a rank waits for one step, and for the others as far as the channels' buffers are full.
 
 #include <fabricost/elementary.hpp>
 #include <fabricost/hardware/constants.hpp>
