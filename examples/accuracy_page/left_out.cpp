@@ -44,7 +44,7 @@ struct WithoutCluster {
 
   WithoutCluster(const Measurements& data, const std::string& cluster) {
     Split parts = split(data.clusters, [&](const Point& p) { return p.system == cluster; });
-    others = calibrate(parts.fitted, {.starts = 1, .only = ConstantSet::transport});
+    others = calibrate(parts.fitted, {.only = ConstantSet::transport, .starts = 1});
     own = std::move(parts.left);
   }
   void blind(System& system) const {
