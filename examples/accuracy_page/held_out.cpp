@@ -20,13 +20,6 @@ std::string by_machine(const ValidationReport& report) {
   return out + row("**all points**", report.total);
 }
 
-/// What could not be priced, one line a reason.
-std::string not_priced(const ValidationReport& report) {
-  std::string out;
-  for (const Skipped& s : report.skipped) out += fmt::format("- not priced: {} rows, {}\n", s.rows, s.reason.substr(0, s.reason.find(';')));
-  return out.empty() ? "\n" : "\n" + out + "\n";
-}
-
 /// The mi300x-8's one sweep inside a node is what scale-up-cdna3 was fitted to; the costs of NCCL before 2.19 and of four machines'
 /// processors were fitted to the others (data/tuners, data/priors/scale-up.yaml).
 bool was_fitted(const ComparedPoint& p) {
@@ -93,6 +86,12 @@ std::string unclear(const Measurements& data) {
 
 }  // namespace
 
+std::string not_priced(const ValidationReport& report) {
+  std::string out;
+  for (const Skipped& s : report.skipped) out += fmt::format("- not priced: {} rows, {}\n", s.rows, s.reason.substr(0, s.reason.find(';')));
+  return out.empty() ? "\n" : "\n" + out + "\n";
+}
+
 std::string never_fitted(const Measurements& data) {
   std::string out =
       "## Machines never fitted\n\nMeasured as the fitted ones of the same kind (2, 4 and 8 GPUs, CUDA graphs), in no fit.\n\n" +
@@ -102,13 +101,8 @@ std::string never_fitted(const Measurements& data) {
   out += row("gb200-nvl72", validate(data.gb200).total);
   out += row("rtx-pro-6000-pcie (PCIe 5)", validate(data.rtx_pro).total);
   out += "\n" + one_node(data);
-  const ValidationReport clusters = validate(data.later_clusters);
-  out +=
-      "## Clusters and node counts never fitted\n\nHealthy public runs on more than one node that were collected or handed over after the "
-      "fit.\n\n" +
-      by_machine(clusters) + not_priced(clusters);
   const ValidationReport nodes = validate(data.later_one_node);
-  out += "The same collection inside one node:\n\n" + by_machine(nodes) + not_priced(nodes);
+  out += "The same inside one node, of runs collected later:\n\n" + by_machine(nodes) + not_priced(nodes);
   return out + unclear(data);
 }
 

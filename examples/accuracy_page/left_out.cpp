@@ -44,7 +44,7 @@ struct WithoutCluster {
 
   WithoutCluster(const Measurements& data, const std::string& cluster) {
     Split parts = split(data.clusters, [&](const Point& p) { return p.system == cluster; });
-    others = calibrate(parts.fitted, {.starts = 1});
+    others = calibrate(parts.fitted, {.only = ConstantSet::transport, .starts = 1});
     own = std::move(parts.left);
   }
   void blind(System& system) const {
@@ -129,18 +129,19 @@ std::string parts_left_out(const Measurements& data) {
 }
 
 std::string clusters(const Measurements& data) {
-  std::set<std::string> names;
-  for (const Point& p : data.clusters.points) names.insert(p.system.str());
-  const Calibration all = calibrate(data.clusters);
+  const Calibration all = calibrate(data.clusters, {.only = ConstantSet::transport});
   const ValidationReport shipped = validate(data.clusters);
+  std::set<std::string> names;
+  for (const ComparedPoint& p : shipped.points) names.insert(p.point.system.str());
   std::map<std::string, ErrorSummary> as_shipped;
   for (const ErrorGroup& g : shipped.by_system) as_shipped[g.name] = g.errors;
   std::string out =
-      "## Public clusters, 2 to 128 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Median / mean %: with the "
+      "## Public clusters, 2 to 360 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Median / mean %: with the "
       "transport's constants fitted without this\ncluster (its transport nowhere else: those of a relative, or the mean of its kind of "
       "network), and how many of its points that interval held;\nthe same after one point of it (its smallest all-reduce of 1 KiB or more "
-      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample).\n\n"
-      "| cluster | points | left out | in the interval | left out, one point | in sample |\n|---|---|---|---|---|---|\n";
+      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what is left "
+      "out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
+      "| cluster | points | left out | in the interval | interval score | left out, one point | in sample |\n|---|---|---|---|---|---|---|\n";
   double sums[6] = {};
   std::vector<ComparedPoint> together;
   int counted = 0;
@@ -164,17 +165,20 @@ std::string clusters(const Measurements& data) {
       }
     }
     const ErrorSummary& before = as_shipped[left];
-    out += fmt::format("| {} | {} | {} | {:.0f} % | {} | {} |\n", left, before.points, pair(left_out.total),
-                       100 * left_out.total.interval_coverage, pair(after), pair(before));
+    out += fmt::format("| {} | {} | {} | {:.0f} % | {:.2f} | {} | {} |\n", left, before.points, pair(left_out.total),
+                       100 * left_out.total.interval_coverage, left_out.total.interval_score, pair(after), pair(before));
     const double figures[6] = {left_out.total.median_ape, left_out.total.mape, after.median_ape, after.mape,
                                before.median_ape,         before.mape};
     for (int i = 0; i < 6; ++i) sums[i] += figures[i];
     ++counted;
     together.insert(together.end(), left_out.points.begin(), left_out.points.end());
   }
-  out += fmt::format("| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.1f} / {:.1f} | {:.1f} / {:.1f} |\n",
-                     shipped.total.points, sums[0] / counted, sums[1] / counted, 100 * summarise(together).interval_coverage,
-                     sums[2] / counted, sums[3] / counted, sums[4] / counted, sums[5] / counted);
+  const ErrorSummary whole = summarise(together);
+  out += fmt::format(
+      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | {:.1f} / {:.1f} |\n",
+      shipped.total.points, sums[0] / counted, sums[1] / counted, 100 * whole.interval_coverage, whole.interval_score, sums[2] / counted,
+      sums[3] / counted, sums[4] / counted, sums[5] / counted);
+  out += not_priced(shipped);
   out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n\n", all.median_after, all.mean_after);
   out += fmt::format(
       "{} of {} measured times are in none of these figures and in no fit (`data/measurements/left-out.csv`). With the shipped "

@@ -56,8 +56,12 @@ Measurements read_measurements(const std::string& folder) {
   out.gb200 = merged({second / "gb200-nvl72.nccl.csv"});
   out.rtx_pro = merged({second / "rtx-pro-6000-pcie.nccl.csv"});
   out.unclear = merged({at / "multinode" / "points_unclear.csv"});
-  const Points healthy = read_points(at / "multinode" / "points_healthy.csv");
+  Points healthy = read_points(at / "multinode" / "points_healthy.csv");
   out.one_node = of_nodes(healthy, false);
+  Points later = read_points(second / "multinode" / "points_healthy.csv");
+  later.append(read_points(second / "newer" / "points_healthy.csv"));
+  out.later_one_node = of_nodes(later, false);
+  healthy.append(std::move(later));
   out.left_out = listed();
   std::vector<LeaveOut> terms;
   for (const Measurements::Left& left : out.left_out) terms.emplace_back(left.term);
@@ -77,10 +81,6 @@ Measurements read_measurements(const std::string& folder) {
   }
   out.clusters.points = merge_repeats(out.clusters.points);
   for (Measurements::Left& left : out.left_out) left.points.points = merge_repeats(left.points.points);
-  Points later = read_points(second / "multinode" / "points_healthy.csv");
-  later.append(read_points(second / "newer" / "points_healthy.csv"));
-  out.later_clusters = of_nodes(later, true);
-  out.later_one_node = of_nodes(later, false);
   return out;
 }
 

@@ -13,11 +13,12 @@ namespace accuracy {
 /// Merged points by what they were measured on.
 struct Measurements {
   fabricost::Points nvlink, l40s, b60;
-  fabricost::Points clusters;  ///< healthy public runs on more than one node, without what data/measurements/left-out.csv lists
+  /// Healthy public runs of both rounds on more than one node, without what data/measurements/left-out.csv lists.
+  fabricost::Points clusters;
   fabricost::Points one_node;  ///< healthy public runs inside one node
   fabricost::Points unclear;   ///< public runs of unclear health
-  fabricost::Points h200, b300, gb200, rtx_pro;      ///< second/: machines in no fit, measured as those of nvlink and l40s
-  fabricost::Points later_clusters, later_one_node;  ///< second/multinode and second/newer: runs in no fit
+  fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: machines in no fit, measured as those of nvlink and l40s
+  fabricost::Points later_one_node;              ///< second/multinode and second/newer: runs in no fit
   struct Left {
     std::string term, why;
     fabricost::Points points;
@@ -28,8 +29,11 @@ struct Measurements {
 /// \throws fabricost::Error when a file is missing or malformed
 [[nodiscard]] Measurements read_measurements(const std::string& folder);
 
+/// What could not be priced, one line a reason.
+[[nodiscard]] std::string not_priced(const fabricost::ValidationReport& report);
+
 [[nodiscard]] std::string introduction();
-/// What no fit has seen: other machines, nccl-tests inside one node, later clusters, runs of unclear health.
+/// What no fit has seen: other machines, nccl-tests inside one node, runs of unclear health.
 [[nodiscard]] std::string never_fitted(const Measurements& data);
 /// Errors on the systems whose points were fitted, beside NCCL's own model and the datasheet.
 [[nodiscard]] std::string fitted_systems(const Measurements& data);

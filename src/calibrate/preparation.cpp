@@ -141,7 +141,7 @@ void Preparation::add(const Point& point, int crossing) {
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
   const Operation op = io::question_of(point, system);
   const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
-                      .launch = point.launch};
+                      .launch = io::launch_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
   // what the GPUs took beside the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)

@@ -117,4 +117,10 @@ Operation question_of(const Point& point, const System& system) {
   return op;
 }
 
+CallLaunch launch_of(const Point& point) {
+  CallLaunch out = point.launch;
+  if (point.nodes > 1 && !point.path && out.mode == LaunchMode::graph) out.mode = LaunchMode::queued;
+  return out;
+}
+
 }  // namespace fabricost::io

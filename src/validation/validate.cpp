@@ -108,7 +108,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       const Choice choice{.rule = options.rule,
                           .algorithm = point.algorithm,
                           .protocol = point.protocol,
-                          .launch = point.launch,
+                          .launch = io::launch_of(point),
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()}};

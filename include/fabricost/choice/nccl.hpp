@@ -8,8 +8,8 @@
 ///               (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6); in-switch all_gather and reduce_scatter of 9 to 32
 ///               ranks run at the full rate of their channels, without the efficiency that the tuner gives all_reduce
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
-///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
-///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
+///               transports that say so, nor (assumed) on Pascal; ring Simple without the tuner's latency factor 1.4, the tree bus
+///               times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel; channels counted by devices, as price/internode.hpp does
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
@@ -120,8 +120,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
   const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;
-  const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.min_network_channels, k.max_channels) : inside.count;
-  const double network = k.network_share * f.outer_rate;
+  const double devices = std::max(1.0, std::min(f.nics, g));  // as in price/internode.hpp
+  const double count = N > 1 ? std::clamp(k.network_channels[gen] * devices, k.min_network_channels, k.max_channels) : inside.count;
+  const double network = k.network_share * f.outer_rate * std::min(1.0, k.max_channels / k.network_channels[gen] / devices);
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
   const double post = k.network_post[amd];
@@ -159,8 +160,10 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
               nvls.total() * k.nvls_gather_efficiency[gen] * (g - 1) / g * (g - 1) / g * ratio);
   }
   if (all_reduce && f.in_switch && !byte_wide && (g >= 8 || N <= 1)) {
-    const int gathering = N > 1 ? 8 : static_cast<int>(std::min(g, k.nvls_heads));  // between racks as many as a server
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, gathering, f.generation, k);
+    // between racks one for each device that the channels ride
+    const int opened = N <= 1 ? static_cast<int>(std::min(g, k.nvls_heads))
+                              : std::clamp(static_cast<int>(k.max_channels / k.network_channels[gen]), 8, static_cast<int>(g));
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, opened, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {

@@ -1,21 +1,25 @@
 #pragma once
 /// \file internode.hpp
-/// Collectives over several domains. Form and constants: 1,851 merged points of 16 public clusters, 2 to 128 nodes.
+/// Collectives over several domains. Form and constants: 2,560 merged points of 31 public clusters, 2 to 360 nodes.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
-/// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85. The numbers written out are those of TransportForm and ScaleUpForm
-/// (hardware/form_constants.hpp), the same for all transports; their values and sources are in data/priors.
+/// Br of a ring = min(B g/(g-1), E), as one hop of g leaves the domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use
+/// the NICs that their channels ride: 16 devices at most on Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a
+/// rack, else 1. The numbers written out are those of TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
+/// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
 ///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
-///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
-///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
+///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
+///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
+///
+/// Broadcast and reduce back to back, under LL: a rank waits for one step, and for the others as far as the channels' buffers are full.
 
 #include <fabricost/elementary.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -27,6 +31,9 @@
 #include <fabricost/price/ring.hpp>
 
 namespace fabricost {
+
+/// Whether a rank, its next call queued, waits for one step of a ring instead of all: ranks further on work while the next call starts.
+[[nodiscard]] inline bool waits_once(Collective op) { return op == Collective::broadcast || op == Collective::reduce; }
 
 /// Share of the NIC rate that the path between GPU and NIC leaves; one-directional operations are not limited
 /// at the host bridge.
@@ -46,6 +53,15 @@ namespace detail {
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
+/// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
+[[nodiscard]] inline double ridden_devices(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  return k.max_channels / k.network_channels[tuner_generation(fabric.generation)];
+}
+/// The rate of those devices.
+[[nodiscard]] inline double channels_rate(const Fabric& fabric) {
+  return fabric.outer_rate * fabric.streams * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
+}
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
 [[nodiscard]] inline double soft_smaller(double a, double b, double q) {
   if (q != 6) [[unlikely]]
@@ -61,9 +77,14 @@ namespace detail {
   constexpr double whole_server = 14;
   return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
-/// Share of their rate that trees keep, depending on the number of domains.
+/// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more, which the
+/// channels of both trees share where they ride the same devices. With a device for each channel, one of the tree in which the domain is no
+/// leaf carries its share for up to two children and the parent.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
-  return form.tree_efficiency * (fabric.domains() > 2 && crowds ? form.tree_crowded : 1);
+  if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
+  const int neighbours = fabric.domains() == 3 ? 2 : 3;
+  if (net_devices(fabric) > ridden_devices(fabric)) return form.tree_efficiency / neighbours;
+  return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
 struct Crossing {
@@ -88,9 +109,17 @@ struct Crossing {
 [[nodiscard]] inline Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
-  const detail::Crossing at = detail::crossing(schedule);
-  const double inner = detail::inner_ring_rate(fabric, c);
-  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
+  detail::Crossing at = detail::crossing(schedule);
+  const detail::Crossing all = at;
+  const bool streams = fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective);
+  if (streams) {
+    at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
+    at.inner = std::min(1.0, at.inner);
+  }
+  const double g = fabric.local();
+  // of a round through the domain one hop of g leaves it, another of each channel: the links inside carry g - 1 of g
+  const double inner = detail::inner_ring_rate(fabric, c) * (g > 1 && !fabric.over_pcie ? g / (g - 1) : 1);
+  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
   const double device = detail::net_devices(fabric) / at.message;  // S at which a step moves one byte per network device
@@ -106,6 +135,13 @@ struct Crossing {
                .level = 1,
                .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * device)});
+    if (streams) {  // until the channels' buffers hold no more, which ranks further on have not yet passed on
+      const double waiting = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
+      line.ramp({.shape = Ramp::Shape::linear,
+                 .level = 1,
+                 .amplitude = waiting,
+                 .per_byte = 1 / (up.ll.chunk * running_channels(fabric.channels, tables_of(fabric.tuner)))});
+    }
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
     line.base_part(TermKind::steps, 0, at.inner, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
@@ -137,8 +173,7 @@ struct Crossing {
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
   const double outer =
-      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
-                  : 1e30;
+      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric) : 1e30;
   const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
   const double devices = detail::net_devices(fabric);
   const int level = outer <= inner ? 1 : 0;
@@ -178,20 +213,26 @@ struct Crossing {
   return line;
 }
 
+/// A step among racks over one among servers of 8: it waits for the chunks of g/8 times as many GPUs, which come at the same rate.
+[[nodiscard]] inline double rack_step_factor(double g, const ScaleUpForm& form) {
+  return g > server_ranks ? std::pow(g / server_ranks, form.rack_floor_power) : 1;
+}
+
 [[nodiscard]] inline Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
   const double inner = g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30;
   const double outer = detail::tree_share(fabric, t.form, true) * t.efficiency * nic_path_share(fabric, t, schedule.collective) *
-                       fabric.outer_rate * fabric.streams;
+                       detail::channels_rate(fabric);
   const int level = outer <= inner ? 1 : 0;
-  const double step = with_latency(t.nvls_step, fabric.outer_latency);
+  const double more = rack_step_factor(g, c.scale_up.form);
+  const double step = with_latency(t.nvls_step, fabric.outer_latency) * more;
   Line line;
   line.wire_level = level;
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   line.base_part(TermKind::floor, 0, 1,
-                 std::max(0.0, t.nvls_floor * rack_floor_factor(g, c.scale_up.form) + 2 * fabric.inner_latency - c.scale_up.launch));
+                 std::max(0.0, t.nvls_floor * more + 2 * fabric.inner_latency - c.scale_up.launch));
   line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
   line.ramp({.shape = Ramp::Shape::saturating,
              .level = 1,

@@ -61,7 +61,7 @@ TEST_CASE("two nodes of four H100 change from LL128 to Simple at 256 MiB", "[cho
   CHECK(stays_from(s, {.nodes = 2}, [](Candidate c) { return c.protocol == Protocol::simple; }) == 256);
 }
 
-TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Volta between nodes", "[choice]") {
+TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Pascal between nodes", "[choice]") {
   const auto uses_ll128 = [](const System& s) {
     for (const Collective c : {Collective::all_reduce, Collective::all_gather}) {
       const Curve curve = compile(s, {.collective = c, .nodes = 4});
@@ -82,7 +82,10 @@ TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Volta between 
     s.tiers[1].transport = t;
     CHECK_FALSE(uses_ll128(s));
   }
-  CHECK_FALSE(uses_ll128(systems::cube_mesh_box()));
+  s = systems::cube_mesh_box();
+  CHECK(uses_ll128(s));
+  s.gpu.generation = Generation::pascal;
+  CHECK_FALSE(uses_ll128(s));
 }
 
 TEST_CASE("the host's maker moves the end of LL between nodes", "[choice]") {

@@ -113,10 +113,10 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         compare(system, question, {Algorithm::tree, Protocol::ll128}, S,
                 gen.c0 + 5 * gen.h * j + d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
         compare(system, question, {Algorithm::tree, Protocol::simple}, S,
-                gen.c0 + gen.f + 0.18 * gen.hs * j + d * us * t.tree_simple_step * (0.26 + U / (U + 879)) + S / At);
+                gen.c0 + gen.f + 0.18 * gen.hs * j + d * us * t.tree_simple_step * (0.26 + U / (U + 2000)) + S / At);
         if (g == 8)
           compare(system, question, {Algorithm::nvls_tree, Protocol::simple}, S,
-                  us * t.nvls_floor + d * us * t.nvls_step * (0.25 + 0.75 * U / (U + 879)) +
+                  us * t.nvls_floor + d * us * t.nvls_step * (0.07 + 0.93 * U / (U + 2000)) +
                       S / std::min(gen.BN * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w));
         const double across = S * g * (1 - 1.0 / N) / (t.exchange_share * W);
         const double inside = S * g / n / inner;

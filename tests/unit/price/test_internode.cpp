@@ -108,11 +108,71 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
   CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) == Approx(start - (c.transport.nvls_floor - c.scale_up.launch)));
 }
 
-TEST_CASE("racks pay the floor of their size in in-switch trees", "[price]") {
+TEST_CASE("in-switch trees of racks pay more for their floor and for each step", "[price]") {
   const Constants c = constants();
   const double server = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(8, 2), c)(0);
   const double rack = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(72, 2), c)(0);
-  CHECK(rack - server == Approx((rack_floor_factor(72, c.scale_up.form) - 1) * c.transport.nvls_floor));
+  const double more = std::pow(9, c.scale_up.form.rack_floor_power);
+  CHECK(rack - server == Approx((more - 1) * (c.transport.nvls_floor + 2 * c.transport.form.nvls_start * c.transport.nvls_step)));
+}
+
+TEST_CASE("the devices that channels ride bound what a rack sends, and a device alone carries a tree's children and parent", "[price]") {
+  const Constants c = constants();
+  const double fast = 1e15;  // inside
+  const auto rack = [&](int racks) {
+    Fabric f = cluster(72, racks, fast, 50e9);
+    f.generation = Generation::blackwell;
+    f.nics = 72;
+    return f;
+  };
+  const double ridden = 16 * 50e9 * c.transport.efficiency, of_tree = ridden * c.transport.form.tree_efficiency;
+  for (const auto& [racks, neighbours] : {std::pair{2, 1}, {3, 2}, {4, 3}, {20, 3}, {100, 3}}) {
+    INFO(racks << " racks");
+    CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, rack(racks), c).rate == Approx(neighbours / of_tree));
+    const double n = 72.0 * racks;
+    CHECK(priced(Algorithm::ring, Collective::all_reduce, rack(racks), c).rate == Approx(2 * (n - 1) / n / ridden));
+  }
+  // an exchange uses all of them
+  const Line exchange = priced(Algorithm::direct, Collective::all_to_all, rack(2), c);
+  CHECK(exchange.rate == Approx(72 * 0.5 / (c.transport.exchange_share * 72 * 50e9)).epsilon(1e-3));
+  // a server's devices share the channels of both trees
+  Fabric server = cluster(8, 20, fast, 50e9);
+  server.generation = Generation::blackwell;
+  server.nics = 8;
+  CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, server, c).rate ==
+        Approx(1 / (8 * 50e9 * c.transport.efficiency * c.transport.form.tree_efficiency * c.transport.form.tree_crowded)));
+}
+
+TEST_CASE("a broadcast queued behind the last one starts after one step, however many nodes", "[price]") {
+  const Constants c = constants();
+  for (const int nodes : {2, 4, 64}) {
+    Fabric f = cluster(8, nodes);
+    const auto seconds = [&](bool queued, double bytes, Collective op) {
+      f.back_to_back = queued;
+      return priced(Algorithm::ring, op, f, c, Protocol::ll)(bytes);
+    };
+    for (const Collective op : {Collective::broadcast, Collective::reduce}) {
+      INFO(nodes << " nodes, " << name(op));
+      CHECK(seconds(true, 0, op) == Approx(c.scale_up.launch + c.scale_up.ll.hop));
+      double last = 0;
+      for (double bytes = 8; bytes < 1e7; bytes *= 1.3) {
+        const double now = seconds(true, bytes, op);
+        CHECK(now >= last);
+        CHECK(now <= seconds(false, bytes, op) * (1 + 1e-12));
+        last = now;
+      }
+    }
+    CHECK(seconds(true, 1024, Collective::all_reduce) == seconds(false, 1024, Collective::all_reduce));
+  }
+}
+
+TEST_CASE("the links inside a domain carry all hops of a ring but the one that leaves", "[price]") {
+  const Constants c = constants();
+  for (const int g : {2, 4, 8}) {
+    const Fabric f = cluster(g, 2, 4e9, 50e9);  // they bind
+    const double n = 2.0 * g, share = c.scale_up.simple.rate_share;
+    CHECK(priced(Algorithm::ring, Collective::all_reduce, f, c).rate == Approx(2 * (n - 1) / n * (g - 1) / g / (share * 4e9)));
+  }
 }
 
 TEST_CASE("a message between nodes has its GPU's share of the NICs, half of it beyond two nodes", "[price]") {

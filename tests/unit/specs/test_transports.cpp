@@ -60,7 +60,8 @@ TEST_CASE("every shipped transport has constants, and says of whom where they ar
     CHECK((t.relative.empty() || load_transport(t.relative.view()).name == t.relative));
     CHECK(load_transport(t.family().view()).family() == t.family());  // whoever is taken from takes from nobody
   }
-  CHECK(load_transport("roce").family() == "infiniband");
+  CHECK(load_transport("roce").relative == "infiniband");
+  CHECK(load_transport("gib").relative == "roce");
   CHECK(load_transport("efa-v3").family() == "efa-v2");
   for (const char* name : {"efa-v4", "efa-host"}) CHECK(load_transport(name).relative == "efa-v2");
   CHECK(load_transport("efa-v1").relative.empty());
