@@ -293,7 +293,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     shipped(fmt::format("scale-up-{}", name(system.gpu.generation)));
     if (over_pcie) {
       c.basis = Basis::datasheet;
-      shipped(system.library == Library::oneccl ? "pcie-oneccl" : "pcie");
+      shipped(system.library == Library::oneccl ? "pcie-oneccl" : scale_up->peer_to_peer ? "pcie-peers" : "pcie");
     }
   }
   for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})

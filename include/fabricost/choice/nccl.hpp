@@ -4,13 +4,16 @@
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
-///   one node    no in-switch reduction below 8 ranks
+///   one node    no in-switch reduction below 8 ranks; over PCIe, GPUs that write to each other have one channel for a peer
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
+///
+/// RCCL inside one node does not follow that model: it changes at fixed sizes (ScaleUpForm::rccl_*), all_reduce of 8 GPUs of a full mesh
+/// to two steps in which each sends to all.
 
 #include <fabricost/algorithms/schedule.hpp>
 #include <fabricost/choice/candidates.hpp>
@@ -93,6 +96,32 @@ struct TunerPick {
   }
 };
 
+/// Rows whose lower envelope changes at given sizes: each next line is half as steep and meets the last there.
+template <class Table>
+struct SizeRows {
+  Table& table;
+  double latency = 0, per_byte = 1;
+  void add(Candidate c) { table.add(c, latency, 1 / per_byte); }
+  void from(double bytes, Candidate c) {
+    per_byte /= 2;
+    latency += bytes * per_byte;
+    add(c);
+  }
+};
+
+template <class Table>
+void make_rccl_rows(Table& table, Collective op, const Fabric& f) {
+  SizeRows<Table> rows{table};
+  rows.add({Algorithm::ring, Protocol::ll});
+  if (changes_to_two_shot(op, f)) {
+    rows.from(f.ring_until, {Algorithm::two_shot, Protocol::ll});
+    rows.from(f.ll_until, {Algorithm::ring, Protocol::ll128});
+    rows.from(f.ll128_until, {Algorithm::ring, Protocol::simple});
+  } else {
+    rows.from(f.ll_until, {Algorithm::ring, Protocol::simple});
+  }
+}
+
 /// \param table a TunerTable or a TunerPick
 template <class Table>
 void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wide) {
@@ -104,9 +133,11 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const TunerTables& k = tables_of(f.tuner);
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
-    table.exchange_limit = f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
+    const bool staged = f.over_pcie && N <= 1 && !f.peer_to_peer;
+    table.exchange_limit = staged ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
     return;
   }
+  if (changes_by_size(f)) return make_rccl_rows(table, op, f);
   const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole: NCCL's log2i
   const std::size_t gen = tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;

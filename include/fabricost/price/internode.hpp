@@ -43,7 +43,7 @@ namespace detail {
 /// The rate of a ring or tree inside a domain: B; over PCIe that of PCIe; no limit with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
-  if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
+  if (fabric.over_pcie) return pcie_ring_rate(fabric, c.pcie);
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.

@@ -24,6 +24,7 @@ namespace fabricost {
     case Algorithm::tree: return fabric.domains() > 1;
     case Algorithm::nvls: return fabric.domains() <= 1;
     case Algorithm::nvls_tree: return true;
+    case Algorithm::two_shot: return changes_to_two_shot(op, fabric);  // two LL steps of a ring's kind (price/generic.hpp)
     default: return false;
   }
 }
@@ -95,6 +96,7 @@ namespace detail {
                     : by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     case Algorithm::tree: return by_protocol(&W::tree_ll, &W::tree_ll128, &W::tree_simple);
     case Algorithm::nvls: return fabric.local() > server_ranks ? &W::nvls_tree : &W::nvls;
+    case Algorithm::two_shot: return by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     default: return &W::nvls_tree;
   }
 }
