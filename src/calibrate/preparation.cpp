@@ -244,7 +244,7 @@ Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabri
                       .scale = across ? fits::across_scale
                                : own_ ? fits::own_scale
                                       : fits::joint_scale});
-    series.back().fabric.pcie_carried = 0;  // a fit finds the board's rates itself
+    series.back().fabric.pcie_carried = series.back().fabric.pcie_exchanged = 0;  // a fit finds the board's rates itself
     set_of.push_back(set);
   }
   return series[at->second];

@@ -42,7 +42,8 @@ TEST_CASE("the rate over PCIe is a pair's, a socket's or two sockets'", "[price]
     for (const bool direct : {false, true}) {
       INFO(ranks << (direct ? " directly" : ""));
       CHECK(pcie_ring_rate(box(ranks, direct), c) == Approx(share * 25e9));
-      CHECK(pcie_ll_rate(box(ranks, direct), c) == Approx(share / 2 * 25e9));
+      const double small_stores = direct && ranks > 4 ? c.form.peers_ll_share : 1;
+      CHECK(pcie_ll_rate(box(ranks, direct), c) == Approx(small_stores * share / 2 * 25e9));
     }
 }
 
@@ -54,6 +55,15 @@ TEST_CASE("a board whose rate is stated carries that, LL in the same proportion"
     f.pcie_carried = 11e9;
     CHECK(pcie_ring_rate(f, c) == 11e9);
     CHECK(pcie_ll_rate(f, c) == Approx(share * 11e9));
+    f.pcie_exchanged = 13e9;
+    Constants all;
+    all.pcie = c;
+    const auto slope = [&](Algorithm algorithm, Collective op) {  // seconds per byte of large messages
+      const Line line = price(schedule_of(algorithm, op, f), f, all, Protocol::simple, false);
+      return (line(2e12) - line(1e12)) / 1e12;
+    };
+    CHECK(slope(Algorithm::direct, Collective::all_to_all) == Approx((ranks - 1 + c.drain) / ranks / 13e9).epsilon(1e-3));
+    CHECK(slope(Algorithm::ring, Collective::all_gather) == Approx((ranks - 1 + c.drain) / ranks / 11e9).epsilon(1e-3));
   }
 }
 
@@ -85,7 +95,7 @@ TEST_CASE("rings over PCIe follow the fitted forms", "[price]") {
         const double per_byte = (k + c.drain) / n;
         const double faster = op == Collective::all_reduce ? c.ll_all_reduce_rate : 1;
         const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : 2;
-        const double ll = c.ll_share[reach] * 25e9 * faster;
+        const double ll = (direct && n == 8 ? c.form.peers_ll_share : 1) * c.ll_share[reach] * 25e9 * faster;
         const double simple = pcie_rate_factor(c, op, reach) * c.simple_share[reach] * 25e9;
         const bool warm = n > 2;
         const Schedule ring = schedule_of(Algorithm::ring, op, f);

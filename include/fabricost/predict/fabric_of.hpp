@@ -89,7 +89,10 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
     f.inner_rate = f.pcie_rate * tier.efficiency;
     const std::size_t reach = pcie_reach(f);
     // the constants of a measured machine know its board better
-    if (constants.basis != Basis::calibrated) f.pcie_carried = tier.carried[reach].value();
+    if (constants.basis != Basis::calibrated) {
+      f.pcie_carried = tier.carried[reach].value();
+      f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
+    }
     if (reach == 2 && f.cpu == Cpu::amd) f.usable_per_gpu = std::min(f.usable_per_gpu, constants.pcie.form.planned_sockets);
     return;
   }

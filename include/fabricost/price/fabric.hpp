@@ -35,6 +35,7 @@ struct Fabric : Connectivity {
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   double pcie_carried = 0;     ///< what its board carries of it for these ranks, where the system says so; 0: not known
+  double pcie_exchanged = 0;   ///< the same of an exchange
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
   // placed where they fit into padding
   Tuner tuner = newest_tuner;    ///< the version of the library's tables

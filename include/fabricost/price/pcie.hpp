@@ -10,8 +10,9 @@
 ///   a2a Simple  ca + ha (log2 n - 1) + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
 /// What is the board's: B(n), a share of the x16 rate of the measured board of its kind, or what the system says its board carries
-/// (`pair_rate`, `socket_rate`, `sockets_rate`); bLL follows B. All else is the library's. 8 L40S over two sockets are bimodal with a
-/// factor of 2.
+/// (`pair_rate`, `socket_rate`, `sockets_rate`; of exchanges `pair_exchange_rate`, `sockets_exchange_rate`, as a ring crosses between
+/// sockets on one of its links, an exchange with half of its bytes); bLL follows B. All else is the library's. 8 L40S over two sockets are
+/// bimodal with a factor of 2.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -28,10 +29,11 @@ namespace fabricost {
 [[nodiscard]] inline double pcie_ring_rate(const Fabric& fabric, const PcieConstants& c) {
   return fabric.pcie_carried > 0 ? fabric.pcie_carried : c.simple_share[pcie_reach(fabric)] * fabric.pcie_rate;
 }
-/// That of LL, which stores a flag beside every 4 bytes.
+/// That of LL, which stores a flag beside every 4 bytes; such small stores into a peer lose more on the way to another socket.
 [[nodiscard]] inline double pcie_ll_rate(const Fabric& fabric, const PcieConstants& c) {
   const std::size_t reach = pcie_reach(fabric);
-  return c.ll_share[reach] / c.simple_share[reach] * pcie_ring_rate(fabric, c);
+  const double peers = fabric.peer_to_peer && reach == 2 ? c.form.peers_ll_share : 1;
+  return peers * c.ll_share[reach] / c.simple_share[reach] * pcie_ring_rate(fabric, c);
 }
 
 [[nodiscard]] inline double pcie_rate_factor(const PcieConstants& c, Collective op, std::size_t reach) {
@@ -55,7 +57,8 @@ namespace fabricost {
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
   const bool exchange = is_exchange(op);
   const double ll_rate = pcie_ll_rate(fabric, c);
-  const double rate = pcie_rate_factor(c, op, reach) * pcie_ring_rate(fabric, c);
+  const double rate =
+      exchange && fabric.pcie_exchanged > 0 ? fabric.pcie_exchanged : pcie_rate_factor(c, op, reach) * pcie_ring_rate(fabric, c);
 
   Line line;
   const auto wire = [&](double per_second) {
