@@ -25,7 +25,10 @@ namespace fits = policy::fits;
 std::string set_name(ConstantSet set, const System& system, const Transport& transport) {
   switch (set) {
     case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));
-    case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
+    case ConstantSet::pcie: {
+      const Tier* up = system.tier(TierRole::scale_up);
+      return system.library == Library::oneccl ? "pcie-oneccl" : up != nullptr && up->peer_to_peer ? "pcie-peers" : "pcie";
+    }
     case ConstantSet::transport: return fmt::format("transport-{}", transport.family().view());
     case ConstantSet::compute: return fmt::format("compute-{}", name(system.gpu.generation));
     case ConstantSet::custom: return fmt::format("custom-{}", name(system.gpu.generation));
@@ -255,6 +258,7 @@ Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabri
                       .scale = across ? fits::across_scale
                                : own_ ? fits::own_scale
                                       : fits::joint_scale});
+    series.back().fabric.pcie_carried = series.back().fabric.pcie_exchanged = 0;  // a fit finds the board's rates itself
     set_of.push_back(set);
   }
   return series[at->second];

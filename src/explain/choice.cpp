@@ -125,6 +125,8 @@ struct Row {
   const TunerTable all = tuner_table(context.operation().collective, context.fabric(), context.input().byte_wide);
   if (all.exchange_limit > 0 || allowed.rows.empty())
     return by_price(context, fmt::format("The question asks for {}.", restriction(choice)));
+  if (changes_by_size(context.fabric()))
+    return by_price(context, "RCCL changes algorithm and protocol at sizes of its own inside a node, whatever our price of the others.");
   return by_tuner(context, all);
 }
 

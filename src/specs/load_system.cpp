@@ -83,7 +83,8 @@ void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::st
     const char* whose = nullptr;
     if ((key == "transport" || key == "path" || key == "gdr" || key == "sharp") && tier.role != TierRole::nic)
       whose = "a tier with role nic";
-    else if ((key == "peer_to_peer" || key == "per_socket") && !joins_over_host)
+    else if ((key == "peer_to_peer" || key == "per_socket" || std::count(carried_keys.begin(), carried_keys.end(), key) > 0) &&
+             !joins_over_host)
       whose = "a scale_up tier of kind host (PCIe)";
     else if (key == "wrap" && !closes)
       whose = "a tier of kind torus or ring";

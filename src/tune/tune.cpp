@@ -28,7 +28,8 @@ constexpr int per_octave = 16;
 /// Why no range of a request can be sure; empty if one can. The constants inside a node were fitted to
 /// all_reduce, all_gather and reduce_scatter, those between nodes to the measurements listed in their file.
 [[nodiscard]] std::string doubt_of(Collective op, const Fabric& f, const System& system) {
-  if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
+  if (f.library == Library::rccl) return f.domains() <= 1 ? "RCCL's own sizes are known from few machines, 8 MI300X and their like"
+                            : "RCCL chooses by tables of its own, for which NCCL's stand in here";
   if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
     return "more than four GPUs over PCIe: the same run takes once or twice the time, by where its memory lies";
   if (op != Collective::broadcast && op != Collective::reduce) return "";

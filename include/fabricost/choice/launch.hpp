@@ -11,10 +11,11 @@
 ///   threads      a thread per GPU of one process: g its GPUs, share = host_threads, as they wait for each other's locks
 ///   one_process  a thread for all GPUs, as `-g 8` of nccl-tests: g its GPUs, share = 1
 ///   eager        called from Python (price/custom_reduce.hpp)
-///   xla          a module of XLA around the collective: the GPU's time + host_module
+///   xla          a module of XLA around the collective: the GPU's time + host_module; with RCCL norm_4( GPU , rccl_module + n
+///                rccl_module_rank + p rccl_module_peer ), as its kernels wait for the ranks' threads to meet
 ///
 /// Fitted to nccl-tests of five machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
-/// already; those of RCCL are not modelled.
+/// already, as do those of RCCL inside a node for all but modules.
 
 #include <fabricost/hardware/form_constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -62,6 +63,13 @@ struct HostTime {
   out.per_gpu = (own > 0 ? own : form.host_gpu) + out.messages * form.host_peer;
   out.share = launch.mode == LaunchMode::threads ? form.host_threads : 1;
   return out;
+}
+
+/// What a module of XLA takes beside a collective of RCCL; 0 for other libraries.
+[[nodiscard]] inline double rccl_module(const ScaleUpForm& form, const Fabric& f, Collective op) {
+  if (f.library != Library::rccl) return 0;
+  const double messages = op == Collective::all_to_all ? 2 * f.ranks() : 0;
+  return form.rccl_module + f.ranks() * form.rccl_module_rank + messages * form.rccl_module_peer;
 }
 
 }  // namespace fabricost

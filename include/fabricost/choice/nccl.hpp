@@ -6,13 +6,17 @@
 ///
 ///   one domain  in-switch reduction has as many channels as ranks, at most 32; so it loses to rings below 5 ranks of Hopper, 7 of Blackwell
 ///               (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6); in-switch all_gather and reduce_scatter of 9 to 32
-///               ranks run at the full rate of their channels, without the efficiency that the tuner gives all_reduce
+///               ranks run at the full rate of their channels, without the efficiency that the tuner gives all_reduce; over PCIe, GPUs
+///               that write to each other have one channel for a peer
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor (assumed) on Pascal; ring Simple without the tuner's latency factor 1.4, the tree bus
 ///               times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel; channels counted by devices, as price/internode.hpp does
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
+///
+/// RCCL inside one node does not follow that model: it changes at fixed sizes (ScaleUpForm::rccl_*), all_reduce of 8 GPUs of a full mesh
+/// to two steps in which each sends to all.
 
 #include <fabricost/algorithms/schedule.hpp>
 #include <fabricost/choice/candidates.hpp>
@@ -95,6 +99,32 @@ struct TunerPick {
   }
 };
 
+/// Rows whose lower envelope changes at given sizes: each next line is half as steep and meets the last there.
+template <class Table>
+struct SizeRows {
+  Table& table;
+  double latency = 0, per_byte = 1;
+  void add(Candidate c) { table.add(c, latency, 1 / per_byte); }
+  void from(double bytes, Candidate c) {
+    per_byte /= 2;
+    latency += bytes * per_byte;
+    add(c);
+  }
+};
+
+template <class Table>
+void make_rccl_rows(Table& table, Collective op, const Fabric& f) {
+  SizeRows<Table> rows{table};
+  rows.add({Algorithm::ring, Protocol::ll});
+  if (changes_to_two_shot(op, f)) {
+    rows.from(f.ring_until, {Algorithm::two_shot, Protocol::ll});
+    rows.from(f.ll_until, {Algorithm::ring, Protocol::ll128});
+    rows.from(f.ll128_until, {Algorithm::ring, Protocol::simple});
+  } else {
+    rows.from(f.ll_until, {Algorithm::ring, Protocol::simple});
+  }
+}
+
 /// \param table a TunerTable or a TunerPick
 template <class Table>
 void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wide) {
@@ -106,9 +136,11 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const TunerTables& k = tables_of(f.tuner);
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
-    table.exchange_limit = f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
+    const bool staged = f.over_pcie && N <= 1 && !f.peer_to_peer;
+    table.exchange_limit = staged ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
     return;
   }
+  if (changes_by_size(f)) return make_rccl_rows(table, op, f);
   const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole: NCCL's log2i
   const std::size_t gen = tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;

@@ -82,8 +82,9 @@ struct ScaleUpConstants {
   ScaleUpForm form;
 };
 
-/// A server whose GPUs communicate over PCIe. The path, and with it the rate, depends on the number of ranks
-/// (one pair, one socket, two sockets). Shares are fractions of the x16 one-way rate.
+/// A server whose GPUs communicate over PCIe: one set for boards that stage in host memory, one for those whose GPUs write to each other.
+/// The path, and with it the rate, depends on the number of ranks (one pair, one socket, two sockets). Shares are fractions of the x16
+/// one-way rate.
 struct PcieConstants {
   std::array<double, 3> ll_share;  ///< pair, socket, two sockets
   std::array<double, 3> simple_share;
@@ -95,11 +96,12 @@ struct PcieConstants {
   double simple_floor;
   double simple_hop;
   double simple_overlap;
-  double warm_rate;  ///< speed-up of the first `warm_bytes`, while staging buffers are in cache
+  double warm_rate;  ///< speed-up of the first `warm_bytes`, while buffers are in cache
   double warm_bytes;
   double reduce_scatter_rate;
   double reduce_scatter_rate_two_sockets;
   double exchange_pair_rate;
+  double exchange_two_sockets_rate;  ///< an exchange's rate across two sockets over a ring's, which crosses with one of its links
   double exchange_base;
   double exchange_hop;
   double exchange_ll_share;  ///< of the LL rate

@@ -31,14 +31,22 @@ struct ScaleUpForm {
   double host_peer;           ///< to add a send or a receive to an exchange
   double host_module;         ///< what a module of XLA adds to the collective in it
   double host_threads;        ///< share of it that threads of one process leave, which wait for each other's locks
+  double rccl_ll_until;       ///< size up to which RCCL runs LL inside a node
+  double rccl_ll128_until;    ///< the same of LL128 in an all_reduce of eight
+  double rccl_ring_until;     ///< size up to which that is a ring, before it takes two steps
+  double rccl_call;           ///< what a call took beside its kernel in the runs behind a set of constants, inside a node
+  double rccl_module;         ///< what a module of XLA takes around a collective of RCCL, beside it
+  double rccl_module_rank;    ///< and for each rank
+  double rccl_module_peer;    ///< and for each send or receive of a rank
 };
 
 /// Of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).
 struct PcieForm {
-  double two_sockets_share;  ///< rate of a ring across two sockets over a pair's, with peer-to-peer writes
-  double planned_share;      ///< as ScaleUpForm::planned_share, for PCIe
-  double host_copies_from;   ///< smallest copy between GPU and host that `measure` times
-  double host_copies_to;     ///< and the largest
+  double planned_share;       ///< as ScaleUpForm::planned_share, for PCIe
+  double peers_ll_share;      ///< of LL's rate, what is left across two sockets where GPUs write to each other
+  double planned_sockets;     ///< bytes that NCCL plans to move in a second between two AMD processors
+  double host_copies_from;    ///< smallest copy between GPU and host that `measure` times
+  double host_copies_to;      ///< and the largest
 };
 
 /// Of price/internode.hpp, rail_exchange.hpp and generic.hpp, for all transports.

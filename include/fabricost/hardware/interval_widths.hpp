@@ -20,6 +20,7 @@ struct IntervalWidths {
   double custom_one_shot, custom_two_shot, host_launch;
   double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided;
   double sibling;  ///< added: offset between similar systems
+  double rccl_sibling;  ///< instead of it, for RCCL inside a node: launches and shares of the links differ more between installs
   /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.
   double other_domain;
   double other_domain_call;  ///< the same for a call from Python, where the host differs, too
@@ -27,6 +28,7 @@ struct IntervalWidths {
   double unmeasured_operation;
   double datasheet;             ///< a generation without measurements
   double pcie_datasheet;        ///< a PCIe board without measurements (1.645 x 0.5)
+  double pcie_carried;          ///< one whose rates the system states
   double unmeasured_cluster;    ///< a cluster without measurements
   double unmeasured_transport;  ///< a transport without measurements
   double unfitted_algorithm;    ///< an algorithm priced from its schedule alone

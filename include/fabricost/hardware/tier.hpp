@@ -8,7 +8,9 @@
 #include <fabricost/label.hpp>
 #include <fabricost/units.hpp>
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost {
@@ -17,6 +19,10 @@ namespace fabricost {
 struct Edge {
   int from = 0, to = 0, links = 1;
 };
+
+/// Of a PCIe tier, in files: what its board carries of a ring in a pair, one socket, two; of an exchange in a pair, across two sockets.
+inline constexpr std::array<std::string_view, 5> carried_keys{"pair_rate", "socket_rate", "sockets_rate", "pair_exchange_rate",
+                                                              "sockets_exchange_rate"};
 
 struct Tier {
   Label name;
@@ -51,6 +57,7 @@ struct Tier {
   bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; otherwise data is staged in host memory
   bool sharp = false;                      ///< the network behind this NIC offers in-network reduction
   int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
+  std::array<Bandwidth, 5> carried{};      ///< by the board of a PCIe tier, one way per GPU (carried_keys); zero where not known
   std::string notes;
 
   /// Bytes per second that all endpoints inject together, one direction.

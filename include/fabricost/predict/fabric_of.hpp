@@ -6,6 +6,7 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/fabric.hpp>
+#include <fabricost/price/pcie.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <algorithm>
@@ -86,6 +87,13 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
     f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value())
                                                     : constants.pcie.form.planned_share * full;
     f.inner_rate = f.pcie_rate * tier.efficiency;
+    const std::size_t reach = pcie_reach(f);
+    // the constants of a measured machine know its board better
+    if (constants.basis != Basis::calibrated) {
+      f.pcie_carried = tier.carried[reach].value();
+      f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
+    }
+    if (reach == 2 && f.cpu == Cpu::amd) f.usable_per_gpu = std::min(f.usable_per_gpu, constants.pcie.form.planned_sockets);
     return;
   }
   const double share = n > 1 && tier.links > 0 ? usable_links(tier, n) / tier.links : 1;
@@ -99,6 +107,12 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
     f.inner_rate *= std::min(1.0, m / tier.oversubscription);
   }
   f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
+  if (f.library == Library::rccl) {
+    const ScaleUpForm& form = constants.scale_up.form;
+    f.ll_until = form.rccl_ll_until;
+    f.ll128_until = form.rccl_ll128_until;
+    if (tier.kind == TierKind::full_mesh && n == tier.endpoints && n >= 8) f.ring_until = form.rccl_ring_until;
+  }
   f.wrap = tier.wrap;
   if (tier.kind == TierKind::torus && n == tier.endpoints)
     for (const int d : tier.dims)

@@ -147,6 +147,15 @@ class LaunchedSeconds {
 /// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
 inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
   if (launch.mode == LaunchMode::xla) {
+    if (const double beside = rccl_module(system.constants.scale_up.form, p.made_from.fabric, p.operation.collective); beside > 0) {
+      const double factor = std::exp(system.constants.interval.host_bound), overlap = system.constants.custom.form.host_overlap;
+      const double gpu = p.seconds;
+      p.low = norm(p.low, beside / factor, overlap);
+      p.high = norm(p.high, beside * factor, overlap);
+      p.seconds = norm(gpu, beside, overlap);
+      p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(p.seconds - gpu)});
+      return;
+    }
     const double module = system.constants.scale_up.form.host_module, factor = std::exp(system.constants.interval.xla_module);
     p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(module)});
     p.low += module / factor, p.seconds += module, p.high += module * factor;

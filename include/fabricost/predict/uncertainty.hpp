@@ -1,14 +1,14 @@
 #pragma once
 /// \file uncertainty.hpp
 /// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
-/// behind the constants. It is widened in quadrature for what was not measured (sibling 0.066 or, over PCIe,
-/// 0.82; datasheet 0.42, cluster 0.4, transport 1.2; an operation measured nowhere 0.45, a kernel of another
-/// domain 0.30) and additively for every factor of two outside the measured ranks and nodes. Sizes beyond the
-/// largest measured one widen it by the share of time that was not wire there, latency and local copies,
-/// which a longer transfer may hide: the wire's rate was measured, so on the flat part of a curve the
-/// interval stays as wide as measured. (On an unmeasured machine the wire rate also differs a little from its
-/// relatives': `unseen_wire`.) Below the smallest size it is wider by a fixed amount: a few bytes may be
-/// faster still.
+/// behind the constants. It is widened in quadrature for what was not measured (sibling 0.066, with RCCL 0.25
+/// or, over PCIe, 0.82, 0.45 where the system states its rates; datasheet 0.42, cluster 0.4, transport 1.2; an
+/// operation measured nowhere 0.45, a kernel of another domain 0.30) and additively for every factor of two
+/// outside the measured ranks and nodes. Sizes beyond the largest measured one widen it by the share of time
+/// that was not wire there, latency and local copies, which a longer transfer may hide: the wire's rate was
+/// measured, so on the flat part of a curve the interval stays as wide as measured. (On an unmeasured machine
+/// the wire rate also differs a little from its relatives': `unseen_wire`.) Below the smallest size it is wider
+/// by a fixed amount: a few bytes may be faster still.
 
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/price.hpp>
@@ -81,7 +81,9 @@ struct Certainty {
   if (!Shown::has(shown.anywhere, static_cast<std::size_t>(op))) square += w.unmeasured_operation * w.unmeasured_operation;
   out.basis = inside;
   if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates depend on the board, not on the GPU
-    const double like = f.over_pcie && c.basis != Basis::calibrated ? w.pcie_datasheet : w.sibling;
+    const double over_links = f.library == Library::rccl && !across ? w.rccl_sibling : w.sibling;
+    const double over_pcie = f.pcie_carried > 0 ? w.pcie_carried : w.pcie_datasheet;
+    const double like = f.over_pcie && c.basis != Basis::calibrated ? over_pcie : over_links;
     square += like * like;
   }
   if (c.basis == Basis::datasheet && f.local() > 1) {

@@ -35,12 +35,17 @@ struct Fabric : Connectivity {
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
+  double pcie_carried = 0;     ///< what its board carries of it for these ranks, where the system says so; 0: not known
+  double pcie_exchanged = 0;   ///< the same of an exchange
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
   // placed where they fit into padding
   Tuner tuner = newest_tuner;    ///< the version of the library's tables
   bool tuner_assumed = false;    ///< nothing says which version it was
   bool back_to_back = false;     ///< the next call is queued before this one ends
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
+  double ll_until = 0;         ///< bytes up to which RCCL runs LL inside a node
+  double ll128_until = 0;      ///< the same of LL128
+  double ring_until = 0;       ///< bytes up to which its all_reduce of eight is a ring, before it takes two steps; 0: it never does
   bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
   bool switched = false;       ///< the domain has switches
   bool host_bridge = false;    ///< GPU and NIC meet at the host bridge or beyond
@@ -53,5 +58,12 @@ struct Fabric : Connectivity {
   // not constexpr: g++ 12 would then clear the whole object before it writes the members
   Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
 };
+
+/// The library changes algorithm and protocol at fixed sizes, as RCCL does inside a node.
+[[nodiscard]] inline bool changes_by_size(const Fabric& f) { return f.ll_until > 0 && f.domains() <= 1; }
+/// RCCL's all_reduce of a whole mesh of eight GPUs: each sends an eighth to all, and its sum to all.
+[[nodiscard]] inline bool changes_to_two_shot(Collective op, const Fabric& f) {
+  return op == Collective::all_reduce && changes_by_size(f) && f.ring_until > 0;
+}
 
 }  // namespace fabricost

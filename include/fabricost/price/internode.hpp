@@ -50,7 +50,7 @@ namespace detail {
 /// The rate of a ring or tree inside a domain: B; over PCIe that of PCIe; no limit with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
-  if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
+  if (fabric.over_pcie) return pcie_ring_rate(fabric, c.pcie);
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 /// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.

@@ -1,18 +1,18 @@
 #pragma once
 /// \file pcie.hpp
-/// Collectives among GPUs of one box that meet over PCIe, through the host. Rates depend on the ranks because
-/// the path does: a pair, one socket, two sockets. Fitted on 504 points of 8 L40S (PCIe 4, NCCL 2.27);
-/// elsewhere scaled by the x16 rate.
+/// Collectives among GPUs of one box that meet over PCIe. Rates depend on the ranks because the path does: a pair, one socket, two sockets.
+/// Boards of two kinds were measured: data is staged in host memory (504 points of 8 L40S, PCIe 4, NCCL 2.27), or GPUs write into each
+/// other's memory (peer_to_peer; 504 points of 8 RTX PRO 6000, PCIe 5, NCCL 2.29). Each kind has constants of its own, as its steps are.
 ///
 ///   LL      norm_1.42( c0 + h k , (k+x) V / bLL(n) )
 ///   Simple  c0 + norm_1.02( f + hs k , volume ),  volume = (k+x) V / (mu B(n)), the first MiB of S 1.28 times faster for n > 2
 ///   a2a LL  norm_1.42( ca + ha (log2 n - 1) , (n-1+x) V / (0.68 bLL) )
 ///   a2a Simple  ca + ha (log2 n - 1) + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
-/// Beyond a pair the rate depends on the board: 8 GPUs over two sockets are bimodal with a factor of 2. Where
-/// GPUs write into each other's memory (peer_to_peer), a ring runs at the pair's rate inside a socket and at
-/// 0.82 of it across two (39 to 51 GB/s against 53 to 56.6 on PCIe 5, voipmonitor/rtx6kpro), and there is no
-/// staging buffer to be warm.
+/// What is the board's: B(n), a share of the x16 rate of the measured board of its kind, or what the system says its board carries
+/// (`pair_rate`, `socket_rate`, `sockets_rate`; of exchanges `pair_exchange_rate`, `sockets_exchange_rate`, as a ring crosses between
+/// sockets on one of its links, an exchange with half of its bytes); bLL follows B. All else is the library's. 8 L40S over two sockets are
+/// bimodal with a factor of 2.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -25,11 +25,15 @@ namespace fabricost {
 /// 0: a pair, 1: one socket, 2: two sockets.
 [[nodiscard]] inline std::size_t pcie_reach(const Fabric& f) { return f.local() <= 2 ? 0 : f.local() <= f.per_socket ? 1 : 2; }
 
-/// Share of the x16 rate, by the path between the ranks.
-[[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares, const PcieForm& form) {
+/// One-way rate of a ring of large messages, by the path between the ranks.
+[[nodiscard]] inline double pcie_ring_rate(const Fabric& fabric, const PcieConstants& c) {
+  return fabric.pcie_carried > 0 ? fabric.pcie_carried : c.simple_share[pcie_reach(fabric)] * fabric.pcie_rate;
+}
+/// That of LL, which stores a flag beside every 4 bytes; such small stores into a peer lose more on the way to another socket.
+[[nodiscard]] inline double pcie_ll_rate(const Fabric& fabric, const PcieConstants& c) {
   const std::size_t reach = pcie_reach(fabric);
-  if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? form.two_sockets_share : 1);
-  return shares[reach];
+  const double peers = fabric.peer_to_peer && reach == 2 ? c.form.peers_ll_share : 1;
+  return peers * c.ll_share[reach] / c.simple_share[reach] * pcie_ring_rate(fabric, c);
 }
 
 [[nodiscard]] inline double pcie_rate_factor(const PcieConstants& c, Collective op, std::size_t reach) {
@@ -39,7 +43,7 @@ namespace fabricost {
     case Collective::reduce: return scatter;
     case Collective::all_reduce: return 2 / (1 + 1 / scatter);
     case Collective::all_to_all:
-    case Collective::send_recv: return reach == 0 ? c.exchange_pair_rate : 1;
+    case Collective::send_recv: return reach == 0 ? c.exchange_pair_rate : reach == 2 ? c.exchange_two_sockets_rate : 1;
     default: return 1;
   }
 }
@@ -52,9 +56,9 @@ namespace fabricost {
   const double bytes = schedule.bytes(0);
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
   const bool exchange = is_exchange(op);
-  const double ll_rate = pcie_share(fabric, c.ll_share, c.form) * fabric.pcie_rate;
-  const double rate = pcie_rate_factor(c, op, fabric.peer_to_peer ? std::min<std::size_t>(reach, 1) : reach) *
-                      pcie_share(fabric, c.simple_share, c.form) * fabric.pcie_rate;
+  const double ll_rate = pcie_ll_rate(fabric, c);
+  const double rate =
+      exchange && fabric.pcie_exchanged > 0 ? fabric.pcie_exchanged : pcie_rate_factor(c, op, reach) * pcie_ring_rate(fabric, c);
 
   Line line;
   const auto wire = [&](double per_second) {
@@ -84,7 +88,7 @@ namespace fabricost {
     line.base_part(TermKind::launch, 0, 1, c.launch);
     line.latency_part(TermKind::floor, 0, 1, c.simple_floor);
     line.latency_part(TermKind::steps, 0, k, with_latency(c.simple_hop, fabric.inner_latency));
-    if (reach > 0 && !fabric.peer_to_peer) {
+    if (reach > 0) {
       line.early = c.warm_bytes;
       line.early_rate = line.rate * (1 / c.warm_rate - 1);
     }

@@ -24,6 +24,7 @@ namespace fabricost {
     case Algorithm::tree: return fabric.domains() > 1;
     case Algorithm::nvls: return fabric.domains() <= 1;
     case Algorithm::nvls_tree: return true;
+    case Algorithm::two_shot: return changes_to_two_shot(op, fabric);  // two LL steps of a ring's kind (price/generic.hpp)
     default: return false;
   }
 }
@@ -70,6 +71,7 @@ namespace detail {
 /// The price of a schedule on a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
+  if (changes_by_size(fabric)) line.base_part(TermKind::launch, 0, 1, c.scale_up.form.rccl_call);
   line.min = min_per_byte(schedule, fabric);
   return line;
 }
@@ -95,6 +97,7 @@ namespace detail {
                     : by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     case Algorithm::tree: return by_protocol(&W::tree_ll, &W::tree_ll128, &W::tree_simple);
     case Algorithm::nvls: return &W::nvls;
+    case Algorithm::two_shot: return by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     default: return &W::nvls_tree;
   }
 }

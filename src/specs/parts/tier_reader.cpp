@@ -55,6 +55,8 @@ class TierReader {
     tier_.sharp = in_.flag("sharp", false);
     tier_.peer_to_peer = in_.flag("peer_to_peer", false);
     tier_.per_socket = in_.count("per_socket", 4, 1, 100000);
+    for (std::size_t i = 0; i < carried_keys.size(); ++i)
+      if (const auto rate = in_.quantity(carried_keys[i], QuantityKind::link_rate)) tier_.carried[i] = Bandwidth::from_value(rate->number);
     const bool nic = tier_.role == TierRole::nic;
     read_transport(nic);
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);

@@ -86,6 +86,7 @@ TEST_CASE("shipped calibrations are what a fit of the shared measurements says",
   CHECK(nvlink.points == 1511);  // of 1,512, one is set aside as a warm-up
   CHECK(worst_difference(nvlink, generations) < 1);
   CHECK(worst_difference(calibrate(points_of_systems(folder, {"l40s-pcie"})), {"l40s-pcie"}) < 1);
+  CHECK(worst_difference(calibrate(points_of_systems(folder / "second", {"rtx-pro-6000-pcie"})), {"rtx-pro-6000-pcie"}) < 1);
   CHECK(worst_difference(calibrate(points_of_systems(folder, {"b60-pcie"}, "oneccl")), {"b60-pcie"}) < 1);
 }
 

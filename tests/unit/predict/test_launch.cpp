@@ -79,6 +79,24 @@ TEST_CASE("a module of XLA adds its own time", "[predict]") {
   CHECK(sum_of(p) == Approx(p.seconds));
 }
 
+TEST_CASE("around a collective of RCCL it stands beside the GPUs, longer with more ranks and messages", "[predict]") {
+  System s = systems::hopper_box();
+  s.library = Library::rccl;
+  const ScaleUpForm& form = s.constants.scale_up.form;
+  const auto module = [&](const Operation& op) {
+    const Prediction p = launched(s, op, LaunchMode::xla);
+    CHECK(sum_of(p) == Approx(p.seconds));
+    CHECK((p.low < p.seconds && p.seconds < p.high));
+    return std::pow(std::pow(p.seconds, 4) - std::pow(predict(s, op).seconds, 4), 0.25);
+  };
+  CHECK(module(AllReduce{.bytes = KiB(1), .ranks = 2}) == Approx(form.rccl_module + 2 * form.rccl_module_rank));
+  CHECK(module(AllGather{.bytes = KiB(1), .ranks = 8}) == Approx(form.rccl_module + 8 * form.rccl_module_rank));
+  CHECK(module(AllToAll{.bytes = KiB(1), .ranks = 8}) ==
+        Approx(form.rccl_module + 8 * form.rccl_module_rank + 16 * form.rccl_module_peer));
+  const Operation large = AllReduce{.bytes = GiB(1), .ranks = 8};
+  CHECK(launched(s, large, LaunchMode::xla).seconds == Approx(predict(s, large).seconds).epsilon(0.001));
+}
+
 TEST_CASE("sweep launches as predict does, and compile's curve is the GPUs' time", "[predict]") {
   const System s = systems::hopper_box();
   const Choice choice{.launch = {.mode = LaunchMode::one_process}};

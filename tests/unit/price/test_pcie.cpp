@@ -28,6 +28,7 @@ PcieConstants constants() {
   c.reduce_scatter_rate = 1.1;
   c.reduce_scatter_rate_two_sockets = 1.3;
   c.exchange_pair_rate = 0.9;
+  c.exchange_two_sockets_rate = 0.6;
   c.warm_rate = 1.28;
   return c;
 }
@@ -36,14 +37,34 @@ constexpr double sizes[] = {0, 1e3, 2e5, 1.5e6, 3e8};
 }  // namespace
 
 TEST_CASE("the rate over PCIe is a pair's, a socket's or two sockets'", "[price]") {
-  const auto shares = constants().simple_share;
-  CHECK(pcie_share(box(2), shares, detail::pcie_prior.form) == 0.8);
-  CHECK(pcie_share(box(3), shares, detail::pcie_prior.form) == 0.7);
-  CHECK(pcie_share(box(4), shares, detail::pcie_prior.form) == 0.7);
-  CHECK(pcie_share(box(5), shares, detail::pcie_prior.form) == 0.3);
-  CHECK(pcie_share(box(8), shares, detail::pcie_prior.form) == 0.3);
-  CHECK(pcie_share(box(4, true), shares, detail::pcie_prior.form) == 0.8);
-  CHECK(pcie_share(box(8, true), shares, detail::pcie_prior.form) == Approx(0.82 * 0.8));
+  const PcieConstants c = constants();
+  for (const auto& [ranks, share] : {std::pair{2, 0.8}, {3, 0.7}, {4, 0.7}, {5, 0.3}, {8, 0.3}})
+    for (const bool direct : {false, true}) {
+      INFO(ranks << (direct ? " directly" : ""));
+      CHECK(pcie_ring_rate(box(ranks, direct), c) == Approx(share * 25e9));
+      const double small_stores = direct && ranks > 4 ? c.form.peers_ll_share : 1;
+      CHECK(pcie_ll_rate(box(ranks, direct), c) == Approx(small_stores * share / 2 * 25e9));
+    }
+}
+
+TEST_CASE("a board whose rate is stated carries that, LL in the same proportion", "[price]") {
+  PcieConstants c = constants();
+  c.ll_share = {0.4, 0.14, 0.03};
+  for (const auto& [ranks, share] : {std::pair{2, 0.5}, {4, 0.2}, {8, 0.1}}) {
+    Fabric f = box(ranks);
+    f.pcie_carried = 11e9;
+    CHECK(pcie_ring_rate(f, c) == 11e9);
+    CHECK(pcie_ll_rate(f, c) == Approx(share * 11e9));
+    f.pcie_exchanged = 13e9;
+    Constants all;
+    all.pcie = c;
+    const auto slope = [&](Algorithm algorithm, Collective op) {  // seconds per byte of large messages
+      const Line line = price(schedule_of(algorithm, op, f), f, all, Protocol::simple, false);
+      return (line(2e12) - line(1e12)) / 1e12;
+    };
+    CHECK(slope(Algorithm::direct, Collective::all_to_all) == Approx((ranks - 1 + c.drain) / ranks / 13e9).epsilon(1e-3));
+    CHECK(slope(Algorithm::ring, Collective::all_gather) == Approx((ranks - 1 + c.drain) / ranks / 11e9).epsilon(1e-3));
+  }
 }
 
 TEST_CASE("operations use that rate by what they do to it", "[price]") {
@@ -56,8 +77,9 @@ TEST_CASE("operations use that rate by what they do to it", "[price]") {
     CHECK(pcie_rate_factor(c, Collective::all_reduce, reach) == Approx(2 / (1 + 1 / scatter)));
     CHECK(pcie_rate_factor(c, Collective::all_gather, reach) == 1);
     CHECK(pcie_rate_factor(c, Collective::broadcast, reach) == 1);
-    CHECK(pcie_rate_factor(c, Collective::all_to_all, reach) == (reach == 0 ? 0.9 : 1));
-    CHECK(pcie_rate_factor(c, Collective::send_recv, reach) == (reach == 0 ? 0.9 : 1));
+    const double exchange = reach == 0 ? 0.9 : reach == 2 ? 0.6 : 1;
+    CHECK(pcie_rate_factor(c, Collective::all_to_all, reach) == exchange);
+    CHECK(pcie_rate_factor(c, Collective::send_recv, reach) == exchange);
   }
 }
 
@@ -72,10 +94,10 @@ TEST_CASE("rings over PCIe follow the fitted forms", "[price]") {
         const double k = (op == Collective::all_reduce ? 2 : 1) * (n - 1.0);
         const double per_byte = (k + c.drain) / n;
         const double faster = op == Collective::all_reduce ? c.ll_all_reduce_rate : 1;
-        const double ll = pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9 * faster;
-        const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : direct ? 1 : 2;
-        const double simple = pcie_rate_factor(c, op, reach) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
-        const bool warm = n > 2 && !direct;
+        const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : 2;
+        const double ll = (direct && n == 8 ? c.form.peers_ll_share : 1) * c.ll_share[reach] * 25e9 * faster;
+        const double simple = pcie_rate_factor(c, op, reach) * c.simple_share[reach] * 25e9;
+        const bool warm = n > 2;
         const Schedule ring = schedule_of(Algorithm::ring, op, f);
         const Line low = price(ring, f, all, Protocol::ll, false), high = price(ring, f, all, Protocol::simple, false);
         for (const double s : sizes) {
@@ -100,9 +122,10 @@ TEST_CASE("exchanges over PCIe follow the fitted forms", "[price]") {
     const double per_byte = (n - 1 + c.drain) / n;
     for (const double s : sizes) {
       INFO(n << " ranks " << s << " B");
-      const double ll = c.exchange_ll_share * pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9;
+      const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : 2;
+      const double ll = c.exchange_ll_share * c.ll_share[reach] * 25e9;
       CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, base, per_byte * s / ll)));
-      const double simple = (n == 2 ? 0.9 : 1) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
+      const double simple = pcie_rate_factor(c, Collective::all_to_all, reach) * c.simple_share[reach] * 25e9;
       CHECK(high(s) == Approx(base + fitted::norm(c.simple_overlap, c.exchange_floor, per_byte * s / simple)));
     }
   }
