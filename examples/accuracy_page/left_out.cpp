@@ -139,9 +139,10 @@ std::string clusters(const Measurements& data) {
       "## Public clusters, 2 to 360 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Median / mean %: with the "
       "transport's constants fitted without this\ncluster (its transport nowhere else: those of a relative, or the mean of its kind of "
       "network), and how many of its points that interval held;\nthe same after one point of it (its smallest all-reduce of 1 KiB or more "
-      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what is left "
-      "out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
-      "| cluster | points | left out | in the interval | interval score | left out, one point | in sample |\n|---|---|---|---|---|---|---|\n";
+      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what "
+      "is left out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
+      "| cluster | points | left out | in the interval | interval score | left out, one point | in sample |\n"
+      "|---|---|---|---|---|---|---|\n";
   double sums[6] = {};
   std::vector<ComparedPoint> together;
   int counted = 0;
@@ -175,7 +176,8 @@ std::string clusters(const Measurements& data) {
   }
   const ErrorSummary whole = summarise(together);
   out += fmt::format(
-      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | {:.1f} / {:.1f} |\n",
+      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | "
+      "{:.1f} / {:.1f} |\n",
       shipped.total.points, sums[0] / counted, sums[1] / counted, 100 * whole.interval_coverage, whole.interval_score, sums[2] / counted,
       sums[3] / counted, sums[4] / counted, sums[5] / counted);
   out += not_priced(shipped);

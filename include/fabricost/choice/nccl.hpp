@@ -4,10 +4,10 @@
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
-///   one domain  in-switch reduction has as many channels as ranks, at most 32; so it loses to rings below 5 ranks of Hopper, 7 of Blackwell
-///               (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6); in-switch all_gather and reduce_scatter of 9 to 32
-///               ranks run at the full rate of their channels, without the efficiency that the tuner gives all_reduce; over PCIe, GPUs
-///               that write to each other have one channel for a peer
+///   one domain  in-switch reduction has as many channels as ranks, at most 32; so it loses to rings below 5 ranks of Hopper, 7 of
+///               Blackwell (H200: measured from 5 ranks on; B200, with Amazon's tuner: from 6); in-switch all_gather and
+///               reduce_scatter of 9 to 32 ranks run at the full rate of their channels, without the efficiency that the tuner gives
+///               all_reduce; over PCIe, GPUs that write to each other have one channel for a peer
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor (assumed) on Pascal; ring Simple without the tuner's latency factor 1.4, the tree bus
 ///               times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel; channels counted by devices, as price/internode.hpp does
