@@ -78,7 +78,7 @@ void apply_calibration(const Calibration& calibration, System& system) {
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
     const bool fits = set.set == ConstantSet::transport ? &set == nearest
                       : set.library != system.library   ? false
-                      : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == scale_up->peer_to_peer
+                      : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == system.tier(TierRole::scale_up)->peer_to_peer
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);

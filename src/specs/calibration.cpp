@@ -299,7 +299,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (!over_pcie) shipped(fmt::format("scale-up-{}", system.gpu.name));  // a GPU that was measured beside its generation's
     if (over_pcie) {
       c.basis = Basis::datasheet;
-      shipped(system.library == Library::oneccl ? "pcie-oneccl" : scale_up->peer_to_peer ? "pcie-peers" : "pcie");
+      shipped(system.library == Library::oneccl ? "pcie-oneccl" : system.tier(TierRole::scale_up)->peer_to_peer ? "pcie-peers" : "pcie");
     }
   }
   for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})
