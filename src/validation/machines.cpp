@@ -111,7 +111,7 @@ Operation question_of(const Point& point, const System& system) {
     const bool one_domain =
         point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
     op.path = one_domain ? Path::gpu_gpu : Path::nic;
-    op.ranks = 2;
+    op.ranks = one_domain ? point.ranks() : 2;  // of the communicator, which sets the channels of a peer
     if (one_domain) op.nodes = 1;
   }
   return op;
