@@ -49,7 +49,11 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const System& Machines::of(const Point& point) {
-  const bool nccl = point.nodes == 1 && !point.path && (point.library.empty() || point.library == "nccl");
+  const auto one_domain = [&] {  // as the trays of a rack
+    const System& plain = loaded(point.system, {});
+    return point.nodes * std::max(1, plain.gpus_per_node) <= plain.domain;
+  };
+  const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
   const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed};
   const auto found = seen_.find(key);
