@@ -181,7 +181,7 @@ void RepeatMerger::add(const Point& p) {
     if (!(kept.health == p.health)) kept.health.clear();
     kept.contradicts_itself = kept.contradicts_itself && p.contradicts_itself;
   }
-  if (!era.assumed) s.points[at->second].tuner = era.tuner;
+  if (p.nodes == 1 && !era.assumed) s.points[at->second].tuner = era.tuner;
   s.times[at->second].add(p.seconds);
 }
 

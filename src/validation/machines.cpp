@@ -49,7 +49,11 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const System& Machines::of(const Point& point) {
-  const bool nccl = point.nodes == 1 && !point.path && (point.library.empty() || point.library == "nccl");
+  const auto one_domain = [&] {  // as the trays of a rack
+    const System& plain = loaded(point.system, {});
+    return point.nodes * std::max(1, plain.gpus_per_node) <= plain.domain;
+  };
+  const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
   const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed};
   const auto found = seen_.find(key);
@@ -111,7 +115,7 @@ Operation question_of(const Point& point, const System& system) {
     const bool one_domain =
         point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
     op.path = one_domain ? Path::gpu_gpu : Path::nic;
-    op.ranks = 2;
+    op.ranks = one_domain ? point.ranks() : 2;  // of the communicator, which sets the channels of a peer
     if (one_domain) op.nodes = 1;
   }
   return op;

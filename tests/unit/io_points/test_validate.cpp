@@ -181,4 +181,30 @@ TEST_CASE("a point is predicted as it was launched and with the release that ran
   // between nodes the constants of transports hold what releases did
   const Points across = points_in(columns + "run,superpod-a100,2,8,all_reduce,1048576,75,nccl,2.12.7\n", {}, "points.csv");
   CHECK(validate(across).points.at(0).prediction.made_from.fabric.tuner == newest_tuner);
+  // the trays of a rack are one domain
+  const Points rack = points_in(columns + "run,gb200-nvl72,18,4,all_to_all,67108864,170,nccl,2.27.3\n", {}, "points.csv");
+  CHECK(name(validate(rack).points.at(0).prediction.made_from.fabric.tuner) == "nccl-2.28");
+}
+
+TEST_CASE("notes that name another release than the column are right") {
+  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version,notes\n";
+  const auto version = [&](const std::string& notes) {
+    return points_in(columns + "run,dgx-h100,1,8,all_to_all,1048576,15,nccl,2.23," + notes + "\n", {}, "points.csv")
+        .points.at(0)
+        .library_version.str();
+  };
+  CHECK(version("") == "2.23");
+  CHECK(version("version column says 2.29.2") == "2.29.2");
+  CHECK(version("graph; version column says 2.29.2; cold=yes") == "2.29.2");
+  CHECK(version("version column says nothing") == "2.23");
+}
+
+TEST_CASE("a measured send_recv has the channels of its communicator") {
+  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version\n";
+  const auto seconds = [&](int gpus) {
+    const std::string row = "run,dgx-h100,1," + std::to_string(gpus) + ",send_recv,67108864,400,nccl,2.29.2\n";
+    return validate(points_in(columns + row, {}, "points.csv")).points.at(0).prediction.seconds;
+  };
+  CHECK(seconds(8) > 1.7 * seconds(4));  // 4 channels of a peer, 8
+  CHECK(seconds(4) > 1.2 * seconds(2));
 }
