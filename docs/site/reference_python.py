@@ -14,7 +14,7 @@ GROUPS = [
      ["Operation", "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AllToAll", "SendRecv", "MoeDispatch", "MoeCombine",
       "Collective", "DataType", "Algorithm", "Protocol", "Choice", "Path", "operations", "algorithms", "protocols", "dtypes"]),
     ("Predictions", "predictions", "How long, what runs, why, and how sure.",
-     ["predict", "explain", "Prediction", "Predictions", "Term", "Terms", "predict_moe", "predict_inference", "fused_norm", "FusedNorm",
+     ["predict", "explain", "Prediction", "Predictions", "Term", "Terms", "predict_moe", "predict_inference", "fused_norm", "FusedNorm", "Upgrade",
       "MoePrediction", "crossovers",
       "Crossover", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
