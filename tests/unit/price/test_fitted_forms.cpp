@@ -88,7 +88,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
       const double E = t.efficiency * W;
       const double inner = g > 1 ? gen.B * 1e3 : 1e24;
       const double kN = N - 1, kI = n - 1 - kN, j = 2.0 * (g - 1), d = 2 * std::log2(N), w = N == 2 ? 1 : 1 / 1.85;
-      const double Br = std::min(inner, E);
+      const double Br = std::min(g > 1 ? inner * g / (g - 1) : inner, E);  // one hop of g leaves the domain
       for (const double S : sizes()) {
         const double V = S / n, u = V / g / 1e3, U = S / g / 1e3;
         for (const int halves : {1, 2}) {
