@@ -70,7 +70,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
 }
 
 void apply_calibration(const Calibration& calibration, System& system) {
-  const bool over_pcie = is_over_pcie(system);
+  const bool over_pcie = is_over_pcie(system), peers = over_pcie && system.tier(TierRole::scale_up)->peer_to_peer;
   const Tier* nic = system.tier(TierRole::nic);
   const CalibratedSet* nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : nullptr;
   Constants& c = system.constants;
@@ -78,7 +78,7 @@ void apply_calibration(const Calibration& calibration, System& system) {
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
     const bool fits = set.set == ConstantSet::transport ? &set == nearest
                       : set.library != system.library   ? false
-                      : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == system.tier(TierRole::scale_up)->peer_to_peer
+                      : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == peers
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
