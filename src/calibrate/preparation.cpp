@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 namespace fabricost::calibrating {
 
@@ -37,13 +38,17 @@ std::string set_name(ConstantSet set, const System& system, const Transport& tra
   return {};
 }
 
-/// "nccl-2.23" of a point that says 2.23.4; the library alone where its version is not said.
-std::string release_text(const Point& point) {
-  const std::string& version = point.library_version.str();
+/// Adds "nccl-2.23" of a point that says 2.23.4, all of several that were merged; the library alone where no version is said.
+void add_releases(std::set<std::string>& into, const Point& point) {
   const std::string library = point.library.str().empty() ? "nccl" : point.library.str();
-  const std::size_t point_at = version.find('.');
-  if (point_at == std::string::npos) return library;
-  return fmt::format("{}-{}", library, version.substr(0, version.find_first_not_of("0123456789", point_at + 1)));
+  std::istringstream versions(point.releases.empty() ? point.library_version.str() : point.releases.str());
+  bool any = false;
+  for (std::string version; versions >> version; any = true) {
+    const std::size_t at = version.find('.');
+    const std::size_t end = at == std::string::npos ? at : version.find_first_not_of("0123456789", at + 1);
+    into.insert(at == std::string::npos ? library : fmt::format("{}-{}", library, version.substr(0, end)));
+  }
+  if (!any) into.insert(library);
 }
 
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
@@ -179,7 +184,7 @@ void Preparation::add(const Point& point, int crossing) {
   into.most_ranks = std::max(into.most_ranks, local);
   into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
   into.launches.insert(name(point.launch.mode));
-  into.libraries.insert(release_text(point));
+  add_releases(into.libraries, point);
   ++into.points;
   before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
   Series& s = series_of(machine, block, fabric, op, now.ran, across);

@@ -124,6 +124,15 @@ class Texts {
   bool known_ = false;
 };
 
+/// Adds the version of one more repeat to those that a merged point lists.
+void note_releases(Point& kept, const SharedText& version) {
+  if (kept.library_version == version && kept.releases.empty()) return;
+  std::string all = kept.releases.empty() ? kept.library_version.str() : kept.releases.str();
+  if (version.empty() || (" " + all + " ").find(" " + version.str() + " ") != std::string::npos) return;
+  all += (all.empty() ? "" : " ") + version.str();
+  kept.releases = all;
+}
+
 }  // namespace
 
 LibraryEra era_of(const Point& point) {
@@ -175,6 +184,7 @@ void RepeatMerger::add(const Point& p) {
     Point& kept = s.points[at->second];
     kept.repeats += p.repeats;
     if (kept.in_place != p.in_place) kept.in_place.reset();
+    note_releases(kept, p.library_version);
     if (!(kept.library_version == p.library_version)) kept.library_version.clear();
     if (!(kept.source == p.source)) kept.source.clear();
     if (!(kept.notes == p.notes)) kept.notes.clear();

@@ -53,7 +53,8 @@ struct Point {
   LineRate nic_rate{};    ///< of one NIC; zero: unknown
   SharedText health;      ///< healthy, unclear, complaint
 
-  int repeats = 1;  ///< number of measured points merged into this one
+  int repeats = 1;      ///< number of measured points merged into this one
+  SharedText releases;  ///< of merged repeats that ran with several versions: those, as "2.23 2.29"
 
   // from the head of an nccl-tests log
   CallLaunch launch{};          ///< graph also where nothing says it
