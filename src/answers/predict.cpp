@@ -3,6 +3,7 @@
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/shipped_numbers.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -219,6 +220,11 @@ ExplainAnswer answer(const ExplainRequest& request) {
   if (const int lost = request.lost_rails; lost > 0)
     notes.push_back(fmt::format("{} NIC{} of every node {} down: all wait for the node that lost them.", lost, lost == 1 ? "" : "s",
                                 lost == 1 ? "is" : "are"));
+  if (request.upgrade) {
+    out.upgrade = upgraded(a, request, out.seconds);
+    notes.push_back(fmt::format("With {}: {} {}, {}.", out.upgrade->library, out.upgrade->algorithm, out.upgrade->protocol,
+                                time_text(Time::from_value(out.upgrade->seconds))));
+  }
   out.text = explain(system, out, notes) + (out.norm ? "\n" + explain(out.norm->made) : "");
   for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, s.seconds});
   return out;
