@@ -34,7 +34,8 @@ constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_u
 std::vector<const Signal*> all_signals() {
   std::vector<const Signal*> out;
   for (const auto& some : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
-                           curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals()})
+                           curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(),
+                           rank_report_signals()})
     for (const Signal& one : some) out.push_back(&one);
   return out;
 }
@@ -243,7 +244,8 @@ class RuleReader {
     row.when.insert(row.when.end(), own.begin(), own.end());
     if (in.has("evidence")) row.evidence = in.text("evidence");
     if (in.has("remedy")) row.remedy = in.text("remedy");
-    for (const char* key : {"evidence", "remedy", "reason"}) (void)in.text(key);
+    if (in.has("what")) row.what = in.text("what");
+    for (const char* key : {"evidence", "remedy", "reason", "what"}) (void)in.text(key);
   }
 
   Condition condition(MapReader& in, const SpecNode& at, std::string_view text) {

@@ -17,6 +17,14 @@ using Tokens = std::vector<std::string_view>;
 /// Replaces escape sequences and `[1,0]<stdout>:`, also in the middle of a line, by a blank.
 void undecorate(std::string& line);
 
+/// Removes what terminals, launchers and collectors of logs put before a line: colours, `[1,0]<stdout>:` of mpirun, `3: ` of srun,
+/// `[pod/NAME/CONTAINER] ` of kubectl, `NAME  | ` of docker compose, `[rank3]: ` of PyTorch, `[default3]:` of torchrun, and timestamps.
+/// \return the rank that a launcher named, or -1
+int unprefix(std::string& line);
+
+/// A row of a table of nccl-tests: the size, the count, and no words but a type and an operation.
+[[nodiscard]] bool is_table_row(std::string_view line);
+
 /// Replaces runs of blanks and tabs by one blank, so that patterns can be written with single blanks.
 void squeeze(std::string& line);
 
