@@ -48,7 +48,7 @@ Spoken spoken(const Context& c) {
   for (const RuleFile& file : c.rules.files)
     for (Clue& clue : clues_of(file, c, roles)) {
       // a table that goes on after the line was measured all the same
-      if (clue.role == Role::failure && c.last_row > 0 && clue.last_line < c.last_row) clue.role = Role::hint;
+      if (clue.role == Role::failure && clue.last_line > 0 && clue.last_line < c.last_row) clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
       if (clue.role == Role::failure) {
         out.failures.push_back(std::move(clue.finding));

@@ -93,12 +93,12 @@ using Condition = std::vector<Term>;  ///< one of them
 
 /// The conclusion if every condition holds.
 struct Row {
-  std::optional<Cause> cause;  ///< nothing: a fact of that name has it
+  std::optional<Cause> cause{};  ///< nothing: a fact of that name has it
   double weight = 0;
   Role role = Role::hint;
-  std::vector<Condition> when;
-  std::string evidence, remedy;  ///< with {facts}
-  std::string what;              ///< what failed, in a few words
+  std::vector<Condition> when{};
+  std::string evidence{}, remedy{};  ///< with {facts}
+  std::string what{};                ///< what failed, in a few words
 };
 
 /// Values of a variable that match; an empty test matches all.

@@ -129,6 +129,18 @@ std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
   return found(c.system && c.system->domain > c.system->gpus_per_node);
 }
 
+/// Every path between GPUs in the matrix of nvidia-smi is PHB: a guest without PCIe switches or bridges.
+std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
+  std::size_t flat = 0;
+  for (const io::MatrixRow& row : c.info.matrix) {
+    for (std::size_t i = 0; i < row.cells.size() && i < c.info.matrix.size(); ++i)
+      if (row.cells[i] != "X" && row.cells[i] != "PHB") return std::nullopt;
+    ++flat;
+  }
+  if (static_cast<double>(flat) < n["gpus"]) return std::nullopt;
+  return Facts{cited(c.info.matrix.front().line), fmt::format("{}", flat)};
+}
+
 }  // namespace
 
 std::span<const Signal> node_signals() {
@@ -151,6 +163,7 @@ std::span<const Signal> node_signals() {
       {"one_node", one_node},
       {"neighbours_in_a_node", neighbours_in_a_node},
       {"nvlink_between_nodes", nvlink_between_nodes},
+      {"flat_matrix", flat_matrix, {"line", "gpus"}, {{"gpus"}}},
   };
   return all;
 }
