@@ -37,14 +37,24 @@ std::string in_words(const io::Waited& one) {
   return out;
 }
 
+/// The reports of the process group with the most of them: ranks of different groups wait for different collectives by right.
+std::vector<const io::Waited*> of_largest_group(const Context& c) {
+  std::map<std::string, std::vector<const io::Waited*>> groups;
+  for (const io::Waited& one : c.reports.waited) groups[one.group].push_back(&one);
+  std::vector<const io::Waited*> out;
+  for (auto& [group, reports] : groups)
+    if (reports.size() > out.size()) out = std::move(reports);
+  return out;
+}
+
 /// Ranks that wait for different collectives. A rank behind the others by number alone is late, not wrong.
 std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
   using Key = std::tuple<std::string, long long, long long>;
   std::map<Key, std::pair<std::set<int>, const io::Waited*>> groups;
-  for (const io::Waited& one : c.reports.waited) {
-    auto& [ranks, first] = groups[{one.operation, one.in, one.out}];
-    if (one.rank >= 0) ranks.insert(one.rank);
-    if (first == nullptr) first = &one;
+  for (const io::Waited* one : of_largest_group(c)) {
+    auto& [ranks, first] = groups[{one->operation, one->in, one->out}];
+    if (one->rank >= 0) ranks.insert(one->rank);
+    if (first == nullptr) first = one;
   }
   std::erase_if(groups, [](const auto& group) { return std::get<0>(group.first).empty() || group.second.first.empty(); });
   if (groups.size() < 2) return std::nullopt;
@@ -66,10 +76,10 @@ std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
 std::optional<Facts> sequences_differ(const Context& c, const Numbers&) {
   std::map<long long, std::set<int>> ranks;
   const io::Waited* first = nullptr;
-  for (const io::Waited& one : c.reports.waited) {
-    if (one.sequence < 0 || one.rank < 0) continue;
-    ranks[one.sequence].insert(one.rank);
-    if (ranks.begin()->second.contains(one.rank) && ranks.begin()->first == one.sequence) first = &one;
+  for (const io::Waited* one : of_largest_group(c)) {
+    if (one->sequence < 0 || one->rank < 0) continue;
+    ranks[one->sequence].insert(one->rank);
+    if (ranks.begin()->first == one->sequence) first = one;
   }
   if (ranks.size() < 2) return std::nullopt;
   return Facts{cited(first->line), listed_ranks(ranks.begin()->second), fmt::format("{}", ranks.begin()->first),
@@ -128,7 +138,7 @@ std::optional<Facts> ranks_behind(const Context& c, const Numbers&) {
 std::optional<Facts> ranks_never_came(const Context& c, const Numbers&) {
   for (const auto& [id, one] : c.reports.communicators) {
     if (one.began.size() < 2 || static_cast<int>(one.began.size()) >= one.ranks || 2 * static_cast<int>(one.began.size()) < one.ranks) continue;
-    if (!one.ended.empty()) continue;
+    if (!one.ended.empty() || c.last_row > 0) continue;
     std::set<int> missing;
     for (int rank = 0; rank < one.ranks; ++rank)
       if (!one.began.contains(rank)) missing.insert(rank);
@@ -143,6 +153,8 @@ std::optional<Facts> communicator_not_made(const Context& c, const Numbers&) {
     std::set<int> open;
     std::set_difference(one.began.begin(), one.began.end(), one.ended.begin(), one.ended.end(), std::inserter(open, open.end()));
     if (open.empty() || c.last_row > 0) continue;
+    // a log whose ranks connected went on: it is a part of one that was not kept whole
+    if (one.ended.empty() && (c.info.peer > 0 || c.info.shared_memory > 0 || !c.info.net.empty())) continue;
     return Facts{cited(one.first), listed_ranks(open), fmt::format("{}", one.ended.size()), fmt::format("{}", one.ranks)};
   }
   return std::nullopt;

@@ -88,6 +88,11 @@ bool untagged(std::string_view& line, int& rank) {
         }
     return false;
   }
+  if (line.front() == '(') {  // Ray: (Worker pid=4009, ip=10.0.0.3)
+    const std::size_t close = line.find(')');
+    if (close == std::string_view::npos || close > 120 || line.substr(0, close).find(" pid=") == std::string_view::npos) return false;
+    return drop(close + 1);
+  }
   if (const std::size_t bar = line.substr(0, 80).find(" | "); bar != std::string_view::npos && bar > 0) {  // docker compose: one word, blanks, bar
     const std::string_view name = line.substr(0, bar);
     const std::size_t blank = name.find(' ');

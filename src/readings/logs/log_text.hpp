@@ -18,7 +18,7 @@ using Tokens = std::vector<std::string_view>;
 void undecorate(std::string& line);
 
 /// Removes what terminals, launchers and collectors of logs put before a line: colours, `[1,0]<stdout>:` of mpirun, `3: ` of srun,
-/// `[pod/NAME/CONTAINER] ` of kubectl, `NAME  | ` of docker compose, `[rank3]: ` of PyTorch, `[default3]:` of torchrun, and timestamps.
+/// `[pod/NAME/CONTAINER] ` of kubectl, `NAME  | ` of docker compose, `(NAME pid=3) ` of Ray, `[rank3]: ` of PyTorch, `[default3]:` of torchrun, and timestamps.
 /// \return the rank that a launcher named, or -1
 int unprefix(std::string& line);
 

@@ -96,6 +96,8 @@ class RankReportReader {
     one.in = after_any(line, {"NumelIn="}).value_or(-1);
     one.out = after_any(line, {"NumelOut="}).value_or(-1);
     one.operation = word_after(line, "OpType=");
+    if (const auto group = line.find("[PG "), end = line.find(" Rank", group); group != std::string::npos && end != std::string::npos)
+      one.group = line.substr(group + 1, end - group - 1);
     one.seconds = static_cast<double>(after_any(line, {"ran for ", "Timeout(ms)="}).value_or(0)) / 1000;
     one.line = quote(line);
     const bool known = std::any_of(out_.waited.begin(), out_.waited.end(), [&](const Waited& w) { return w.rank == one.rank; });

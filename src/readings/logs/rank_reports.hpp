@@ -23,6 +23,7 @@ struct Waited {
   long long sequence = -1;  ///< -1: not said
   long long in = -1, out = -1;  ///< elements; -1: not said
   std::string operation;
+  std::string group;  ///< its process group, as printed; empty: not said
   double seconds = 0;
   LogLine line;
 };
