@@ -1,6 +1,6 @@
 /// \file conclude.cpp
-/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line that says so and
-/// after which the table does not go on: what was measured afterwards outvotes words. A run is slow if a fault is proven, or a hint remains
+/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line that says so
+/// and after which the table does not go on: what was measured afterwards outvotes words. A run is slow if a fault is proven, or a hint remains
 /// that the comparison does not refute, or the comparison is outside the prediction's interval. A line that speaks of an error which no rule
 /// explains is a failure that is not understood.
 
@@ -44,11 +44,13 @@ struct Spoken {
 
 Spoken spoken(const Context& c) {
   constexpr std::array roles{Role::proof, Role::hint, Role::defence, Role::failure};
+  // a whole table at its prediction was measured, whatever was said after it
+  const bool whole = c.judged.compared && !c.judged.slow && !c.judged.slow_small && !c.info.averages.empty();
   Spoken out;
   for (const RuleFile& file : c.rules.files)
     for (Clue& clue : clues_of(file, c, roles)) {
       // a table that goes on after the line was measured all the same
-      if (clue.role == Role::failure && clue.last_line > 0 && clue.last_line < c.last_row) clue.role = Role::hint;
+      if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
       if (clue.role == Role::failure) {
         out.failures.push_back(std::move(clue.finding));
@@ -67,7 +69,8 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   const double beside = c.numbers("judgement")["beside_a_failure"];
   for (Finding& fault : all.faults) fault.confidence *= beside;
   std::vector<Finding> causes = std::move(all.failures);
-  const Finding first = *std::max_element(causes.begin(), causes.end(), [](const Finding& a, const Finding& b) { return a.confidence < b.confidence; });
+  const auto weaker = [](const Finding& a, const Finding& b) { return a.confidence < b.confidence; };
+  const Finding first = *std::max_element(causes.begin(), causes.end(), weaker);
   for (Finding& fault : all.faults) causes.push_back(std::move(fault));
   merge(causes);
   out.state = RunState::failed;
@@ -147,7 +150,8 @@ void conclude_all(Diagnosis& out, const Context& c) {
   if (out.state == RunState::failed) return;
   out.state = RunState::nothing_to_judge;
   out.verdict.insert(0, "nothing to judge: ");
-  out.causes.insert(out.causes.begin(), {Cause::wrong_machine, 1, c.contradiction, "name the machine that ran it, or none, and it is told from the log", ""});
+  const char* const remedy = "name the machine that ran it, or none, and it is told from the log";
+  out.causes.insert(out.causes.begin(), {Cause::wrong_machine, 1, c.contradiction, remedy, ""});
 }
 
 }  // namespace

@@ -190,6 +190,16 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   });
 }
 
+/// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is no letter.
+bool names_the_field(const std::filesystem::path& file) {
+  constexpr int most_lines = 2000;
+  io::LineReader lines(file);
+  for (std::string line; lines.number() < most_lines && lines.next(line);)
+    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw"})
+      if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
+  return false;
+}
+
 /// Words about machines also occur in documents and sources: they count only in a file that may be a log.
 bool is_notes(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
@@ -276,7 +286,7 @@ Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
   c.impossible.without = rows_without_time(runs);
-  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted));
+  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   if (!table && !c.info.says_anything && !words) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)

@@ -61,7 +61,7 @@ std::vector<fs::path> logs_in(const fs::path& folder) {
   }
   std::sort(out.begin(), out.end());
   if (out.empty())
-    throw io::fault_of_file(folder.string(), "there is no log in this folder", "logs end in .txt, .log, .out, .err or .gz, or have no ending");
+    throw io::fault_of_file(folder.string(), "there is no log in this folder", "logs end in .txt, .log, .out, .err or .gz, or in nothing");
   return out;
 }
 
@@ -111,7 +111,8 @@ void Inputs::clear() {
 fs::path Inputs::make(const std::string& extension) {
   std::string name = (fs::temp_directory_path() / ("fabricost-XXXXXX" + extension)).string();
   const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
-  if (file < 0) throw io::fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
+  if (file < 0)
+    throw io::fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
   close(file);
   made_.emplace_back(name);
   return made_.back();
@@ -119,7 +120,8 @@ fs::path Inputs::make(const std::string& extension) {
 
 fs::path Inputs::spooled() {
   const std::string name = "standard input";
-  if (isatty(STDIN_FILENO) == 1) throw io::fault_of_file(name, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
+  if (isatty(STDIN_FILENO) == 1)
+    throw io::fault_of_file(name, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
   const fs::path to = make(".txt");
   std::ofstream out(to, std::ios::binary);
   std::array<char, block> buffer{};

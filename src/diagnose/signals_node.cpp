@@ -133,7 +133,8 @@ std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
 std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
   std::size_t gpus = 0;
   for (const io::MatrixRow& row : c.info.matrix) {
-    if (std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) { return cell != "X" && cell != "PHB"; })) return std::nullopt;
+    const auto other = [](const std::string& cell) { return cell != "X" && cell != "PHB"; };
+    if (std::any_of(row.cells.begin(), row.cells.end(), other)) return std::nullopt;
     gpus = std::max(gpus, row.cells.size());
   }
   if (static_cast<double>(gpus) < n["gpus"]) return std::nullopt;

@@ -20,7 +20,7 @@ std::string listed_ranks(const std::set<int>& ranks) {
     auto end = at;
     int last = *at;
     while (std::next(end) != ranks.end() && *std::next(end) == last + 1) last = *++end;
-    parts.push_back(last > *at + 1 ? fmt::format("{}-{}", *at, last) : last > *at ? fmt::format("{}, {}", *at, last) : fmt::format("{}", *at));
+    parts.push_back(last == *at ? fmt::format("{}", *at) : last > *at + 1 ? fmt::format("{}-{}", *at, last) : fmt::format("{}, {}", *at, last));
     at = std::next(end);
   }
   constexpr std::size_t most = 8;
@@ -137,7 +137,8 @@ std::optional<Facts> ranks_behind(const Context& c, const Numbers&) {
 /// Ranks of a communicator that never began to make it, where the others did.
 std::optional<Facts> ranks_never_came(const Context& c, const Numbers&) {
   for (const auto& [id, one] : c.reports.communicators) {
-    if (one.began.size() < 2 || static_cast<int>(one.began.size()) >= one.ranks || 2 * static_cast<int>(one.began.size()) < one.ranks) continue;
+    const int began = static_cast<int>(one.began.size());
+    if (began < 2 || began >= one.ranks || 2 * began < one.ranks) continue;
     if (!one.ended.empty() || c.last_row > 0) continue;
     std::set<int> missing;
     for (int rank = 0; rank < one.ranks; ++rank)

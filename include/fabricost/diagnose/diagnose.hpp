@@ -144,6 +144,9 @@ struct Diagnosis {
   bool system_guessed = false;  ///< derived from the log, not from the request
   Basis basis = Basis::datasheet;
   std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
+
+  /// Nothing speaks against the run, though it may not have been measured.
+  [[nodiscard]] bool fine() const { return state == RunState::as_predicted || state == RunState::nothing_to_judge; }
 };
 
 /// Reads a log (nccl-tests tables, NCCL's messages, or both) and reports deviations and their likely causes.

@@ -38,7 +38,10 @@ std::size_t timestamp_end(std::string_view line) {
   if (line.size() < open + form.size()) return 0;
   for (std::size_t i = 0; i < form.size(); ++i) {
     const char c = line[open + i];
-    const bool fits = form[i] == 'd' ? is_digit(c) : form[i] == 'T' ? (c == 'T' || c == ' ') : form[i] == '-' ? (c == '-' || c == '/') : c == ':';
+    const bool fits = form[i] == 'd'   ? is_digit(c)
+                      : form[i] == 'T' ? (c == 'T' || c == ' ')
+                      : form[i] == '-' ? (c == '-' || c == '/')
+                                       : c == ':';
     if (!fits) return 0;
   }
   std::size_t end = open + form.size();
@@ -93,7 +96,8 @@ bool untagged(std::string_view& line, int& rank) {
     if (close == std::string_view::npos || close > 120 || line.substr(0, close).find(" pid=") == std::string_view::npos) return false;
     return drop(close + 1);
   }
-  if (const std::size_t bar = line.substr(0, 80).find(" | "); bar != std::string_view::npos && bar > 0) {  // docker compose: one word, blanks, bar
+  // docker compose: one word, blanks, bar
+  if (const std::size_t bar = line.substr(0, 80).find(" | "); bar != std::string_view::npos && bar > 0) {
     const std::string_view name = line.substr(0, bar);
     const std::size_t blank = name.find(' ');
     const std::string_view word = name.substr(0, blank);
@@ -121,6 +125,16 @@ int unprefix(std::string& line) {
   while (untagged(rest, rank)) any = true;
   if (any) line.erase(0, line.size() - rest.size());
   return rank;
+}
+
+std::string_view setting_value(std::string_view text) {
+  text = text.substr(0, text.find_first_of(" \t;"));
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
+    std::size_t end = comma + 1;
+    while (end < text.size() && ((text[end] >= 'A' && text[end] <= 'Z') || text[end] == '_' || is_digit(text[end]))) ++end;
+    if (end > comma + 1 && end < text.size() && text[end] == '=') return text.substr(0, comma);
+  }
+  return text;
 }
 
 bool is_table_row(std::string_view line) {

@@ -156,10 +156,10 @@ class NcclInfoReader {
         const std::string_view rest = std::string_view{line}.substr(end);
         std::string_view value;
         for (const std::string_view says : {" set by environment to ", " set to ", "="})
-          if (value.empty() && rest.starts_with(says)) value = word(rest.substr(says.size()));
+          if (value.empty() && rest.starts_with(says)) value = setting_value(rest.substr(says.size()));
         if (value.empty()) continue;
         Setting found{line.substr(at, end - at), std::string{value}, !rest.starts_with('='), quote(line)};
-        while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos)
+        while (!found.value.empty() && std::string_view{".,:)\"'"}.find(found.value.back()) != std::string_view::npos)
           found.value.pop_back();
         (found.by_nccl ? info_.says_anything : info_.says_words) = true;
         const bool known = std::any_of(info_.settings.begin(), info_.settings.end(),
@@ -374,7 +374,7 @@ class NcclInfoReader {
   }
 
   void version(const std::string& line) {
-    for (const std::string_view mark : {"NCCL version ", "RCCL version "})
+    for (const std::string_view mark : {"NCCL version ", "RCCL version : ", "RCCL version "})
       if (const auto rest = after(line, mark); !rest.empty() && is_digit(rest.front())) {
         const std::string text{word(rest)};
         info_.says_anything = true;
