@@ -1,8 +1,8 @@
 /// \file conclude.cpp
-/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line that says so
-/// and after which the table does not go on: what was measured afterwards outvotes words. A run is slow if a fault is proven, or a hint remains
-/// that the comparison does not refute, or the comparison is outside the prediction's interval. A line that speaks of an error which no rule
-/// explains is a failure that is not understood.
+/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line
+/// that says so and after which the table does not go on: what was measured outvotes words. A run is slow if a fault is
+/// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
+/// line that speaks of an error which no rule explains is a failure that is not understood.
 
 #include "diagnose/context.hpp"
 

@@ -62,8 +62,8 @@ struct Context {
   Impossible impossible;
   Expectation expected;
   io::RankReports reports;
-  int last_row = 0;          ///< line of the table's last row, over all files; 0: no table
-  bool rows_follow = false;  ///< the head of a table was printed, and no row of it
+  int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
+  bool rows_follow = false;   ///< the head of a table was printed, and no row of it
   std::string contradiction;  ///< between the machine of the request and that of the log
 
   /// Nodes and ranks from the points, else from the log's lines; 0: unknown.

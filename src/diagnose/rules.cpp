@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_u
 
 std::vector<const Signal*> all_signals() {
   std::vector<const Signal*> out;
-  for (const auto& some : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
-                           curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(),
-                           rank_report_signals()})
+  for (const auto& some :
+       {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(), rank_report_signals()})
     for (const Signal& one : some) out.push_back(&one);
   return out;
 }

@@ -20,7 +20,8 @@ std::string listed_ranks(const std::set<int>& ranks) {
     auto end = at;
     int last = *at;
     while (std::next(end) != ranks.end() && *std::next(end) == last + 1) last = *++end;
-    parts.push_back(last == *at ? fmt::format("{}", *at) : last > *at + 1 ? fmt::format("{}-{}", *at, last) : fmt::format("{}, {}", *at, last));
+    const char* const between = last > *at + 1 ? "-" : ", ";
+    parts.push_back(last == *at ? fmt::format("{}", *at) : fmt::format("{}{}{}", *at, between, last));
     at = std::next(end);
   }
   constexpr std::size_t most = 8;

@@ -94,7 +94,7 @@ class NcclInfoReader {
 
   void take(const std::string& line) {
     const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.starts_with("#source")) return;                // a log's source URL is not part of it
+    if (first == std::string::npos || line.starts_with("#source")) return;  // a log's source URL is not part of it
     if (is_digit(line[first]) && is_table_row(std::string_view{line}.substr(first))) return;
     // lines that start with '#' may quote expected messages
     const bool message = line[first] != '#' && (has(line, "NCCL INFO") || has(line, "NCCL WARN"));

@@ -20,7 +20,7 @@ namespace fabricost::io {
 /// A collective that a rank waited for when its time ran out.
 struct Waited {
   int rank = -1;
-  long long sequence = -1;  ///< -1: not said
+  long long sequence = -1;      ///< -1: not said
   long long in = -1, out = -1;  ///< elements; -1: not said
   std::string operation;
   std::string group;  ///< its process group, as printed; empty: not said
@@ -49,11 +49,11 @@ struct Speaker {
 };
 
 struct RankReports {
-  std::vector<Waited> waited;      ///< the first of each rank
+  std::vector<Waited> waited;  ///< the first of each rank
   std::map<int, Progress> progress;
   std::map<std::string, Joined> communicators;
   std::map<std::string, Speaker> speakers;  ///< by file or tag
-  int world = 0;                   ///< ranks of the job, as a line says; 0: unknown
+  int world = 0;                            ///< ranks of the job, as a line says; 0: unknown
 };
 
 /// \throws SpecError when the file is not readable as text
