@@ -33,13 +33,13 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const D& d) {
-        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : "not healthy",
+        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : d.state == "nothing_to_judge" ? "nothing to judge" : "not healthy",
                            counted(static_cast<double>(d.causes.size()), "cause"));
       });
   add_face<DiagnoseRequest>(
       module, "diagnose", 2,
-      R"(Reads a log (nccl-tests tables, NCCL's messages under NCCL_DEBUG=INFO, or both) and says whether the run is what its
-machine should give: a size counts as slow when its time is above the predicted interval of nine in ten measurements. A Diagnosis.
+      R"(Reads a log (nccl-tests tables, messages of NCCL, PyTorch, launchers or the kernel) and says whether the run failed, and at what, or
+is what its machine should give: a size counts as slow when its time is above the predicted interval of nine in ten measurements. A Diagnosis.
 
 An expectation, as in '900 GB/s', is taken apart.
 

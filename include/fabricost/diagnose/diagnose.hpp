@@ -138,7 +138,7 @@ struct Diagnosis {
   RunState state = RunState::nothing_to_judge;
   bool healthy = true;  ///< the run was seen to end, and nothing speaks against it
   std::string verdict;
-  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; none if a failure is not understood
+  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; other if a failure is not understood
   std::vector<ComparedSize> sizes;
   std::string system;           ///< used for the prediction; empty: no prediction was possible
   bool system_guessed = false;  ///< derived from the log, not from the request
