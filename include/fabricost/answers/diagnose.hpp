@@ -24,11 +24,11 @@ struct DiagnoseRequest {
     using R = DiagnoseRequest;
     using enum Amount;
     return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz), a folder of a job's logs, - for standard input", true),
-                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
                       asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
                       asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
-                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit")};
+                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
+                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes")};
   }
 };
 
