@@ -11,20 +11,23 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   check_ranges(request);
   if (request.system && request.system.name.empty())
     throw Refusal("<system>: a machine that has a name, or a file of its own, is compared with a log");
-  const Diagnosis d = diagnose(request.log, {.system = request.system.name,
+  std::vector<std::filesystem::path> logs{request.log};
+  logs.insert(logs.end(), request.more.begin(), request.more.end());
+  const Diagnosis d = diagnose(logs, {.system = request.system.name,
                                              .nodes = request.nodes,
                                              .ranks = request.ranks,
                                              .expected = request.expected,
                                              .overrides = request.system.overrides,
                                              .calibration = request.system.calibration});
-  DiagnosisAnswer out{.healthy = d.healthy,
+  DiagnosisAnswer out{.state = std::string{name(d.state)},
+                      .healthy = d.healthy,
                       .verdict = d.verdict,
                       .system = d.system,
                       .system_guessed = d.system_guessed,
                       .basis = std::string{name(d.basis)},
                       .notes = d.notes};
   if (!d.system.empty()) out.compared_with = d.system;
-  for (const Finding& f : d.causes) out.causes.push_back({std::string{name(f.cause)}, f.confidence, f.evidence, f.remedy});
+  for (const Finding& f : d.causes) out.causes.push_back({std::string{name(f.cause)}, f.confidence, f.evidence, f.remedy, f.what});
   for (const ComparedSize& s : d.sizes)
     out.sizes.push_back({std::string{name(s.operation.collective)}, s.operation.bytes.value(), s.ranks, s.operation.nodes, s.measured,
                          s.predicted, s.low, s.high, s.bus, s.measured / s.predicted});

@@ -221,6 +221,9 @@ int Runner::run(int argc, char** argv) {
       return 2;
     }
     return 0;
+  } catch (const CheckFailed& failed) {
+    (void)write_all(stdout, io::plain_text(failed.output, colour_wanted()));
+    return 1;
   } catch (const UsageError& error) {
     complain(fmt::format("{0}: {1}\nSee {0} --help", full_name(app_), error.what()));
     return 2;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file runner.hpp
 /// Runs a subcommand and turns its result into output and an exit status: 0 success; 2 the caller's error,
-/// with a message on stderr and nothing on stdout; 1 an internal error. A subcommand returns its whole
+/// with a message on stderr and nothing on stdout; 1 a check that does not hold, or an internal error. A subcommand returns its whole
 /// output, so it is never half written.
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,11 @@ struct Terminal {
   [[nodiscard]] std::string strong(std::string_view text) const;
   /// Lines without indentation in bold: headings.
   [[nodiscard]] std::string strong_headings(std::string_view text) const;
+};
+
+/// Thrown by a job that asks for exit status 1 with its whole output: what it was to check does not hold.
+struct CheckFailed {
+  std::string output;
 };
 
 class Runner {

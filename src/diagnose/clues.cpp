@@ -30,10 +30,11 @@ std::string filled(std::string_view text, const NamedFacts& facts) {
 }
 
 /// Whether the term holds; its facts are appended.
-bool holds(const Term& term, const Context& c, NamedFacts& facts) {
+bool holds(const Term& term, const Context& c, NamedFacts& facts, int& last_line) {
   if (term.signal == nullptr) {
     const io::Seen& seen = c.info.seen(term.name);
     if (seen.times > 0 && !term.negated) {
+      last_line = std::max(last_line, seen.last);
       facts.emplace_back("line", cited(seen));
       facts.emplace_back(term.name, cited(seen));
     }
@@ -46,9 +47,9 @@ bool holds(const Term& term, const Context& c, NamedFacts& facts) {
   return given.has_value() != term.negated;
 }
 
-bool all_hold(const std::vector<Condition>& conditions, const Context& c, NamedFacts& facts) {
+bool all_hold(const std::vector<Condition>& conditions, const Context& c, NamedFacts& facts, int& last_line) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& one) {
-    return std::any_of(one.begin(), one.end(), [&](const Term& term) { return holds(term, c, facts); });
+    return std::any_of(one.begin(), one.end(), [&](const Term& term) { return holds(term, c, facts, last_line); });
   });
 }
 
@@ -57,7 +58,7 @@ Clue clue_of(const Row& row, const NamedFacts& facts) {
   for (const auto& [name, value] : facts)
     for (std::size_t i = 0; !row.cause && name == "cause" && i < cause_names.size(); ++i)
       if (cause_names[i] == value) cause = static_cast<Cause>(i);
-  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts)}, row.role};
+  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts), row.what}, row.role};
 }
 
 /// A variable quoted with a figure was set in a separate run: it is compared there and not blamed here.
@@ -81,7 +82,8 @@ void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>
         if (one.row.cause != cause || one.variable != setting.name || !one.value.fits(setting.value)) continue;
         if (best && best->finding.confidence >= one.row.weight) continue;
         NamedFacts facts{{"line", cited(setting.line)}, {"what", one.what}, {"variable", setting.name}, {"value", setting.value}};
-        if (all_hold(one.row.when, c, facts)) best = clue_of(one.row, facts);
+        int line = 0;
+        if (all_hold(one.row.when, c, facts, line)) best = clue_of(one.row, facts);
       }
     }
     if (best) out.push_back(std::move(*best));
@@ -115,8 +117,10 @@ std::vector<Clue> clues_of(const RuleFile& file, const Context& c, std::span<con
   for (const std::vector<Row>& group : file.groups)
     for (const Row& row : group) {
       NamedFacts facts;
-      if (!wanted(row.role) || !all_hold(row.when, c, facts)) continue;
+      int line = 0;
+      if (!wanted(row.role) || !all_hold(row.when, c, facts, line)) continue;
       out.push_back(clue_of(row, facts));
+      out.back().last_line = line;
       break;
     }
   return out;

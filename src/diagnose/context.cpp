@@ -67,7 +67,10 @@ Fabric fabric_of(const io::NcclInfo& info) {
   return out;
 }
 
-std::string cited(const io::LogLine& line) { return line.number > 0 ? fmt::format("line {}: {}", line.number, line.text) : line.text; }
+std::string cited(const io::LogLine& line) {
+  if (line.number <= 0) return line.text;
+  return fmt::format("{}{}line {}: {}", line.file, line.file.empty() ? "" : " ", line.number, line.text);
+}
 
 std::string cited(const io::Seen& seen) {
   return seen.times > 1 ? fmt::format("{} ({} such lines)", cited(seen.first), seen.times) : cited(seen.first);

@@ -5,6 +5,7 @@
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
+#include "readings/logs/rank_reports.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -60,6 +61,10 @@ struct Context {
   Judged judged;
   Impossible impossible;
   Expectation expected;
+  io::RankReports reports;
+  int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
+  bool rows_follow = false;   ///< the head of a table was printed, and no row of it
+  std::string contradiction;  ///< between the machine of the request and that of the log
 
   /// Nodes and ranks from the points, else from the log's lines; 0: unknown.
   [[nodiscard]] int nodes() const;
@@ -102,6 +107,11 @@ struct Machine {
   double nic_rate = 0;  ///< byte/s of one; 0: as described
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
+
+/// What the log says of its GPUs or ranks and the system cannot be; empty: they agree, or the log does not say.
+[[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
+/// Evaluates every rule, orders the findings and words the verdict.
+void conclude(Diagnosis& out, const Context& context);
 
 /// Compares a table with its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);

@@ -1,11 +1,10 @@
 /// \file diagnose.cpp
-/// Reads a log, compares it with its machine, evaluates every rule, and orders the findings. A run is healthy
-/// if no fault is proven, no hint remains that the comparison does not refute, and the comparison is inside
-/// the prediction's interval.
+/// Reads a log and compares it with its machine; conclude.cpp draws the conclusions.
 
 #include <fabricost/diagnose/diagnose.hpp>
 
 #include "diagnose/context.hpp"
+#include "diagnose/inputs.hpp"
 #include "readings/logs/nccl_tests.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -27,9 +26,7 @@ namespace fabricost {
 
 namespace {
 
-using diagnosis::Clue;
 using diagnosis::Context;
-using diagnosis::Role;
 
 double median(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
@@ -193,99 +190,20 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   });
 }
 
+/// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is no letter.
+bool names_the_field(const std::filesystem::path& file) {
+  constexpr int most_lines = 2000;
+  io::LineReader lines(file);
+  for (std::string line; lines.number() < most_lines && lines.next(line);)
+    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw"})
+      if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
+  return false;
+}
+
 /// Words about machines also occur in documents and sources: they count only in a file that may be a log.
 bool is_notes(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
   return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";
-}
-
-/// Keeps the strongest finding of each cause and adds the evidence of the others to it.
-void merge(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
-  std::vector<Finding> out;
-  for (Finding& one : findings) {
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Finding& f) { return f.cause == one.cause; });
-    if (same == out.end())
-      out.push_back(std::move(one));
-    else if (same->evidence.find(one.evidence) == std::string::npos)
-      same->evidence += "; " + one.evidence;
-  }
-  findings = std::move(out);
-}
-
-/// The first finding of the rows of one role, over all files.
-std::optional<Finding> first_of(const Context& c, Role role) {
-  for (const diagnosis::RuleFile& file : c.rules.files)
-    for (Clue& clue : diagnosis::clues_of(file, c, {&role, 1})) return std::move(clue.finding);
-  return std::nullopt;
-}
-
-constexpr std::array spoken{Role::proof, Role::hint, Role::defence};
-
-void conclude(Diagnosis& out, const Context& c) {
-  if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
-    out.healthy = false;
-    out.causes = {*impossible};
-    out.verdict = "impossible: the times or the sizes of this log are not what they say";
-    return;
-  }
-  std::vector<Clue> clues;
-  bool accused = false;
-  for (const diagnosis::RuleFile& file : c.rules.files)
-    for (Clue& clue : diagnosis::clues_of(file, c, spoken)) {
-      accused = accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
-      clues.push_back(std::move(clue));
-    }
-  std::vector<Finding> faults, defences;
-  bool proven = false;
-  for (Clue& clue : clues) {
-    if (clue.role == Role::defence) {
-      defences.push_back(std::move(clue.finding));
-    } else if (clue.role == Role::proof || c.in_doubt()) {
-      proven = proven || clue.role == Role::proof;
-      faults.push_back(std::move(clue.finding));
-    }
-  }
-  merge(faults);
-  merge(defences);
-  if (const auto wrong = first_of(c, Role::expectation)) {
-    // a user whose run exceeds the expectation does not ask why another quoted run was slow
-    const bool exceeded = !accused && diagnosis::exceeds_expectation(c);
-    // a run that meets it at its best size may still have a fault at others: hints about those stay
-    const bool answers = c.judged.compared || !diagnosis::meets_expectation(c);
-    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
-                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
-    if (stands) defences.insert(defences.begin(), *wrong);
-    if (stands) faults.clear();
-    if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
-  }
-  if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
-  if (faults.empty() && defences.empty())
-    if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
-  out.healthy = faults.empty();
-  out.causes = out.healthy ? std::move(defences) : std::move(faults);
-  if (out.healthy && out.causes.size() > 1) out.causes.resize(1);
-  const std::string compared = diagnosis::compared_in_words(c);
-  if (out.healthy && !out.causes.empty())
-    out.verdict = fmt::format("healthy, and here is why it looks {}: {}", diagnosis::exceeds_expectation(c) ? "high" : "low", compared);
-  else if (out.healthy)
-    out.verdict = (c.judged.compared ? "healthy: " : "nothing speaks against this run: ") + compared;
-  else if (c.judged.slow)
-    out.verdict = compared;
-  else
-    out.verdict = fmt::format("not healthy, likely {}: {}", name(out.causes.front().cause), compared);
-}
-
-/// Notes which information is missing from the log for a better answer.
-void note_silence(Diagnosis& out, const Context& c) {
-  if (c.info.messages == 0)
-    out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
-  else if (c.info.versions.empty())
-    out.notes.push_back("NCCL's version is not said");
-  if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
-    out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
-  if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
-  if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
 
 /// The runs of a log, each with at most the rows kept at once, and no more runs than a person would look at.
@@ -315,13 +233,12 @@ void make_plain(Diagnosis& out) {
   for (Finding& finding : out.causes) {
     plain(finding.evidence);
     plain(finding.remedy);
+    plain(finding.what);
   }
   std::for_each(out.notes.begin(), out.notes.end(), plain);
 }
 
-}  // namespace
-
-Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
+Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest& request) {
   Diagnosis out;
   Context c;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
@@ -332,6 +249,10 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   c.quoted = diagnosis::quoted_figures(file);
   const std::vector<io::LogRun> runs = first_runs(file);
   c.curve = curve_of(runs, c.test);
+  c.reports = io::read_rank_reports(file);
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
+  c.rows_follow = c.last_row == 0 && c.info.has("table_head");
   if (request.nodes > 0) c.info.nodes = request.nodes;
   if (request.ranks > 0) c.info.ranks = request.ranks;
 
@@ -365,7 +286,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
   c.impossible.without = rows_without_time(runs);
-  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted));
+  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   if (!table && !c.info.says_anything && !words) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
@@ -373,14 +294,35 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
                   [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
   c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
   if (c.system) out.system = c.system->name;
+  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.system->constants.basis;
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
-  conclude(out, c);
-  note_silence(out, c);
+  diagnosis::conclude(out, c);
   make_plain(out);
   out.sizes = c.sizes;
   return out;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
+  const diagnosis::Inputs inputs(files);
+  try {
+    Diagnosis out = diagnose_one(inputs.file(), request);
+    for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + io::plain_text(one));
+    return out;
+  } catch (const SpecError& error) {
+    if (!inputs.temporary()) throw;
+    std::vector<Issue> issues = error.issues();
+    for (Issue& one : issues)
+      if (one.file == inputs.file().string()) one.file = io::plain_text(inputs.name());
+    throw SpecError(std::move(issues));
+  }
+}
+
+Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
+  return diagnose(std::vector<std::filesystem::path>{file}, request);
 }
 
 }  // namespace fabricost

@@ -11,6 +11,9 @@
 
 #include <fabricost/specs/load.hpp>
 
+#include <fmt/format.h>
+
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -67,6 +70,21 @@ std::optional<Machine> on_amazon(const Board& board) {
 }
 
 }  // namespace
+
+std::string contradiction_of(const io::NcclInfo& info, const System& system) {
+  const auto gpus = io::GpuIdentities::shipped();
+  std::map<std::string, int> on_host;
+  for (const io::RankLine& one : info.rank_lines) {
+    const std::string gpu = one.gpu.empty() ? std::string{} : gpus->gpu_named(one.gpu);
+    if (!gpu.empty() && gpu != system.gpu.name && load_gpu(gpu).generation != system.gpu.generation)
+      return fmt::format("{} has {}, and rank {} of the log runs on {} (line {})", system.name, system.gpu.name, one.rank, one.gpu,
+                         one.line.number);
+    const int ranks = ++on_host[one.host];
+    if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && ranks > system.domain)
+      return fmt::format("{} has {} GPUs a node, and the log lists {} ranks on {}", system.name, system.gpus_per_node, ranks, one.host);
+  }
+  return {};
+}
 
 std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file) {
   std::set<std::string> names, hosts;

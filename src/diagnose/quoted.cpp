@@ -233,6 +233,7 @@ class Reader {
     std::string line;
     while (lines_.next(line) && out_.size() < max) {
       if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
+      io::unprefix(line);
       take(line);
     }
     return std::move(out_);

@@ -1,7 +1,6 @@
 /// \file rules.cpp
-/// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact}
-/// that no condition of its row provides are faults of the file, reported when it is read instead of when a
-/// log first needs them.
+/// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact} that no condition of its row
+/// provides are faults of the file, reported when it is read.
 
 #include "diagnose/rules.hpp"
 
@@ -33,8 +32,9 @@ constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_u
 
 std::vector<const Signal*> all_signals() {
   std::vector<const Signal*> out;
-  for (const auto& some : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
-                           curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals()})
+  for (const auto& some :
+       {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(), rank_report_signals()})
     for (const Signal& one : some) out.push_back(&one);
   return out;
 }
@@ -55,6 +55,9 @@ std::vector<std::string> placeholders(std::string_view text) {
   return out;
 }
 
+/// A failure's evidence is its line, unless its row says more.
+Row preset(Role role) { return {.role = role, .evidence = role == Role::failure ? "{line}" : ""}; }
+
 /// One text, or a list of them.
 std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
   const SpecNode* value = in.node().find(key);
@@ -67,7 +70,7 @@ std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
   return out;
 }
 
-/// Two passes over all files: first the named signs and signals, then the rules that use them.
+/// In two passes over all files: the named signs and signals, then the rules that use them.
 class RuleReader {
  public:
   Rules read() {
@@ -180,11 +183,13 @@ class RuleReader {
     RuleFile file;
     file.order = in.count("order", 0, 0, 1000, true);
     file.other_runs = in.flag("other_runs", false);
-    if (const SpecNode* rules = in.take("rules")) {
-      if (rules->kind != SpecNode::Kind::list) in.fault(*rules, "rules", "is not a list of rules", "write `- cause: ...` below it");
-      for (std::size_t i = 0; i < rules->items.size(); ++i)
-        flatten(rules->items[i], fmt::format("rules[{}]", i), Row{}, Given{}, file.groups.emplace_back());
-    }
+    for (const auto& [key, role] : {std::pair{"rules", Role::hint}, std::pair{"failures", Role::failure}})
+      if (const SpecNode* rules = in.take(key)) {
+        if (rules->kind != SpecNode::Kind::list) in.fault(*rules, key, "is not a list of rules", "write `- cause: ...` below it");
+        for (std::size_t i = 0; i < rules->items.size(); ++i)
+          flatten(rules->items[i], fmt::format("{}[{}]", key, i), preset(role), Given{.role = role == Role::failure},
+                  file.groups.emplace_back());
+      }
     if (const SpecNode* settings = in.take("settings")) read_settings(*settings, file);
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
@@ -198,11 +203,10 @@ class RuleReader {
     rules_.files.push_back(std::move(file));
   }
 
-  /// Properties that a row inherits from its context.
-  struct Given {
+  struct Given {  ///< inherited from what surrounds a row
     bool weight = false, role = false;
     const SpecNode* at = nullptr;  ///< nearest thresholds
-    std::string at_path;
+    std::string at_path{};
   };
 
   void flatten(const SpecNode& node, const std::string& path, Row row, Given given, std::vector<Row>& into) {
@@ -243,7 +247,8 @@ class RuleReader {
     row.when.insert(row.when.end(), own.begin(), own.end());
     if (in.has("evidence")) row.evidence = in.text("evidence");
     if (in.has("remedy")) row.remedy = in.text("remedy");
-    for (const char* key : {"evidence", "remedy", "reason"}) (void)in.text(key);
+    if (in.has("what")) row.what = in.text("what");
+    for (const char* key : {"evidence", "remedy", "reason", "what", "source"}) (void)in.text(key);
   }
 
   Condition condition(MapReader& in, const SpecNode& at, std::string_view text) {
@@ -274,8 +279,7 @@ class RuleReader {
     return out;
   }
 
-  /// Gives every signal of the row its thresholds, and checks that the row defines all that a finding needs.
-  /// \param facts available without its conditions
+  /// Gives every signal of the row its thresholds, and checks its completeness. \param facts available without its conditions
   void complete(const SpecNode& node, const std::string& path, Row& row, const Given& given,
                 std::set<std::string, std::less<>> facts = {}) {
     const auto fault = [&](std::string_view key, std::string message, std::string remedy) {

@@ -60,6 +60,7 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> rail_signals();
 [[nodiscard]] std::span<const Signal> node_signals();
 [[nodiscard]] std::span<const Signal> run_signals();
+[[nodiscard]] std::span<const Signal> rank_report_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();
 [[nodiscard]] std::span<const Signal> distance_signals();
@@ -74,9 +75,12 @@ enum class Role : unsigned char {
   defence,      ///< explains why a healthy run looks slow
   expectation,  ///< the expectation was higher than possible
   last_resort,  ///< used if there is no other finding
-  invalid       ///< the log contradicts itself: nothing else counts
+  invalid,      ///< the log contradicts itself: nothing else counts
+  failure,      ///< the run ended or hangs because of it, unless its table goes on after the line
+  unexplained   ///< a line that speaks of a failure, used if no failure and no proof explains it
 };
-inline constexpr std::array<std::string_view, 6> role_names{"proof", "hint", "defence", "expectation", "last_resort", "invalid"};
+inline constexpr std::array<std::string_view, 8> role_names{"proof",       "hint",    "defence", "expectation",
+                                                            "last_resort", "invalid", "failure", "unexplained"};
 
 /// A sign or a signal, possibly negated.
 struct Term {
@@ -89,11 +93,12 @@ using Condition = std::vector<Term>;  ///< one of them
 
 /// The conclusion if every condition holds.
 struct Row {
-  std::optional<Cause> cause;  ///< nothing: a fact of that name has it
+  std::optional<Cause> cause{};  ///< nothing: a fact of that name has it
   double weight = 0;
   Role role = Role::hint;
-  std::vector<Condition> when;
-  std::string evidence, remedy;  ///< with {facts}
+  std::vector<Condition> when{};
+  std::string evidence{}, remedy{};  ///< with {facts}
+  std::string what{};                ///< what failed, in a few words
 };
 
 /// Values of a variable that match; an empty test matches all.
@@ -137,6 +142,7 @@ struct Rules {
 struct Clue {
   Finding finding;
   Role role = Role::hint;
+  int last_line = 0;  ///< where its signs were last seen; 0: not from a sign
 };
 /// The findings of the rows with these roles; settings first.
 [[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);

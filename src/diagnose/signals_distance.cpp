@@ -141,7 +141,13 @@ std::span<const Signal> distance_signals() {
       {"judgement",
        nullptr,
        {},
-       {{"margin"}, {"margin_of_guess"}, {"margin_of_small"}, {"smallest_large", size}, {"largest_small", size}, {"wires_of_guess"}}},
+       {{"margin"},
+        {"margin_of_guess"},
+        {"margin_of_small"},
+        {"smallest_large", size},
+        {"largest_small", size},
+        {"wires_of_guess"},
+        {"beside_a_failure"}}},
   };
   return all;
 }

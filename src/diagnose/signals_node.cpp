@@ -129,6 +129,32 @@ std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
   return found(c.system && c.system->domain > c.system->gpus_per_node);
 }
 
+/// Every path in the matrix of nvidia-smi is PHB: a guest without PCIe switches or bridges.
+std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
+  std::size_t gpus = 0;
+  for (const io::MatrixRow& row : c.info.matrix) {
+    const auto other = [](const std::string& cell) { return cell != "X" && cell != "PHB"; };
+    if (std::any_of(row.cells.begin(), row.cells.end(), other)) return std::nullopt;
+    gpus = std::max(gpus, row.cells.size());
+  }
+  if (static_cast<double>(gpus) < n["gpus"]) return std::nullopt;
+  return Facts{cited(c.info.matrix.front().line), fmt::format("{}", gpus)};
+}
+
+/// In NCCL's topology no PCIe link carries what the adapters do.
+std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
+  double pcie = 0, network = 0;
+  const io::LogLine* line = nullptr;
+  for (const io::TopologyLink& link : c.info.topology) {
+    if (link.kind == "NET") network = std::max(network, link.rate);
+    if (link.kind != "PCI" || link.rate < pcie) continue;
+    pcie = link.rate;
+    line = &link.line;
+  }
+  if (line == nullptr || !(network > pcie * n["ratio"])) return std::nullopt;
+  return Facts{cited(*line), fmt::format("{:.3g}", pcie), fmt::format("{:.3g}", network)};
+}
+
 }  // namespace
 
 std::span<const Signal> node_signals() {
@@ -151,6 +177,8 @@ std::span<const Signal> node_signals() {
       {"one_node", one_node},
       {"neighbours_in_a_node", neighbours_in_a_node},
       {"nvlink_between_nodes", nvlink_between_nodes},
+      {"flat_matrix", flat_matrix, {"line", "gpus"}, {{"gpus"}}},
+      {"pcie_below_network", pcie_below_network, {"line", "rate", "network"}, {{"ratio"}}},
   };
   return all;
 }

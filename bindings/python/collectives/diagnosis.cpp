@@ -33,19 +33,19 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const D& d) {
-        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : "not healthy",
-                           counted(static_cast<double>(d.causes.size()), "cause"));
+        const char* const other = d.state == "nothing_to_judge" ? "nothing to judge" : "not healthy";
+        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : other, counted(static_cast<double>(d.causes.size()), "cause"));
       });
-  add_face<DiagnoseRequest>(
-      module, "diagnose", 2,
-      R"(Reads a log (nccl-tests tables, NCCL's messages under NCCL_DEBUG=INFO, or both) and says whether the run is what its
-machine should give: a size counts as slow when its time is above the predicted interval of nine in ten measurements. A Diagnosis.
+  add_face<DiagnoseRequest>(module, "diagnose", 2,
+                            R"(Reads a log (nccl-tests tables, messages of NCCL, PyTorch, launchers or the kernel) and says whether the run
+failed, and at what, or is what its machine should give: a size counts as slow when its time is above the predicted
+interval of nine in ten measurements. A Diagnosis.
 
 An expectation, as in '900 GB/s', is taken apart.
 
 Raises SpecError with file, line and remedy for a file that is no log, RequestError for an unknown system
 or an expectation that is no rate.)",
-      "");
+                            "");
 }
 
 }  // namespace fabricost::python

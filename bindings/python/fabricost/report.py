@@ -191,7 +191,7 @@ def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
         "Measured beside predicted",
         _facts(
             [
-                ("verdict", "healthy" if found.healthy else "not healthy"),
+                ("verdict", "healthy" if found.healthy else "nothing to judge" if found.state == "nothing_to_judge" else "not healthy"),
                 ("points", f"{len(checked):,}"),
                 ("median error", html.percent(checked.median_error, 2)),
                 ("inside the interval", html.percent(checked.total.interval_coverage, 0)),

@@ -18,15 +18,17 @@ struct DiagnoseRequest {
   Machine system;
   int nodes = 0, ranks = 0;
   std::string expected;
+  std::vector<std::string> more{};  ///< further logs of the same job
 
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log of nccl-tests, or of any run with NCCL_DEBUG=INFO", true),
+    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz), a folder of a job's logs, - for standard input", true),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
                       asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
                       asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
-                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit")};
+                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
+                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes")};
   }
 };
 
@@ -35,6 +37,7 @@ struct FindingAnswer {
   std::string cause;
   double confidence = 0;
   std::string evidence, remedy;
+  std::string what{};
   bool operator==(const FindingAnswer&) const = default;
 
   static constexpr auto fields() {
@@ -42,7 +45,8 @@ struct FindingAnswer {
     return std::tuple{gives(&A::cause, "cause", "cause", "Its name, as in `gdr_off`; those of `fabricost diagnose --json`."),
                       gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
                       gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
-                      gives(&A::remedy, "remedy", "remedy", "What to try.")};
+                      gives(&A::remedy, "remedy", "remedy", "What to try."),
+                     gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true)};
   }
 };
 
@@ -71,6 +75,7 @@ struct DiagnosedSize {
 };
 
 struct DiagnosisAnswer {
+  std::string state = "nothing_to_judge";
   bool healthy = true;
   std::vector<FindingAnswer> causes{};
   std::string verdict, system;
@@ -82,7 +87,8 @@ struct DiagnosisAnswer {
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
-    return std::tuple{gives(&A::healthy, "healthy", "healthy", "True: nothing speaks against the run."),
+    return std::tuple{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
+                      gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
                       gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
                       gives(&A::verdict, "verdict", "verdict", "One sentence."),
                       gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),

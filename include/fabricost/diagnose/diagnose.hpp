@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// Why a run is slow, or only appears to be. Names are those of `fabricost diagnose --json`.
+/// Why a run fails, is slow, or only appears to be. Names are those of `fabricost diagnose --json`.
 enum class Cause : unsigned char {
   acs_enabled,
   algorithm_choice,
@@ -41,9 +41,25 @@ enum class Cause : unsigned char {
   small_message,
   stragglers,
   tcp_fallback,
-  other
+  other,
+  fabric_manager,
+  imex,
+  gpu_fault,
+  gpu_memory,
+  host_memory,
+  locked_memory,
+  bootstrap_network,
+  link_failed,
+  collective_mismatch,
+  rank_lost,
+  version_mismatch,
+  launch_mistake,
+  program_error,
+  plugin_missing,
+  driver_mismatch,
+  wrong_machine
 };
-inline constexpr std::array<std::string_view, 24> cause_names{"acs_enabled",
+inline constexpr std::array<std::string_view, 40> cause_names{"acs_enabled",
                                                               "algorithm_choice",
                                                               "bug_in_version",
                                                               "container_vm_topology",
@@ -66,7 +82,23 @@ inline constexpr std::array<std::string_view, 24> cause_names{"acs_enabled",
                                                               "small_message",
                                                               "stragglers",
                                                               "tcp_fallback",
-                                                              "other"};
+                                                              "other",
+                                                              "fabric_manager",
+                                                              "imex",
+                                                              "gpu_fault",
+                                                              "gpu_memory",
+                                                              "host_memory",
+                                                              "locked_memory",
+                                                              "bootstrap_network",
+                                                              "link_failed",
+                                                              "collective_mismatch",
+                                                              "rank_lost",
+                                                              "version_mismatch",
+                                                              "launch_mistake",
+                                                              "program_error",
+                                                              "plugin_missing",
+                                                              "driver_mismatch",
+                                                              "wrong_machine"};
 [[nodiscard]] constexpr std::string_view name(Cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
 /// One likely cause. `confidence` orders them: 0 is a guess, 1 is stated by the log itself.
@@ -75,7 +107,13 @@ struct Finding {
   double confidence = 0;
   std::string evidence;  ///< lines of the log with their numbers, or the arithmetic
   std::string remedy;
+  std::string what = {};  ///< in a few words, where the cause's name says less; may be empty
 };
+
+/// What a log is judged to show. Names are those of `fabricost diagnose --json`.
+enum class RunState : unsigned char { failed, slow, as_predicted, nothing_to_judge };
+inline constexpr std::array<std::string_view, 4> run_state_names{"failed", "slow", "as_predicted", "nothing_to_judge"};
+[[nodiscard]] constexpr std::string_view name(RunState s) { return run_state_names[static_cast<std::size_t>(s)]; }
 
 /// One size of the log's table: the median of its repeats and the prediction.
 struct ComparedSize {
@@ -97,14 +135,18 @@ struct DiagnosisRequest {
 };
 
 struct Diagnosis {
-  bool healthy = true;
+  RunState state = RunState::nothing_to_judge;
+  bool healthy = true;  ///< the run was seen to end, and nothing speaks against it
   std::string verdict;
-  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy
+  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; other if a failure is not understood
   std::vector<ComparedSize> sizes;
   std::string system;           ///< used for the prediction; empty: no prediction was possible
   bool system_guessed = false;  ///< derived from the log, not from the request
   Basis basis = Basis::datasheet;
   std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
+
+  /// Nothing speaks against the run, though it may not have been measured.
+  [[nodiscard]] bool fine() const { return state == RunState::as_predicted || state == RunState::nothing_to_judge; }
 };
 
 /// Reads a log (nccl-tests tables, NCCL's messages, or both) and reports deviations and their likely causes.
@@ -112,5 +154,8 @@ struct Diagnosis {
 /// RequestError for an unknown system, an expectation that is not a rate, ranks or nodes that contradict the
 /// log
 [[nodiscard]] Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request = {});
+
+/// The same of several logs of one job, as of its ranks or nodes: files, packed ones (.gz), folders, "-" for standard input.
+[[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
 
 }  // namespace fabricost

@@ -34,7 +34,7 @@ namespace {
   verdict.pop_back();
   std::string out = terminal.strong(verdict) + "\n";
   for (const FindingAnswer& f : a.causes) {
-    out += fmt::format("\n{} ({:.0f} %)\n", terminal.strong(f.cause), 100 * f.confidence);
+    out += fmt::format("\n{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
     out += wrapped("  seen  ", f.evidence);
     out += wrapped("  try   ", f.remedy);
   }
@@ -51,11 +51,30 @@ namespace {
   return out;
 }
 
+struct DiagnoseTyped : DiagnoseRequest {
+  bool check = false;
+
+  static constexpr auto fields() {
+    return std::tuple_cat(DiagnoseRequest::fields(),
+                          std::tuple{asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")});
+  }
+};
+
 }  // namespace
 
 void add_diagnose(CLI::App& app, Runner& runner) {
-  add_face<DiagnoseRequest>(app, runner, "diagnose", "Is this run what its machine should give? If not, why?",
-                            "Example: fabricost diagnose all_reduce.log --system dgx-h100 --expected \"900 GB/s\"", diagnosis_text);
+  add_command<DiagnoseTyped>(app, runner, "diagnose", "Did this run fail, or is it slower than its machine should be? Why?",
+                             "Example: fabricost diagnose all_reduce.log --system dgx-h100 --expected \"900 GB/s\"\n"
+                             "         kubectl logs worker-0 | fabricost diagnose -",
+                             [](const GivenOptions& o, const Terminal& terminal) {
+                               bool sick = false;
+                               std::string out = output_of<DiagnoseTyped>(
+                                   o.typed, o.json, terminal, diagnosis_text, [&](const DiagnosisAnswer& a, const DiagnoseTyped& typed) {
+                                     sick = typed.check && (a.state == "failed" || a.state == "slow");
+                                   });
+                               if (sick) throw CheckFailed{std::move(out)};
+                               return out;
+                             });
 }
 
 }  // namespace fabricost::cli

@@ -17,6 +17,18 @@ using Tokens = std::vector<std::string_view>;
 /// Replaces escape sequences and `[1,0]<stdout>:`, also in the middle of a line, by a blank.
 void undecorate(std::string& line);
 
+/// Removes what terminals, launchers and collectors of logs put before a line: colours, timestamps, `[1,0]<stdout>:` of mpirun, `3: ` of
+/// srun, `[pod/NAME/CONTAINER] ` of kubectl, `NAME  | ` of docker compose, `(NAME pid=3) ` of Ray, `[rank3]: ` of PyTorch, `[default3]:` of
+/// torchrun.
+/// \return the rank that a launcher named, or -1
+int unprefix(std::string& line);
+
+/// A variable's value at the start of a text: up to a blank, with its commas ("mlx5_0,mlx5_1"), but not the next of "A=1,B=2".
+[[nodiscard]] std::string_view setting_value(std::string_view text);
+
+/// A row of a table of nccl-tests: the size, the count, and no words but a type and an operation.
+[[nodiscard]] bool is_table_row(std::string_view line);
+
 /// Replaces runs of blanks and tabs by one blank, so that patterns can be written with single blanks.
 void squeeze(std::string& line);
 

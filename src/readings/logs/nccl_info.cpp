@@ -69,31 +69,40 @@ class NcclInfoReader {
   NcclInfoReader(const std::filesystem::path& file, std::span<const Sign> wanted) : lines_(file), wanted_(wanted) {}
 
   NcclInfo read() {
-    for (std::string line; lines_.next(line);) take(line);
+    for (std::string line; lines_.next(line);) {
+      if (line.starts_with(file_mark)) {
+        file_ = line.substr(file_mark.size());
+        before_ = lines_.number();
+        continue;
+      }
+      unprefix(line);
+      take(line);
+    }
     return std::move(info_);
   }
 
  private:
   [[nodiscard]] LogLine quote(std::string_view line) const {
     const auto first = line.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {lines_.number(), ""};
+    const int number = lines_.number() - before_;
+    if (first == std::string_view::npos) return {number, "", file_};
     line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
     std::string text{line.substr(0, longest_quote)};
     if (line.size() > longest_quote) text += "...";
-    return {lines_.number(), plain_text(std::move(text))};
+    return {number, plain_text(std::move(text)), file_};
   }
 
   void take(const std::string& line) {
     const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.starts_with("#source")) return;                // a log's source URL is not part of it
-    if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
+    if (first == std::string::npos || line.starts_with("#source")) return;  // a log's source URL is not part of it
+    if (is_digit(line[first]) && is_table_row(std::string_view{line}.substr(first))) return;
     // lines that start with '#' may quote expected messages
     const bool message = line[first] != '#' && (has(line, "NCCL INFO") || has(line, "NCCL WARN"));
     if (message) {
       ++info_.messages;
       info_.says_anything = true;
     }
-    if (message && (has(line, "Channel ") || has(line, "Trees ["))) {
+    if (message && !has(line, " WARN ") && (has(line, "Channel ") || has(line, "Trees ["))) {
       path(line);  // nine of ten lines of a large log
       return;
     }
@@ -114,7 +123,6 @@ class NcclInfoReader {
       topology(line);
     }
     launcher(line);
-    completion(line);
     version(line);
     ports(line);
     pcie(line);
@@ -127,6 +135,7 @@ class NcclInfoReader {
   void see(const std::string& sign, std::string_view line) {
     Seen& seen = info_.signs[sign];
     if (seen.times++ == 0) seen.first = quote(line);
+    seen.last = lines_.number();
     info_.says_words = true;
   }
 
@@ -147,10 +156,10 @@ class NcclInfoReader {
         const std::string_view rest = std::string_view{line}.substr(end);
         std::string_view value;
         for (const std::string_view says : {" set by environment to ", " set to ", "="})
-          if (value.empty() && rest.starts_with(says)) value = word(rest.substr(says.size()));
+          if (value.empty() && rest.starts_with(says)) value = setting_value(rest.substr(says.size()));
         if (value.empty()) continue;
         Setting found{line.substr(at, end - at), std::string{value}, !rest.starts_with('='), quote(line)};
-        while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos)
+        while (!found.value.empty() && std::string_view{".,:)\"'"}.find(found.value.back()) != std::string_view::npos)
           found.value.pop_back();
         (found.by_nccl ? info_.says_anything : info_.says_words) = true;
         const bool known = std::any_of(info_.settings.begin(), info_.settings.end(),
@@ -364,20 +373,8 @@ class NcclInfoReader {
       info_.rank_lines.push_back({number, std::string{word(on)}, std::string{after(device, "]")}, quote(line)});
   }
 
-  /// "Got completion ... error 12, ...", from 2.22 "status=IBV_WC_RETRY_EXC_ERR(12)".
-  void completion(const std::string& line) {
-    if (!has(line, "ot completion")) return;
-    auto code = after(line, "error ");
-    if (code.empty()) code = after(line, "status=");
-    int number = number_at(code);
-    if (number < 0) number = number_at(after(code, "("));
-    if (number == 12 || number == 13) see("retries_exceeded", line);
-    if (number == 4 || number == 10 || number == 8) see("protection_error", line);
-    info_.says_anything = true;
-  }
-
   void version(const std::string& line) {
-    for (const std::string_view mark : {"NCCL version ", "RCCL version "})
+    for (const std::string_view mark : {"NCCL version ", "RCCL version : ", "RCCL version "})
       if (const auto rest = after(line, mark); !rest.empty() && is_digit(rest.front())) {
         const std::string text{word(rest)};
         info_.says_anything = true;
@@ -387,6 +384,8 @@ class NcclInfoReader {
   }
 
   LineReader lines_;
+  std::string file_;  ///< of several read as one
+  int before_ = 0;    ///< lines before it
   std::span<const Sign> wanted_;
   NcclInfo info_;
   std::map<int, std::string> host_of_;  ///< of ranks with network connections

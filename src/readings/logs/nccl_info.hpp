@@ -23,6 +23,7 @@ namespace fabricost::io {
 struct LogLine {
   int number = 0;  ///< 0: none
   std::string text;
+  std::string file = {};  ///< where several are read as one
 };
 
 /// A message that only has to be recognised: a line matches one of the patterns if it contains all of its
@@ -42,7 +43,11 @@ struct Sign {
 struct Seen {
   int times = 0;
   LogLine first;
+  int last = 0;  ///< number of the last line that fits, over all files
 };
+
+/// A line of this form starts another file where several are read as one (diagnose/inputs.hpp); what follows is its name.
+inline constexpr std::string_view file_mark = "#fabricost-file ";
 
 /// A variable and its value, from NCCL's own message or from a command line.
 struct Setting {

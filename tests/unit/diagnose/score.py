@@ -3,7 +3,8 @@
     score.py FABRICOST MEASUREMENTS [--all]
 
 MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/; and second/multinode/ alike. The
-rules of diagnose were written with the cases of the first in view, so its score is in sample; those of the second were not. Prints one
+rules of slow runs were written with the cases of the first in view, so its score is in sample; of the second 10 of 35 were right before
+it was read, and what it taught that holds in general was added then. Prints one
 line per case that is wrong (with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
 """
 import csv
@@ -15,7 +16,12 @@ import tempfile
 
 # Of cases that were read while the rules were written: a rule that breaks is seen, how good the rules are is not. UNSEEN says that.
 BOUNDS = {"confirmed": 0.70, "likely": 0.70, "expected": 0.70, "false alarms": 0.05}
-UNSEEN = {"confirmed": 0.25, "likely": 0.30, "expected": 0.30, "false alarms": 0.10}
+UNSEEN = {"confirmed": 0.40, "likely": 0.40, "expected": 0.30, "false alarms": 0.10}
+# Cases name the classes of slow runs; causes of failures are finer than their "other".
+FINER = {"other": {"fabric_manager", "imex", "gpu_fault", "gpu_memory", "host_memory", "locked_memory", "bootstrap_network", "link_failed",
+                   "collective_mismatch", "rank_lost", "version_mismatch", "launch_mistake", "program_error", "plugin_missing",
+                   "driver_mismatch"}}
+SICK = ("failed", "slow")
 FACTOR = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) / n}
 
 
@@ -58,6 +64,7 @@ def shown(found):
 def score_cases(tool, folder, verbose, told=False):
     """{group: [right, all]} over cases with a log; `told`: with what their owners expected in every case that says so."""
     out = {"confirmed": [0, 0], "likely": [0, 0]}
+    as_predicted = 0
     for case in rows(os.path.join(folder, "cases.csv")):
         if not case["raw_file"]:
             continue
@@ -67,13 +74,15 @@ def score_cases(tool, folder, verbose, told=False):
             options = ["--expected", case["expected_busbw_GBps"] + " GB/s"]
         found, error = diagnose(tool, os.path.join(folder, case["raw_file"]), *options)
         named = [c["cause"] for c in found["causes"][:2]] if found else []
-        right = case["cause_class"] in named
+        right = any(cause == case["cause_class"] or cause in FINER.get(case["cause_class"], ()) for cause in named)
         if case["cause_class"] == "expected_value_wrong":
-            right = right and found["healthy"]
+            right = right and found["state"] not in SICK
         out[group][0] += right
+        as_predicted += bool(found) and found["state"] == "as_predicted" and case["cause_class"] != "expected_value_wrong"
         out[group][1] += 1
         if verbose or not right:
             print(f"{'ok  ' if right else 'miss'} {case['id']} {group:9} {case['cause_class']:22} {shown(found) if found else error[:100]}")
+    print(f"broken runs called as predicted: {as_predicted}")
     return out
 
 
@@ -88,7 +97,7 @@ def score_expected(tool, folder, verbose):
             log.write(table_of(case))
             log.flush()
             found, error = diagnose(tool, log.name, "--expected", case["expected_busbw_GBps"] + " GB/s")
-        good = bool(found) and found["healthy"] and "expected_value_wrong" in [c["cause"] for c in found["causes"][:2]]
+        good = bool(found) and found["state"] not in SICK and "expected_value_wrong" in [c["cause"] for c in found["causes"][:2]]
         right += good
         total += 1
         if verbose or not good:
@@ -110,7 +119,7 @@ def score_healthy(tool, multinode, verbose):
         found, error = diagnose(tool, log, *options)
         if not found:
             print(f"no answer {name}: {error[:160]}")
-        elif not found["healthy"]:
+        elif found["state"] in SICK:
             broken += 1
             print(f"false alarm {name}: {shown(found)}; {found['verdict']}")
         elif verbose:
@@ -127,8 +136,8 @@ def score_complaints(tool, multinode):
             continue
         found, error = diagnose(tool, log, "--system", run["system"])
         total += 1
-        seen += bool(found) and not found["healthy"]
-        if not found or found["healthy"]:
+        seen += bool(found) and found["state"] in SICK
+        if not found or found["state"] not in SICK:
             print(f"not seen {run['id']}: {found['verdict'] if found else error[:120]}")
         elif "TCP" in run["notes"] or "sockets" in run["notes"]:
             if "tcp_fallback" not in [c["cause"] for c in found["causes"][:2]]:
@@ -162,7 +171,8 @@ def main():
     tool, measurements = sys.argv[1], sys.argv[2]
     verbose = "--all" in sys.argv
     failed = False
-    for title, folder, bounds in (("Never seen by who wrote the rules", os.path.join(measurements, "second", "multinode"), UNSEEN),
+    second = os.path.join(measurements, "second", "multinode")
+    for title, folder, bounds in (("Read after the rules of failures were written", second, UNSEEN),
                                   ("Read while the rules were written", os.path.join(measurements, "multinode"), BOUNDS)):
         if not os.path.exists(os.path.join(folder, "diagnose", "cases.csv")):
             print(f"skipped: {folder}/diagnose is not there (the public cases are no part of the project)")

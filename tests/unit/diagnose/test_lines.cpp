@@ -72,7 +72,7 @@ TEST_CASE("a message that stands for a cause names it, with the line it stands i
   for (const Case& one : cases) {
     const Diagnosis d = diagnosed(one.log);
     INFO(one.what << ": " << causes_of(d));
-    CHECK_FALSE(d.healthy);
+    CHECK_FALSE(d.fine());
     CHECK(names(d, one.cause));
     REQUIRE_FALSE(d.causes.empty());
     CHECK(d.causes.front().confidence > 0);
@@ -112,7 +112,7 @@ TEST_CASE("normal messages accuse nobody") {
   for (const char* log : normal) {
     const Diagnosis d = diagnosed(log);
     INFO(log << causes_of(d));
-    CHECK(d.healthy);
+    CHECK(d.fine());
     CHECK(d.causes.empty());
   }
 }
@@ -130,7 +130,7 @@ TEST_CASE("connections that show a few channels only prove nothing about the ada
   std::string some = adapters + "a:1:2 [0] NCCL INFO 8 coll channels, 8 p2p channels\n", all = some;
   for (int i = 0; i < 4; ++i) some += "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/2/GDRDMA\n";
   for (int i = 0; i < 8; ++i) all += fmt::format("a:1:2 [0] NCCL INFO Channel 0{}/0 : 0[1] -> 4[1] [send] via NET/IB/2/GDRDMA\n", i);
-  CHECK(diagnosed(some).healthy);
+  CHECK(diagnosed(some).fine());
   CHECK(names(diagnosed(all), Cause::rail_missing));
 }
 
@@ -140,14 +140,14 @@ TEST_CASE("settings that cost nothing where they are set accuse nobody") {
   const std::string one_node =
       "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100\n# Rank 1 Group 0 Pid 1 on a device 1 [0x02] NVIDIA A100\n";
   // one rank a node has no neighbour; one node has no network; launchers and tuning knobs in a command line are no faults
-  CHECK(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
-  CHECK(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").fine());
+  CHECK(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").fine());
   CHECK(diagnosed("# nThread 1 nGpus 1\nmpirun --bind-to none -np 16 -H a:8,b:8 -x NCCL_IB_QPS_PER_CONNECTION=4 -x "
                   "NCCL_IB_PCI_RELAXED_ORDERING=1 all_reduce_perf\n")
-            .healthy);
-  CHECK(diagnosed("a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 0.\n").healthy);
+            .fine());
+  CHECK(diagnosed("a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 0.\n").fine());
   // and where they cost
-  CHECK_FALSE(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
-  CHECK_FALSE(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK_FALSE(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").fine());
+  CHECK_FALSE(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").fine());
   CHECK(names(diagnosed("mpirun -np 16 -H a:8,b:8 -x NCCL_IB_HCA=mlx5_0 all_reduce_perf\n"), Cause::rail_missing));
 }

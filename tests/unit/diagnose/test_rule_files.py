@@ -11,7 +11,7 @@ import tempfile
 
 TOOL, DATA = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 HEAD = "name: mine\ntitle: Mine\nsource: a test\nconfidence: assumed\norder: 9\n"
-LOG = "x:1:2 [0] NCCL INFO cudaDriverVersion 12020\nx:1:2 [0] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on 5000\n"
+LOG = "x:1:2 [0] NCCL INFO cudaDriverVersion 12020\nx:1:2 [0] init.cc:9 NCCL INFO Double GPU seen : rank 1 and rank 0 both on 5000\n"
 
 
 def diagnosed(rules, log=LOG):
@@ -38,7 +38,7 @@ def causes(rules, log=LOG):
 
 ROW = """rules:
 - cause: other
-  words: [Duplicate GPU detected]
+  words: [Double GPU seen]
   weight: 0.9
   as: proof
   evidence: "{line}: two ranks on one GPU"
@@ -50,10 +50,10 @@ def one_row():
     assert causes("") == []
     found = causes(ROW)
     assert len(found) == 1 and found[0]["confidence"] == 0.9 and found[0]["remedy"] == "give each rank a GPU of its own", found
-    assert found[0]["evidence"] == "line 2: x:1:2 [0] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on 5000: " \
+    assert found[0]["evidence"] == "line 2: x:1:2 [0] init.cc:9 NCCL INFO Double GPU seen : rank 1 and rank 0 both on 5000: " \
                                    "two ranks on one GPU", found
-    assert causes(ROW.replace("[Duplicate GPU detected]", "[{all: [duplicate gpu], any_case: true}]")) == found
-    assert causes(ROW.replace("[Duplicate GPU detected]", "[{all: [Duplicate GPU], none: [both on 5000]}]")) == []
+    assert causes(ROW.replace("[Double GPU seen]", "[{all: [double gpu], any_case: true}]")) == found
+    assert causes(ROW.replace("[Double GPU seen]", "[{all: [Double GPU], none: [both on 5000]}]")) == []
     assert causes(ROW.replace("  weight", "  when: one_node\n  weight")) == [], "every condition has to hold"
     assert causes(ROW.replace("  weight", "  when: not one_node\n  weight")) == found
     assert causes(ROW.replace("  weight", "  when: one_node or not several_nodes\n  weight")) == found
@@ -69,7 +69,7 @@ def first_of():
   - {when: one_node, cause: iommu, weight: 0.5}
   - {cause: other, weight: 0.4, evidence: "{here}!"}
   - {cause: stragglers, weight: 0.3}
-signs: {here: [Duplicate GPU]}
+signs: {here: [Double GPU]}
 """
     found = causes(rows)
     assert [(f["cause"], f["confidence"]) for f in found] == [("other", 0.4)] and found[0]["evidence"].endswith("5000!"), found
@@ -91,15 +91,15 @@ def settings():
 
 def faults():
     for change, said in [
-            (("words: [Duplicate GPU detected]", "when: acs_onn"),
+            (("words: [Double GPU seen]", "when: acs_onn"),
              ["rules[0].when", "neither a sign nor a signal", 'did you mean "acs_on"?']),
-            (("words: [Duplicate GPU detected]", "when: judgement"), ["rules[0].when", "neither a sign nor a signal"]),
+            (("words: [Double GPU seen]", "when: judgement"), ["rules[0].when", "neither a sign nor a signal"]),
             (('"{line}: two', '"{lime}: two'), ["rules[0].evidence", 'nothing gives "{lime}"', "line"]),
             (("  weight: 0.9\n", ""), ["rules[0].weight", "is missing"]),
             (("  as: proof\n", ""), ["rules[0].as", "is missing"]),
             (("- cause: other\n  words", "- words"), ["rules[0].cause", "is missing"]),
-            (("  words: [Duplicate GPU detected]\n", ""), ["rules[0].when", "is missing"]),
-            (("[Duplicate GPU detected]", "['']"), ["rules[0].words", "empty text"]),
+            (("  words: [Double GPU seen]\n", ""), ["rules[0].when", "is missing"]),
+            (("[Double GPU seen]", "['']"), ["rules[0].words", "empty text"]),
             (("  weight: 0.9", "  at: {leest: 1}\n  when: slower_between_nodes\n  weight: 0.9"), ["rules[0].at.leest", "unknown key"]),
             (("rules:", "signs: {bond: [x]}\nrules:"), ["is named twice"]),
             (("rules:", "signs: {one_node: [x]}\nrules:"), ["signs.one_node", "is the name of a signal"]),

@@ -22,13 +22,14 @@ TEST_CASE("every signal that the code computes is asked by a rule, or is a table
     for (const SettingRow& one : file.settings) look(one.row);
   }
   for (const auto& signals : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
-                              curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals()})
+                              curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(),
+                              rank_report_signals()})
     for (const Signal& one : signals) {
       INFO(one.name);
       CHECK((one.test == nullptr || asked.contains(std::string{one.name})));
     }
   // words that only tell that a file speaks of a run
-  const std::set<std::string> unrequested{"gdr_on", "plugin_missing", "wrong_results", "p2p_unsupported"};
+  const std::set<std::string> unrequested{"fabric_manager", "gdr_on", "plugin_missing", "p2p_unsupported"};
   for (const io::Sign& one : rules.signs) {
     INFO(one.name);
     CHECK(asked.contains(one.name) != unrequested.contains(one.name));

@@ -1,0 +1,164 @@
+/// \file conclude.cpp
+/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line
+/// that says so and after which the table does not go on: what was measured outvotes words. A run is slow if a fault is
+/// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
+/// line that speaks of an error which no rule explains is a failure that is not understood.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+/// Keeps the strongest finding of each cause and adds the evidence of the others to it.
+void merge(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+  std::vector<Finding> out;
+  for (Finding& one : findings) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Finding& f) { return f.cause == one.cause; });
+    if (same == out.end())
+      out.push_back(std::move(one));
+    else if (same->evidence.find(one.evidence) == std::string::npos)
+      same->evidence += "; " + one.evidence;
+  }
+  findings = std::move(out);
+}
+
+/// The first finding of the rows of one role, over all files.
+std::optional<Finding> first_of(const Context& c, Role role) {
+  for (const RuleFile& file : c.rules.files)
+    for (Clue& clue : clues_of(file, c, {&role, 1})) return std::move(clue.finding);
+  return std::nullopt;
+}
+
+/// What the rows say, in the groups that a verdict needs.
+struct Spoken {
+  std::vector<Finding> failures, faults, defences;
+  bool accused = false, proven = false;
+};
+
+Spoken spoken(const Context& c) {
+  constexpr std::array roles{Role::proof, Role::hint, Role::defence, Role::failure};
+  // a whole table at its prediction was measured, whatever was said after it
+  const bool whole = c.judged.compared && !c.judged.slow && !c.judged.slow_small && !c.info.averages.empty();
+  Spoken out;
+  for (const RuleFile& file : c.rules.files)
+    for (Clue& clue : clues_of(file, c, roles)) {
+      // a table that goes on after the line was measured all the same
+      if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
+      out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
+      if (clue.role == Role::failure) {
+        out.failures.push_back(std::move(clue.finding));
+      } else if (clue.role == Role::defence) {
+        out.defences.push_back(std::move(clue.finding));
+      } else if (clue.role == Role::proof || c.in_doubt()) {
+        out.proven = out.proven || clue.role == Role::proof;
+        out.faults.push_back(std::move(clue.finding));
+      }
+    }
+  merge(out.defences);
+  return out;
+}
+
+void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
+  const double beside = c.numbers("judgement")["beside_a_failure"];
+  for (Finding& fault : all.faults) fault.confidence *= beside;
+  std::vector<Finding> causes = std::move(all.failures);
+  const auto weaker = [](const Finding& a, const Finding& b) { return a.confidence < b.confidence; };
+  const Finding first = *std::max_element(causes.begin(), causes.end(), weaker);
+  for (Finding& fault : all.faults) causes.push_back(std::move(fault));
+  merge(causes);
+  out.state = RunState::failed;
+  out.healthy = false;
+  out.causes = std::move(causes);
+  out.verdict = fmt::format("failed: {} ({})", first.what.empty() ? std::string{name(first.cause)} : first.what, first.evidence);
+}
+
+void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
+  auto& [failures, faults, defences, accused, proven] = all;
+  merge(faults);
+  if (const auto wrong = first_of(c, Role::expectation)) {
+    // a user whose run exceeds the expectation does not ask why another quoted run was slow
+    const bool exceeded = !accused && exceeds_expectation(c);
+    // a run that meets it at its best size may still have a fault at others: hints about those stay
+    const bool answers = c.judged.compared || !meets_expectation(c);
+    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
+                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
+    if (stands) defences.insert(defences.begin(), *wrong);
+    if (stands) faults.clear();
+    if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
+  }
+  if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
+  if (faults.empty() && defences.empty())
+    if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
+  const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
+  out.state = !fine ? RunState::slow : judged ? RunState::as_predicted : RunState::nothing_to_judge;
+  out.healthy = fine && (judged || !c.curve.empty() || !c.info.averages.empty());
+  out.causes = fine ? std::move(defences) : std::move(faults);
+  if (fine && out.causes.size() > 1) out.causes.resize(1);
+  const std::string compared = compared_in_words(c);
+  if (fine && !out.causes.empty())
+    out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
+  else if (fine)
+    out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
+  else if (c.judged.slow)
+    out.verdict = "slow: " + compared;
+  else
+    out.verdict = fmt::format("slow, likely {}: {}", name(out.causes.front().cause), compared);
+}
+
+/// Notes which information is missing from the log for a better answer.
+void note_silence(Diagnosis& out, const Context& c) {
+  if (c.info.messages == 0)
+    out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
+  else if (c.info.versions.empty())
+    out.notes.push_back("NCCL's version is not said");
+  if (out.state == RunState::failed) return;
+  if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
+    out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
+  if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
+  if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
+}
+
+void conclude_all(Diagnosis& out, const Context& c) {
+  if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
+    out.healthy = false;
+    out.causes = {*impossible};
+    out.verdict = "nothing to judge: impossible: the times or the sizes of this log are not what they say";
+    return;
+  }
+  Spoken all = spoken(c);
+  const bool as_predicted = c.judged.compared && !c.judged.slow && !c.judged.slow_small;
+  if (all.failures.empty() && !all.proven && !as_predicted) {
+    constexpr Role role = Role::unexplained;
+    for (const RuleFile& file : c.rules.files)
+      for (Clue& clue : clues_of(file, c, {&role, 1}))
+        if (clue.last_line > c.last_row || c.last_row == 0) all.failures.push_back(std::move(clue.finding));
+  }
+  if (!all.failures.empty())
+    conclude_failure(out, c, all);
+  else
+    conclude_comparison(out, c, all);
+  if (c.contradiction.empty()) return;
+  out.verdict = c.contradiction + "; " + out.verdict;
+  out.healthy = false;
+  if (out.state == RunState::failed) return;
+  out.state = RunState::nothing_to_judge;
+  out.verdict.insert(0, "nothing to judge: ");
+  const char* const remedy = "name the machine that ran it, or none, and it is told from the log";
+  out.causes.insert(out.causes.begin(), {Cause::wrong_machine, 1, c.contradiction, remedy, ""});
+}
+
+}  // namespace
+
+void conclude(Diagnosis& out, const Context& c) {
+  conclude_all(out, c);
+  note_silence(out, c);
+}
+
+}  // namespace fabricost::diagnosis

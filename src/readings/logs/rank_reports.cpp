@@ -1,0 +1,142 @@
+/// \file rank_reports.cpp
+/// Reads what ranks say of themselves, line by line, in memory that grows with the ranks and not with the lines.
+
+#include "readings/logs/rank_reports.hpp"
+
+#include "readings/logs/log_text.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t most_ranks = 65536, most_speakers = 65536, longest_quoted = 300;
+
+/// What a rank passes on its way, in the order in which it does.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> milestones{{{"Bootstrap : Using", "bootstrap interface"},
+                                                                                   {"Using network ", "network chosen"},
+                                                                                   {"- Init START", "communicator begun"},
+                                                                                   {"Channel 00", "channels"},
+                                                                                   {"Connected all rings", "rings connected"},
+                                                                                   {"Connected all trees", "trees connected"},
+                                                                                   {"Init COMPLETE", "communicator made"}}};
+
+/// The whole number after the first of several marks.
+std::optional<long long> after_any(std::string_view line, std::initializer_list<std::string_view> marks) {
+  for (const std::string_view mark : marks) {
+    const auto at = line.find(mark);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = line.substr(at + mark.size());
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    long long value = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc{}) return value;
+  }
+  return std::nullopt;
+}
+
+std::string word_after(std::string_view line, std::string_view mark) {
+  const auto at = line.find(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(at + mark.size());
+  return std::string{rest.substr(0, rest.find_first_of(" ,)\t"))};
+}
+
+class RankReportReader {
+ public:
+  explicit RankReportReader(const std::filesystem::path& file) : lines_(file) {}
+
+  RankReports read() {
+    for (std::string line; lines_.next(line);) {
+      if (line.starts_with(file_mark)) {
+        file_ = line.substr(file_mark.size());
+        before_ = lines_.number();
+        continue;
+      }
+      const int tag = unprefix(line);
+      if (line.empty() || line.front() == '#' || is_table_row(line)) continue;
+      speaks(line, tag);
+      waits(line, tag);
+      progresses(line, tag);
+      joins(line);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] LogLine quote(std::string_view line) const {
+    return {lines_.number() - before_, plain_text(std::string{line.substr(0, longest_quoted)}), file_};
+  }
+
+  static bool has(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
+
+  void speaks(const std::string& line, int tag) {
+    const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : std::string{};
+    if (who.empty() || (out_.speakers.size() >= most_speakers && !out_.speakers.contains(who))) return;
+    Speaker& one = out_.speakers[who];
+    ++one.lines;
+    one.last = lines_.number();
+    for (const auto& [words, name] : milestones)
+      if (has(line, words)) one.said.emplace(name);
+  }
+
+  void waits(const std::string& line, int tag) {
+    if (!has(line, "collective operation timeout") && !(has(line, "WorkNCCL(") && has(line, "imed out"))) return;
+    const auto rank = after_any(line, {"[Rank ", "Rank ", "rank ", "[rank"});
+    Waited one;
+    one.rank = rank ? static_cast<int>(std::clamp<long long>(*rank, -1, most_ranks)) : tag;
+    one.sequence = after_any(line, {"SeqNum=", "SeqNum: ", "sequence number "}).value_or(-1);
+    one.in = after_any(line, {"NumelIn="}).value_or(-1);
+    one.out = after_any(line, {"NumelOut="}).value_or(-1);
+    one.operation = word_after(line, "OpType=");
+    if (const auto group = line.find("[PG "), end = line.find(" Rank", group); group != std::string::npos && end != std::string::npos)
+      one.group = line.substr(group + 1, end - group - 1);
+    one.seconds = static_cast<double>(after_any(line, {"ran for ", "Timeout(ms)="}).value_or(0)) / 1000;
+    one.line = quote(line);
+    const bool known = std::any_of(out_.waited.begin(), out_.waited.end(), [&](const Waited& w) { return w.rank == one.rank; });
+    if (!known && out_.waited.size() < most_ranks) out_.waited.push_back(std::move(one));
+  }
+
+  void progresses(const std::string& line, int tag) {
+    const auto enqueued = after_any(line, {"last enqueued NCCL work: ", "last enqueued work: "});
+    const auto completed = after_any(line, {"last completed NCCL work: ", "last completed work: "});
+    if (!enqueued || !completed) return;
+    const auto said = after_any(line, {"[Rank ", "[rank", "Rank "});
+    const int rank = said ? static_cast<int>(std::clamp<long long>(*said, -1, most_ranks)) : tag;
+    if (rank >= 0 && out_.progress.size() < most_ranks) out_.progress.try_emplace(rank, Progress{*enqueued, *completed, quote(line)});
+  }
+
+  void joins(const std::string& line) {
+    if (const auto world = after_any(line, {"WORLD_SIZE=", "world_size=", "world size ", "world_size: "}); world && *world > 1)
+      out_.world = std::max(out_.world, static_cast<int>(std::min<long long>(*world, most_ranks)));
+    const bool began = has(line, "Init START"), ended = has(line, "Init COMPLETE");
+    if (!began && !ended) return;
+    const auto rank = after_any(line, {" rank "}), ranks = after_any(line, {" nranks ", " nRanks "});
+    if (!rank || !ranks || *rank < 0 || *rank >= static_cast<long long>(most_ranks) || *ranks > static_cast<long long>(most_ranks)) return;
+    const std::string id = word_after(line, "commId ");
+    constexpr std::size_t most_communicators = 256;
+    if (out_.communicators.size() >= most_communicators && !out_.communicators.contains(id)) return;
+    Joined& one = out_.communicators[id];
+    if (one.ranks == 0) one.first = quote(line);
+    one.ranks = std::max(one.ranks, static_cast<int>(*ranks));
+    (began ? one.began : one.ended).insert(static_cast<int>(*rank));
+  }
+
+  LineReader lines_;
+  std::string file_;
+  int before_ = 0;
+  RankReports out_;
+};
+
+}  // namespace
+
+RankReports read_rank_reports(const std::filesystem::path& file) { return RankReportReader(file).read(); }
+
+}  // namespace fabricost::io

@@ -1,0 +1,62 @@
+#pragma once
+/// \file rank_reports.hpp
+/// What single ranks say of themselves in the logs of a job: reports of PyTorch's watchdog, flight recorder and barrier, and NCCL's lines
+/// at the start and end of making a communicator. Private to the sources.
+///
+/// Formats as PyTorch prints them from 1.12 to 2.9 (ProcessGroupNCCL.cpp: "[Rank 3] Watchdog caught collective operation timeout:
+/// WorkNCCL(SeqNum=45, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds", "last enqueued NCCL work:
+/// 46, last completed NCCL work: 44") and NCCL (init.cc: "ncclCommInitRank comm 0x.. rank 3 nranks 8 .. commId 0x.. - Init START").
+
+#include "readings/logs/nccl_info.hpp"
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+/// A collective that a rank waited for when its time ran out.
+struct Waited {
+  int rank = -1;
+  long long sequence = -1;      ///< -1: not said
+  long long in = -1, out = -1;  ///< elements; -1: not said
+  std::string operation;
+  std::string group;  ///< its process group, as printed; empty: not said
+  double seconds = 0;
+  LogLine line;
+};
+
+/// Where a rank's stream of collectives stood.
+struct Progress {
+  long long enqueued = -1, completed = -1;
+  LogLine line;
+};
+
+/// One communicator of NCCL: who began to make it and who ended.
+struct Joined {
+  int ranks = 0;
+  std::set<int> began, ended;
+  LogLine first;
+};
+
+/// One file of several, or all lines with one launcher's tag.
+struct Speaker {
+  int lines = 0, last = 0;
+  std::set<std::string> said;  ///< milestones of NCCL and of the program
+  LogLine last_line;
+};
+
+struct RankReports {
+  std::vector<Waited> waited;  ///< the first of each rank
+  std::map<int, Progress> progress;
+  std::map<std::string, Joined> communicators;
+  std::map<std::string, Speaker> speakers;  ///< by file or tag
+  int world = 0;                            ///< ranks of the job, as a line says; 0: unknown
+};
+
+/// \throws SpecError when the file is not readable as text
+[[nodiscard]] RankReports read_rank_reports(const std::filesystem::path& file);
+
+}  // namespace fabricost::io

@@ -1,0 +1,267 @@
+/// \file test_failures.cpp
+/// What libraries, launchers and the kernel print when a run fails, each in its own format with hosts and numbers of our own; what ranks
+/// say against each other; and what is no failure.
+
+#include "catch.hpp"
+#include "unit/diagnose/logs.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+struct Failure {
+  const char* what;
+  const char* log;
+  Cause cause;
+};
+
+const Failure failures[] = {
+    {"imex",
+     "[2025-11-30 05:55:16] nccl-x:1:1 [1] include/alloc.h:228 NCCL WARN Cuda failure 800 'operation not "
+     "permitted'\n"
+     "[2025-11-30 05:55:16] nccl-x:1:1 [1] mnnvl.cc:67 NCCL WARN MNNVL (cliqueSize 8) is available but not working "
+     "on this system. Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set "
+     "NCCL_MNNVL_ENABLE=0 to ignore this issue.\n"
+     "nccl-x:1:1 [1] NCCL INFO init.cc:915 -> 2\n"
+     "nccl-x: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details) / '\n",
+     Cause::imex},
+    {"dup",
+     "h1:100:200 [0] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
+     "h1:100:200 [0] NCCL INFO init.cc:1358 -> 5\n"
+     "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1333, invalid usage, NCCL "
+     "version 2.18.1\n"
+     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n",
+     Cause::launch_mistake},
+    {"ver",
+     "h1:100:200 [0] init.cc:900 NCCL WARN Mismatched NCCL version detected : rank 0 used version 22005 rank 8 used "
+     "version 21805\n",
+     Cause::version_mismatch},
+    {"mtu",
+     "h1:100:200 [0] transport/net_ib.cc:1930 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<44> with "
+     "status=IBV_WC_LOC_LEN_ERR(1) opcode=IBV_WC_RECV(128) reqSize=0 vendor_err=0x69 req_type=Recv localGid "
+     "::ffff:10.0.0.1 remoteGids::ffff:10.0.0.2 hca mlx5_0\n",
+     Cause::roce_untuned},
+    {"e12",
+     "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error "
+     "12, opcode 0, len 0, vendor err 129 (Send)\n"
+     "h1:100:200 [0] NCCL INFO transport/net.cc:1134 -> 6\n",
+     Cause::roce_untuned},
+    {"iface",
+     "h1:1:1 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
+     "h1:100:200 [0] misc/socket.cc:488 NCCL WARN socketStartConnect: Connect to 172.17.0.1<49721> failed : "
+     "Software caused connection abort\n",
+     Cause::bootstrap_network},
+    {"refused",
+     "h1:100:200 [0] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.1.1.2<43131> failed : "
+     "Connection refused\n"
+     "h1:100:200 [0] NCCL INFO misc/socket.cc:567 -> 2\n",
+     Cause::bootstrap_network},
+    {"noif",
+     "h1:100:200 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found\n"
+     "h1:100:200 [0] NCCL INFO init.cc:89 -> 3\n",
+     Cause::bootstrap_network},
+    {"xid79", "[ 123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n",
+     Cause::gpu_fault},
+    {"xid94", "Nov 13 03:11:09 n12 kernel: NVRM: Xid (PCI:0000:9b:00): 94, pid=12, name=python, Ch 00000008\n", Cause::gpu_fault},
+    {"xid31",
+     "Nov 13 03:11:09 n12 kernel: NVRM: Xid (PCI:0000:9b:00): 31, pid=12, name=python, Ch 00000008, intr 00000000. "
+     "MMU Fault: ENGINE GRAPHICS\n",
+     Cause::program_error},
+    {"xid74",
+     "[Tue Mar  5 01:02:03 2024] NVRM: Xid (PCI:0000:4b:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal "
+     "error detected on link 4(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)\n",
+     Cause::gpu_fault},
+    {"gpuoom",
+     "h1:100:200 [0] include/alloc.h:103 NCCL WARN Cuda failure 2 'out of memory'\n"
+     "h1:100:200 [0] include/alloc.h:112 NCCL WARN Failed to CUDA calloc 10485760 bytes\n",
+     Cause::gpu_memory},
+    {"torchoom",
+     "[rank2]: Traceback (most recent call last):\n"
+     "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 2 has a total capacity "
+     "of 79.10 GiB\n"
+     "[rank0]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation "
+     "timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE, NumelIn=100, NumelOut=100, Timeout(ms)=600000) ran for 600020 "
+     "milliseconds before timing out.\n",
+     Cause::gpu_memory},
+    {"fm",
+     "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+     "NumCudaDevices() that might have already set an error? Error 802: system not yet initialized\n",
+     Cause::fabric_manager},
+    {"nvls",
+     "node2:242431:242479 [5] transport/nvls.cc:158 NCCL WARN Cuda failure 1 'invalid argument'\n"
+     "node2:242431:242475 [1] NCCL INFO transport/nvls.cc:330 -> 1\n"
+     "node2: Test NCCL failure common.cu:1005 'unhandled cuda error (run with NCCL_DEBUG=INFO for details) / '\n",
+     Cause::fabric_manager},
+    {"shm",
+     "h1:100:200 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-EfS4zJ to 9637892 bytes\n"
+     "h1:100:200 [0] misc/shmutils.cc:113 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-EfS4zJ "
+     "(size 9637888)\n",
+     Cause::no_p2p_shm},
+    {"memlock", "h1:100:200 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n",
+     Cause::locked_memory},
+    {"gid",
+     "h1:100:200 [0] misc/ibvwrap.cc:160 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out "
+     "errno 110\n",
+     Cause::roce_untuned},
+    {"efa",
+     "h1:100:200 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.7.4\n"
+     "h1:100:200 [0] nccl_net_ofi_create_plugin:203 NCCL WARN NET/OFI Unable to find a protocol that worked. "
+     "Failing initialization.\n"
+     "h1:100:200 [0] ofi_init:1304 NCCL WARN NET/OFI OFI fi_getinfo() call failed: No data available\n",
+     Cause::plugin_missing},
+    {"oom",
+     "slurmstepd: error: Detected 1 oom_kill event in StepId=123.0. Some of the step tasks have been OOM Killed.\n"
+     "srun: error: n3: task 24: Out Of Memory\n",
+     Cause::host_memory},
+    {"remote",
+     "h1:100:200 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n7<4242>\n"
+     "n1: Test NCCL failure common.cu:958 'remote process exited or there was a network error / '\n",
+     Cause::rank_lost},
+    {"trunc",
+     "h1:100:200 [0] transport/net_socket.cc:499 NCCL WARN NET/Socket : peer 10.0.0.2<4> message truncated : "
+     "receiving 1048576 bytes instead of 524288. If you believe your socket network is in healthy state, there may "
+     "be a mismatch in collective sizes or environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks\n",
+     Cause::collective_mismatch},
+    {"detail",
+     "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+     "CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE, TensorShape=[10]), but Rank 1 is running "
+     "collective: CollectiveFingerPrint(SequenceNumber=5, OpType=BARRIER)\n",
+     Cause::collective_mismatch},
+    {"illegal",
+     "h1:100:200 [0] enqueue.cc:1200 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'\n"
+     "terminate called after throwing an instance of 'c10::DistBackendError'\n",
+     Cause::program_error},
+    {"ibdown",
+     "h1:100:200 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n"
+     "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error "
+     "12, opcode 0, len 0, vendor err 129 (Send)\n",
+     Cause::link_failed},
+    {"driver",
+     "h1:100:200 [0] init.cc:1 NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime "
+     "version'\n",
+     Cause::driver_mismatch},
+    {"ordinal", "n1: Test CUDA failure common.cu:894 'invalid device ordinal'\n", Cause::launch_mistake},
+    {"store", "torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 15/16 clients joined.\n",
+     Cause::rank_lost},
+    {"mpislots",
+     "There are not enough slots available in the system to satisfy the 16\n"
+     "slots that were requested by the application:\n",
+     Cause::launch_mistake},
+    {"mon", "RuntimeError: Rank 3 failed to pass monitoredBarrier in 1800000 ms\n", Cause::rank_lost},
+    {"ipc",
+     "h1:100:200 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 'invalid argument'\n"
+     "h1:100:200 [0] NCCL INFO transport/p2p.cc:300 -> 1\n",
+     Cause::no_p2p_shm},
+    {"ibdev",
+     "h1:100:200 [0] misc/ibvwrap.cc:94 NCCL WARN Call to ibv_open_device failed\n"
+     "h1:100:200 [0] transport/net_ib.cc:150 NCCL WARN NET/IB : Unable to open device mlx5_0\n"
+     "h1:100:200 [0] NCCL INFO Using network Socket\n",
+     Cause::tcp_fallback},
+    {"aer", "[ 12.3] pcieport 0000:80:01.0: AER: Uncorrected (Fatal) error received: 0000:81:00.0\n", Cause::pcie_downgraded},
+    {"flush",
+     "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error 5, "
+     "opcode 0, len 0, vendor err 249 (Recv)\n",
+     Cause::rank_lost},
+};
+
+std::string watchdog(int rank, int number, const std::string& operation, int elements) {
+  return fmt::format(
+      "[rank{0}]:[E626 06:24:44 ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum={1}, OpType={2}, NumelIn={3}, NumelOut={3}, Timeout(ms)=600000) ran for 600020 milliseconds "
+      "before timing out.\n",
+      rank, number, operation, elements);
+}
+
+std::string watchdogs(int ranks, int odd, int number, const std::string& operation, int elements) {
+  std::string out;
+  for (int rank = 0; rank < ranks; ++rank)
+    out += rank == odd ? watchdog(rank, number, operation, elements) : watchdog(rank, 808, "ALLREDUCE", 4096);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a line that a library prints when a run fails names the cause, and the run is called failed") {
+  for (const Failure& one : failures) {
+    const Diagnosis d = diagnosed(one.log);
+    INFO(one.what << ": " << causes_of(d));
+    CHECK(d.state == RunState::failed);
+    CHECK_FALSE(d.healthy);
+    CHECK(names(d, one.cause));
+    CHECK(d.verdict.starts_with("failed: "));
+  }
+}
+
+TEST_CASE("ranks that wait for different collectives are named, and so are those behind and those missing") {
+  const auto first = [](const std::string& log, Cause cause, const char* says) {
+    const Diagnosis d = diagnosed(log);
+    INFO(causes_of(d));
+    REQUIRE_FALSE(d.causes.empty());
+    CHECK(d.causes.front().cause == cause);
+    CHECK((d.causes.front().evidence + d.causes.front().remedy).find(says) != std::string::npos);
+  };
+  first(watchdogs(8, 5, 808, "BROADCAST", 12), Cause::collective_mismatch, "rank 5 took another way");
+  first(watchdogs(8, 5, 808, "ALLREDUCE", 4095), Cause::collective_mismatch, "rank 5 took another way");
+  first(watchdogs(8, 5, 807, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waits for number 807");
+  std::string missing = "WORLD_SIZE=8\n";
+  for (const int rank : {0, 1, 2, 3, 4, 6, 7}) missing += watchdog(rank, 808, "ALLREDUCE", 4096);
+  first(missing, Cause::rank_lost, "rank 5 did not");
+  std::string joining;
+  for (const int rank : {0, 1, 2, 3, 4, 6, 7})
+    joining +=
+        fmt::format("h:1:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank {} nranks 8 cudaDev 0 busId 1000 commId 0xab - Init START\n", rank);
+  first(joining, Cause::rank_lost, "rank 5 did not");
+}
+
+TEST_CASE("ranks of different process groups may wait for different collectives") {
+  std::string log;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::string one = watchdog(rank, 808, rank < 2 ? "ALLREDUCE" : "BROADCAST", 4096);
+    one.replace(one.find("[Rank "), 6, rank < 2 ? "[PG ID 1 PG GUID 3(tp) Rank " : "[PG ID 2 PG GUID 5(dp) Rank ");
+    log += one;
+  }
+  const Diagnosis d = diagnosed(log);
+  INFO(causes_of(d));
+  CHECK_FALSE(names(d, Cause::collective_mismatch));
+  CHECK(d.state == RunState::failed);
+}
+
+TEST_CASE("an error that no rule explains is a failure that is not understood, quoted with its line") {
+  const Diagnosis d = diagnosed("fine\nh:1:2 [0] transport.cc:99 NCCL WARN The flux capacitor is empty\n");
+  CHECK(d.state == RunState::failed);
+  CHECK(d.verdict.find("not understood") != std::string::npos);
+  CHECK(d.verdict.find("line 2: h:1:2 [0] transport.cc:99") != std::string::npos);
+}
+
+TEST_CASE("a port that registers again is no failure, nor is a word about what was not asked for") {
+  for (const char* line : {"h:1:2 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_0:1 Got async event : client reregistration\n",
+                           "h:1:2 [0] NCCL INFO NET/Plugin: Failed to find ncclNetPlugin_v9 symbol.\n",
+                           "[pod/nccl-test-launcher-bound/main] # Out of bounds values : 0 OK\n"}) {
+    const Diagnosis d = diagnosed(std::string{"h:1:2 [0] NCCL INFO cudaDriverVersion 12020\n"} + line);
+    INFO(line << causes_of(d));
+    CHECK(d.fine());
+  }
+}
+
+TEST_CASE("a test that stops after its GPUs were connected, or runs each rank alone, failed") {
+  const std::string head =
+      "# nThread 1 nGpus 2\n#  Rank  0 Group  0 Pid 4 on h device  0 [0x07] NVIDIA GeForce RTX 4090\n"
+      "#  Rank  1 Group  0 Pid 4 on h device  1 [0x08] NVIDIA GeForce RTX 4090\n";
+  const Diagnosis hangs = diagnosed(head +
+                                    "h:4:5 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer\n"
+                                    "#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
+  INFO(causes_of(hangs));
+  CHECK(hangs.state == RunState::failed);
+  CHECK(names(hangs, Cause::iommu));
+  std::string alone;
+  for (int pid = 0; pid < 2; ++pid)
+    alone += fmt::format(
+        "#  Rank  0 Group  0 Pid {} on h device  0 [0x07] NVIDIA A100-SXM4-80GB\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        "   134217728      33554432     float     sum      -1    180.1  745.00    0.00      0\n",
+        pid);
+  const Diagnosis each = diagnosed(alone);
+  INFO(causes_of(each));
+  CHECK(each.state == RunState::failed);
+  CHECK(names(each, Cause::launch_mistake));
+}
