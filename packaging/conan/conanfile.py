@@ -1,6 +1,6 @@
 """Conan 2 recipe of the checkout it lies in: conan create packaging/conan -s compiler.cppstd=gnu20
 
-Eigen, Boost, yaml-cpp, fmt, pugixml, CLI11 and nlohmann_json are the system's (README: Debian's names), not Conan's: that is the way this
+Eigen, Boost, yaml-cpp, fmt, pugixml, zlib, CLI11 and nlohmann_json are the system's (README: Debian's names), not Conan's: that is the way this
 recipe is tested, and one machine then has one yaml-cpp. find_package(fabricost) finds the package's own files.
 """
 import pathlib
@@ -64,4 +64,4 @@ class Fabricost(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")  # the package's own fabricost-config.cmake
         self.cpp_info.builddirs = ["lib/cmake/fabricost"]
         self.cpp_info.libs = ["fabricost_io"]
-        self.cpp_info.system_libs = ["yaml-cpp", "fmt", "pugixml"]
+        self.cpp_info.system_libs = ["yaml-cpp", "fmt", "pugixml", "z"]

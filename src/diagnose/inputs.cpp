@@ -8,9 +8,7 @@
 #include "text/plain_text.hpp"
 
 #include <fmt/format.h>
-#ifdef FABRICOST_ZLIB
 #include <zlib.h>
-#endif
 
 #include <unistd.h>
 
@@ -143,7 +141,6 @@ fs::path Inputs::unpacked(const fs::path& packed) {
   const std::string name = packed.string();
   if (packing == Packing::none) return packed;
   if (packing == Packing::zstd) throw io::fault_of_file(name, "is packed by zstd", "zstd -dc FILE | fabricost diagnose -");
-#ifdef FABRICOST_ZLIB
   const fs::path inner = packed.stem();
   const fs::path to = make(inner.extension().empty() || packed.extension() != ".gz" ? ".txt" : inner.extension().string());
   std::ofstream out(to, std::ios::binary);
@@ -157,9 +154,6 @@ fs::path Inputs::unpacked(const fs::path& packed) {
   if (count < 0 && written == 0) throw io::fault_of_file(name, "is no whole gzip file", "unpack it by hand, and name what came out");
   if (count < 0) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", packed.filename().string()));
   return to;
-#else
-  throw io::fault_of_file(name, "is packed, and this fabricost was built without zlib", "gzip -dc FILE | fabricost diagnose -");
-#endif
 }
 
 void Inputs::join(const std::vector<fs::path>& logs, const fs::path& root) {
