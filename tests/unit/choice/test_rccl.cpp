@@ -1,5 +1,5 @@
 // Inside a node RCCL changes algorithm and protocol at sizes of its own, as public runs on 8 MI300X do.
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>

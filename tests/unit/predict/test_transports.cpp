@@ -1,13 +1,13 @@
 // Pairs with and without: the ratio that an option changes a time by, beside what was measured. Nothing is claimed of pairs in prose, of
 // expert kernels by proxy (T7), of a broken adaptive routing (T9), of NCCL beside another library (T5).
-#include "../support/measurements.hpp"
-#include "../support/written_file.hpp"
+#include "support/measurements.hpp"
+#include "support/written_file.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include "../catch.hpp"
+#include "catch.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Other ways to communicate: windows, switches off, puts, relays, NICs in blocks. Closed forms, what each may not do, and who is refused.
-#include "../catch.hpp"
-#include "../support/systems.hpp"
+#include "catch.hpp"
+#include "support/systems.hpp"
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/predict/curve_array.hpp>

@@ -10,7 +10,7 @@ using namespace fabricost;
 
 namespace {
 
-constexpr double KiB = 1024;
+constexpr double kib = 1024;
 
 }  // namespace
 
@@ -24,9 +24,9 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
     const Line line = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, Levels{n}), f, c, Protocol::ll);
     const double start = x.base + (std::log2(n) - 1) * x.hop;
     CHECK(line(0) == Approx(start));
-    // all 32 channels carry one part each, n / 32 of a peer's 16 KiB
+    // all 32 channels carry one part each, n / 32 of a peer's 16 kib
     const double channel = x.ll_share * c.ll.channel_share * 400e9 / 32;
-    CHECK(line(n * 16 * KiB) == Approx(start + x.ll_ramp + n / 32.0 * 16 * KiB / channel));
+    CHECK(line(n * 16 * kib) == Approx(start + x.ll_ramp + n / 32.0 * 16 * kib / channel));
   }
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("counts that are no power of two exchange at a lower rate until messag
     const double S = n * each, copies = c.all_to_all.self_copy / n + 1 - 1.0 / n;
     return copies * S / (line.rate * S + line.jumped(S)) / (c.all_to_all.rate_share * 400e9);
   };
-  constexpr double MiB = 1024 * KiB;
+  constexpr double MiB = 1024 * kib;
   CHECK(rate(18, 4 * MiB) == Approx(18.0 / 32).epsilon(0.03));
   CHECK(rate(18, 24 * MiB) == Approx(18.0 / 32).epsilon(0.03));    // 36 halves over 32 channels
   CHECK(rate(18, 48 * MiB) == Approx(72.0 / 96).epsilon(0.03));    // 72 quarters: three on some
@@ -71,7 +71,7 @@ TEST_CASE("a message to one peer gets twice the channels whenever each has more 
     const Line line = price_exchange(send_recv_schedule(f.levels, 0), f, c, Protocol::simple);
     return (line.rate * S + line.jumped(S)) / S;
   };
-  constexpr double MiB = 1024 * KiB;
+  constexpr double MiB = 1024 * kib;
   const double channel = c.form.exchange_chunk / c.all_to_all.channel, links = c.all_to_all.rate_share * 400e9;
   for (const auto& [communicator, first] : {std::pair{8, 4.0}, {16, 2.0}, {32, 1.0}, {72, 1.0}}) {
     INFO("communicator of " << communicator);
