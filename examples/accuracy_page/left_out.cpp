@@ -175,7 +175,8 @@ std::string clusters(const Measurements& data) {
   }
   const ErrorSummary whole = summarise(together);
   out += fmt::format(
-      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | {:.1f} / {:.1f} |\n",
+      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | "
+      "{:.1f} / {:.1f} |\n",
       shipped.total.points, sums[0] / counted, sums[1] / counted, 100 * whole.interval_coverage, whole.interval_score, sums[2] / counted,
       sums[3] / counted, sums[4] / counted, sums[5] / counted);
   out += not_priced(shipped);
