@@ -139,8 +139,8 @@ std::string clusters(const Measurements& data) {
       "## Public clusters, 2 to 360 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Median / mean %: with the "
       "transport's constants fitted without this\ncluster (its transport nowhere else: those of a relative, or the mean of its kind of "
       "network), and how many of its points that interval held;\nthe same after one point of it (its smallest all-reduce of 1 KiB or more "
-      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what is left "
-      "out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
+      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what is "
+      "left out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
       "| cluster | points | left out | in the interval | interval score | left out, one point | in sample |\n"
       "|---|---|---|---|---|---|---|\n";
   double sums[6] = {};
