@@ -24,7 +24,7 @@ namespace fabricost {
 // Found by fields.hpp. Types with constructors or a base have their fields named here; one that is added there stops the build here.
 template <class F, class Visit>
 static void each_field_of_fabric(F& fabric, Visit&& visit) {
-  static_assert(sizeof(Fabric) == 312, "a field was added to Fabric or taken from it: here, too, then write its new size");
+  static_assert(sizeof(Fabric) == 352, "a field was added to Fabric or taken from it: here, too, then write its new size");
   auto& base = static_cast<std::conditional_t<std::is_const_v<F>, const Connectivity, Connectivity>&>(fabric);
   auto& [levels, in_switch, sharp, neighbours_only, wrap, torus_axes, torus] = base;
   [&visit](auto&... each) {
@@ -34,7 +34,8 @@ static void each_field_of_fabric(F& fabric, Visit&& visit) {
     fabric.held_tier, fabric.streams_tier, fabric.exchanges_tier, fabric.usable_per_gpu, fabric.channels, fabric.host_link_rate,
     fabric.host_latency, fabric.pcie_rate, fabric.over_pcie, fabric.per_socket, fabric.peer_to_peer, in_switch, fabric.switched,
     neighbours_only, fabric.host_bridge, fabric.gpu_direct, sharp, wrap, torus_axes, torus, fabric.generation, fabric.library, fabric.tuner,
-    fabric.cpu, fabric.ll128, fabric.tuner_assumed, fabric.back_to_back);
+    fabric.cpu, fabric.ll128, fabric.tuner_assumed, fabric.back_to_back, fabric.pcie_carried, fabric.pcie_exchanged, fabric.ll_until,
+    fabric.ll128_until, fabric.ring_until);
 }
 static void write_fields(python::FieldWriter& out, const Fabric& fabric) { each_field_of_fabric(fabric, out); }
 static void read_fields(python::FieldReader& in, Fabric& fabric) { each_field_of_fabric(fabric, in); }
