@@ -140,10 +140,7 @@ class NcclInfoReader {
   }
 
   void signs(const std::string& line) {
-    if (wanted_.empty()) return;
-    const std::string folded = lowered(line);
-    for (const Sign& sign : wanted_)
-      if (carries(sign, line, folded)) see(sign.name, line);
+    wanted_.match(line, [&](const Sign& sign) { see(sign.name, line); });
   }
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
@@ -386,7 +383,7 @@ class NcclInfoReader {
   LineReader lines_;
   std::string file_;  ///< of several read as one
   int before_ = 0;    ///< lines before it
-  std::span<const Sign> wanted_;
+  SignMatcher wanted_;
   NcclInfo info_;
   std::map<int, std::string> host_of_;  ///< of ranks with network connections
   std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap
