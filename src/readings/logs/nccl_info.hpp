@@ -42,8 +42,8 @@ struct Sign {
 /// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
-/// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case alike: of some
-/// hundred patterns nearly all fail at their first pair, so that a long log is read as fast as its few interesting lines allow.
+/// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
+/// alike: of hundreds of patterns nearly all fail at their first pair.
 class SignMatcher {
  public:
   explicit SignMatcher(std::span<const Sign> signs);
