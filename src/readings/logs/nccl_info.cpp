@@ -154,7 +154,7 @@ class NcclInfoReader {
         std::string_view value;
         for (const std::string_view says : {" set by environment to ", " set to ", "="})
           if (value.empty() && rest.starts_with(says)) value = setting_value(rest.substr(says.size()));
-        if (value.empty()) continue;
+        if (value.empty() || (rest.starts_with('=') && has(line, "NCCL WARN"))) continue;  // a warning advises to set it
         Setting found{line.substr(at, end - at), std::string{value}, !rest.starts_with('='), quote(line)};
         while (!found.value.empty() && std::string_view{".,:)\"'"}.find(found.value.back()) != std::string_view::npos)
           found.value.pop_back();
