@@ -114,11 +114,11 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
 
 /// Notes which information is missing from the log for a better answer.
 void note_silence(Diagnosis& out, const Context& c) {
+  if (out.state == RunState::failed) return;  // its remedy says what to collect
   if (c.info.messages == 0)
     out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
   else if (c.info.versions.empty())
     out.notes.push_back("NCCL's version is not said");
-  if (out.state == RunState::failed) return;
   if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
     out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
   if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");

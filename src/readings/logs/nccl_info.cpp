@@ -140,10 +140,7 @@ class NcclInfoReader {
   }
 
   void signs(const std::string& line) {
-    if (wanted_.empty()) return;
-    const std::string folded = lowered(line);
-    for (const Sign& sign : wanted_)
-      if (carries(sign, line, folded)) see(sign.name, line);
+    wanted_.match(line, [&](const Sign& sign) { see(sign.name, line); });
   }
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
@@ -157,7 +154,7 @@ class NcclInfoReader {
         std::string_view value;
         for (const std::string_view says : {" set by environment to ", " set to ", "="})
           if (value.empty() && rest.starts_with(says)) value = setting_value(rest.substr(says.size()));
-        if (value.empty()) continue;
+        if (value.empty() || (rest.starts_with('=') && has(line, "NCCL WARN"))) continue;  // a warning advises to set it
         Setting found{line.substr(at, end - at), std::string{value}, !rest.starts_with('='), quote(line)};
         while (!found.value.empty() && std::string_view{".,:)\"'"}.find(found.value.back()) != std::string_view::npos)
           found.value.pop_back();
@@ -386,7 +383,7 @@ class NcclInfoReader {
   LineReader lines_;
   std::string file_;  ///< of several read as one
   int before_ = 0;    ///< lines before it
-  std::span<const Sign> wanted_;
+  SignMatcher wanted_;
   NcclInfo info_;
   std::map<int, std::string> host_of_;  ///< of ranks with network connections
   std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap

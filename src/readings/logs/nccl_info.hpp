@@ -8,7 +8,9 @@
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
 /// ...").
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -39,6 +41,23 @@ struct Sign {
 
 /// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
+
+/// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
+/// alike: of hundreds of patterns nearly all fail at their first pair.
+class SignMatcher {
+ public:
+  explicit SignMatcher(std::span<const Sign> signs);
+  /// Calls `see` with each sign that the line carries.
+  void match(const std::string& line, const std::function<void(const Sign&)>& see);
+
+ private:
+  struct Needed {
+    const Sign* sign;
+    std::vector<std::uint16_t> pairs;
+  };
+  std::vector<Needed> needed_;  ///< of each pattern, those of one sign together
+  std::vector<std::uint64_t> present_;
+};
 
 struct Seen {
   int times = 0;

@@ -3,6 +3,8 @@
 
 #include "readings/logs/nccl_info.hpp"
 
+#include "text/ascii.hpp"
+
 #include <algorithm>
 
 namespace fabricost::io {
@@ -13,6 +15,49 @@ bool carries(const Sign& sign, const std::string& line, const std::string& folde
     const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
     return std::all_of(p.all.begin(), p.all.end(), has) && std::none_of(p.none.begin(), p.none.end(), has);
   });
+}
+
+namespace {
+
+constexpr unsigned word_bits = 64;
+
+/// The pairs of neighbouring characters of a text, in lower case.
+template <class Take>
+void pairs_of(std::string_view text, const Take& take) {
+  unsigned before = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto now = static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    if (i > 0) take(static_cast<std::uint16_t>(before << 8U | now));
+    before = now;
+  }
+}
+
+}  // namespace
+
+SignMatcher::SignMatcher(std::span<const Sign> signs) : present_(65536 / word_bits) {
+  for (const Sign& sign : signs)
+    for (const Sign::Pattern& pattern : sign.patterns) {
+      Needed& one = needed_.emplace_back(Needed{&sign, {}});
+      for (const std::string& text : pattern.all) pairs_of(text, [&](std::uint16_t pair) { one.pairs.push_back(pair); });
+    }
+}
+
+void SignMatcher::match(const std::string& line, const std::function<void(const Sign&)>& see) {
+  if (needed_.empty()) return;
+  pairs_of(line, [&](std::uint16_t pair) { present_[pair / word_bits] |= std::uint64_t{1} << pair % word_bits; });
+  std::string folded;
+  const Sign* asked = nullptr;
+  for (const Needed& one : needed_) {
+    if (one.sign == asked) continue;
+    const bool may = std::all_of(one.pairs.begin(), one.pairs.end(),
+                                 [&](std::uint16_t pair) { return (present_[pair / word_bits] >> pair % word_bits & 1U) != 0; });
+    if (!may) continue;
+    if (folded.empty()) folded = lowered(line);
+    asked = one.sign;
+    if (carries(*one.sign, line, folded)) see(*one.sign);
+  }
+  pairs_of(line, [&](std::uint16_t pair) { present_[pair / word_bits] = 0; });
 }
 
 const Seen& NcclInfo::seen(std::string_view sign) const {
