@@ -92,7 +92,8 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
     const double ring_channel = c.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, version);
     line.ramp({.shape = Ramp::Shape::linear, .amplitude = x.ll_ramp, .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
-    line.rate_part(TermKind::wire, 0, detail::most_sends(sending * first, channels) * message / first, 1 / (x.ll_share * ring_channel));
+    const double by_channels = detail::most_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
+    line.rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags
     return line;
   }
   line.latency_part(TermKind::floor, 0, 1, x.floor);

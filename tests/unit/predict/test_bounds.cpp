@@ -44,7 +44,8 @@ double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
     default: break;
   }
   switch (pair.algorithm) {
-    case Algorithm::ring: return w.g > 1 ? std::min(w.gpu, w.domain) : w.domain;
+    case Algorithm::ring:  // g - 1 of g hops are inside; where the borders are differs from channel to channel
+      return w.g > 1 ? std::min(w.gpu * w.g / (w.g - 1), w.domain) : w.domain;
     case Algorithm::tree:
     case Algorithm::nvls_tree: return (w.N <= 2 ? 2 : 1) * w.domain;
     case Algorithm::collnet_direct:

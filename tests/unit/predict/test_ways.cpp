@@ -131,11 +131,9 @@ TEST_CASE("without in-switch reduction rings and trees run, and 5 to 8 ranks of 
     CHECK((own.ran.algorithm == Algorithm::nvls) == (n >= 5));
     CHECK((own.seconds < off.seconds) == (n >= 5));
   }
-  // the same bytes a second over a GPU's links, however many ranks
-  const auto over_links = [&](int n) {
-    return (1 + 1.0 / n) / predict(s, AllReduce{.bytes = GiB(64), .ranks = n}, {.algorithm = Algorithm::nvls}).seconds;
-  };
-  for (const int n : {5, 6, 7}) CHECK(over_links(n) == Approx(over_links(8)).epsilon(0.01));
+  // the same bytes a second, however many ranks
+  const auto seconds = [&](int n) { return predict(s, AllReduce{.bytes = GiB(64), .ranks = n}, {.algorithm = Algorithm::nvls}).seconds; };
+  for (const int n : {5, 6, 7}) CHECK(seconds(n) == Approx(seconds(8)).epsilon(0.01));
 }
 
 TEST_CASE("a put by the GPU saves the proxy's posts, one of them or two, and never costs", "[predict]") {

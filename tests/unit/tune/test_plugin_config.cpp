@@ -106,7 +106,7 @@ TEST_CASE("a tuner sees the size nccl-tests prints", "[tune]") {
 }
 
 TEST_CASE("nothing that is unsure is exported, and a file without lines says so", "[tune]") {
-  const TuneReport report = tune(load_system("gb200-nvl72"));
+  const TuneReport report = tune(load_system("vera-rubin-nvl72"));
   REQUIRE_FALSE(report.ranges.empty());
   for (const SlowRange& r : report.ranges) REQUIRE_FALSE(r.sure);
   const std::string text = plugin_config(report);
