@@ -17,8 +17,8 @@ struct Measurements {
   fabricost::Points clusters;
   fabricost::Points one_node;  ///< healthy public runs inside one node
   fabricost::Points unclear;   ///< public runs of unclear health
-  fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: machines in no fit, measured as those of nvlink and l40s
-  fabricost::Points later_one_node;              ///< second/multinode and second/newer: runs in no fit
+  fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: measured as those of nvlink and l40s
+  fabricost::Points later_one_node;              ///< second/multinode and second/newer
   struct Left {
     std::string term, why;
     fabricost::Points points;
