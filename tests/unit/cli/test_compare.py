@@ -8,7 +8,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from support.command import Command  # noqa: E402
 
 TOOL = sys.argv.pop(1)

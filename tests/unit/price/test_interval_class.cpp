@@ -39,7 +39,7 @@ TEST_CASE("an interval is that of the points of the form that was used", "[price
       {Algorithm::tree, sum, nodes, &W::tree_ll, &W::tree_ll128, &W::tree_simple},
       {Algorithm::tree, sum, box, &W::unfitted_algorithm, &W::unfitted_algorithm, &W::unfitted_algorithm},
       {Algorithm::nvls, sum, box, &W::nvls, &W::nvls, &W::nvls},
-      {Algorithm::nvls, sum, rack, &W::nvls_tree, &W::nvls_tree, &W::nvls_tree},
+      {Algorithm::nvls, sum, rack, &W::nvls, &W::nvls, &W::nvls},
       {Algorithm::nvls, sum, nodes, &W::unfitted_algorithm, &W::unfitted_algorithm, &W::unfitted_algorithm},
       {Algorithm::nvls_tree, sum, nodes, &W::nvls_tree, &W::nvls_tree, &W::nvls_tree},
       {Algorithm::direct, swap, box, &W::exchange_ll, &W::exchange_ll, &W::exchange_simple},
