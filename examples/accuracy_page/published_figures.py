@@ -99,7 +99,8 @@ def regime(point, where, said):
     if where == ENGINES:
         return f"{ENGINE_NAMES[str(point['library'])]}, {'from Python' if 'from Python' in str(point['notes']) else 'CUDA graphs'}"
     version = "" if point["library_version"] else ", version not said"
-    return f"{launch}, {NAMES.get(str(point['library']), point['library'])}{version}"
+    library = str(point['library']) or 'nccl'
+    return f"{launch}, {NAMES.get(library, library)}{version}"
 
 
 def parts(points, keys):

@@ -160,7 +160,7 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
         const double steeper = row->per_byte / correction_at(row->correction, at) - other.per_byte / correction_at(other.correction, at);
         if (!(steeper > 0)) continue;
         const double cross = (other.latency - row->latency) / steeper;
-        if (cross > at) next = std::min(next, cross);
+        if (cross >= at) next = std::min(next, cross);  // at: a tie there goes to the row before it
       }
       if (next < end && next < 4e15) {
         next = std::ceil(next);

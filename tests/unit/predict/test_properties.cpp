@@ -58,7 +58,8 @@ TEST_CASE("a forced pair runs, its terms sum to the time and the interval holds 
   CHECK(positive.checked() > 100000);
 }
 
-// NCCL moves larger chunks from some sizes on, and gives a peer more channels: logs show times that drop there by a fifth.
+// NCCL moves larger chunks from some sizes on, and gives a peer more channels: logs show times that drop there, those of a send_recv by
+// nearly half.
 TEST_CASE("time never falls with size, but for what larger chunks and more channels save", "[predict][property]") {
   Report report{"time falls with size"};
   for_each_pair([&](const support::Case& c, Candidate pair) {
@@ -68,7 +69,7 @@ TEST_CASE("time never falls with size, but for what larger chunks and more chann
     for (const double bytes : support::random_sizes(c.number)) {
       const double t = curve(bytes);
       const double exact = curve.line(bytes)(bytes);
-      const double saved = curve.line(bytes).jumps.empty() ? 0 : 0.3;
+      const double saved = curve.line(bytes).jumps.empty() ? 0 : 0.5;
       report.expect(t >= last * (1 - saved - rounding) && exact >= last_exact * (1 - saved - 1e-13), c, pair, bytes);
       last = t;
       last_exact = exact;
