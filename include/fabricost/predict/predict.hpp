@@ -133,8 +133,10 @@ inline void add_host_launch(Prediction& p, const System& system) {
 class LaunchedSeconds {
  public:
   LaunchedSeconds(const System& system, const Fabric& f, Collective op, CallLaunch launch) {
-    if (launch.mode == LaunchMode::xla) module_ = system.constants.scale_up.form.host_module;
-    needs_ = host_time(system.constants.scale_up.form, system.host_launch.value.value(), f, op, launch).seconds();
+    const ScaleUpForm& form = system.constants.scale_up.form;
+    needs_ = launch.mode == LaunchMode::xla ? rccl_module(form, f, op)
+                                            : host_time(form, system.host_launch.value.value(), f, op, launch).seconds();
+    if (launch.mode == LaunchMode::xla && !(needs_ > 0)) module_ = form.host_module;
     overlap_ = system.constants.custom.form.host_overlap;
   }
   [[nodiscard]] bool any() const { return module_ > 0 || needs_ > 0; }
