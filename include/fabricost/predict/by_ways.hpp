@@ -116,8 +116,8 @@ using WayKernels = FixedList<WayKernel, 3>;
     add(ReduceKernel::window_two_shot);
   }
   if (w.symmetric && op.collective == Collective::all_to_all) add(ReduceKernel::window_exchange);
-  const bool small = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
-  if (w.any_buffer && small && f.in_switch && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
+  const bool alone = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
+  if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
   return out;
 }
 

@@ -68,7 +68,7 @@ def test_figures_of_the_logs_are_those_of_the_point_files(everything, files, poi
     assert ours.points == theirs.points and (points is None or ours.points == points)
     for name, group in theirs.by_system.items():
         own = ours.by_system[name]
-        assert own.points == group.points and own.interval_coverage == group.interval_coverage, name
+        assert own.points == group.points and abs(own.interval_coverage - group.interval_coverage) * own.points < 1.01, name
         assert own.median_error == pytest.approx(group.median_error, rel=1e-4), name
         assert own.mean_error == pytest.approx(group.mean_error, rel=1e-4), name
 
