@@ -103,6 +103,8 @@ class Explain(Contract):
             close(float(m[1]) * S / float(m[2]) / 1e3)
         elif m := re.search(rf"first {number} MB x {number} us/MB", formula):
             close(float(m[1]) * float(m[2]))
+        elif m := re.search(rf"{number} us \+ S x {number} us/MB", formula):
+            close(float(m[1]) + S / 1e6 * float(m[2]))
         elif m := re.search(rf"S x {number} us/MB", formula):
             close(S / 1e6 * float(m[1]))
         elif m := re.search(rf"{number} us x min\(1, S/{number} MB\)(\^2)?", formula):
