@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 RUNS = 15
-MOST_MS = 10.0
+MOST_MS = 16.0
 SLACK = 1.5  # neighbours on the same core, caches they empty
 MOST_BYTES = 5_300_000
 QUESTIONS = ["--help", "systems", "show dgx-h100", "models", "predict all_reduce --system dgx-h100 --size 256MiB",
