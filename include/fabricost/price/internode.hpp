@@ -172,8 +172,11 @@ struct Crossing {
   const double passes = std::max(1.0, schedule.bytes(0));  // multiples of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
-  const double outer =
-      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric) : 1e30;
+  double outer = 1e30;
+  if (network > 0) {
+    outer = share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
+    outer = std::min(outer, fabric.outer_rate / schedule.bytes(1));  // whatever the constants: all of a domain's NICs, at their full rate
+  }
   const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
   const double devices = detail::net_devices(fabric);
   const int level = outer <= inner ? 1 : 0;
