@@ -87,6 +87,8 @@ TrainingQuestion training_question(const PlanRequest& r) {
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
   q.model = r.model.load();
+  q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
+  if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");
   return q;
 }
 
@@ -108,7 +110,8 @@ PlanAnswer answer(const PlanRequest& request) {
   if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   const auto found = std::make_shared<FoundPlan>();
   found->question = training_question(request);
-  found->system = request.system.load(request.overrides, {.compute = true, .custom = false, .moe = false}, request.calibration);
+  const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
+  found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);

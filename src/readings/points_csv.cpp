@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -83,7 +85,8 @@ struct Columns {
       operation = t.column("operation"), dtype = t.column("dtype"), bytes = t.column("bytes"), time = t.column("time_us"),
       in_place = t.column("in_place"), library = t.column("library"), library_version = t.column("library_version"),
       algorithm = t.column("algorithm"), protocol = t.column("protocol"), notes = t.column("notes"), algbw = t.column("algbw"),
-      busbw = t.column("busbw"), path = t.column("path"), both_ways = t.column("both_ways"), streamed = t.column("streamed");
+      busbw = t.column("busbw"), path = t.column("path"), both_ways = t.column("both_ways"), streamed = t.column("streamed"),
+      ranks = t.column("ranks"), launch = t.column("launch");
 };
 
 /// The text of a cell, shared with the previous row if it is the same.
@@ -160,12 +163,41 @@ NamedOperation operation_named(std::string_view text) {
 
 int gpus_per_node_of(const std::string& system) { return load_system(system).gpus_per_node; }
 
+namespace {
+
+/// The fewest nodes that hold so many ranks, as many each.
+[[nodiscard]] int nodes_for(int ranks, int per_node) {
+  int nodes = (ranks + per_node - 1) / per_node;
+  while (ranks % nodes != 0) ++nodes;
+  return nodes;
+}
+
+/// GPUs of a node by machine; of one that is not known, which who prices the points says, as many as are asked about.
+class NodeSizes {
+ public:
+  [[nodiscard]] int of(const std::string& system) {
+    const auto [at, added] = sizes_.try_emplace(system, std::numeric_limits<int>::max() / 2);
+    if (!added) return at->second;
+    try {
+      at->second = gpus_per_node_of(system);
+    } catch (const SpecError&) {  // stays as it is
+    }
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, int, std::less<>> sizes_;
+};
+
+}  // namespace
+
 std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                     const PointSink& sink) {
   std::vector<Skipped> skipped;
   CsvTable table(file);
   const Columns at{table};
   require(table, at);
+  NodeSizes sizes;
   Point last;  // rows with equal texts share them
   while (table.next()) {
     Point point;
@@ -200,6 +232,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
     point.nodes = count_in(table, at.nodes, "nodes");
     point.gpus_per_node = count_in(table, at.gpus_per_node, "gpus_per_node");
+    const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
+    point.launch.mode = name_in<LaunchMode>(table, at.launch, "launch", launch_mode_names, launch).value_or(LaunchMode::graph);
     const NumberCell bytes = number_in(table, at.bytes, "bytes");
     if (bytes.kind == NumberCell::Kind::formula) because("bytes is a formula");
     if (bytes.kind == NumberCell::Kind::empty) because("bytes is empty");
@@ -212,7 +246,18 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
       table.fault(at.system, "the row does not say which machine it was measured on", "add <system=NAME> (`fabricost systems` lists them)");
       table.finish();  // every further row would say the same
     }
-    if (point.nodes == 0) point.nodes = otherwise.nodes > 0 ? otherwise.nodes : 1;
+    if (point.nodes == 0) point.nodes = otherwise.nodes;
+    if (const int ranks = count_in(table, at.ranks, "ranks"); ranks > 0) {
+      if (point.nodes == 0) point.nodes = nodes_for(ranks, sizes.of(point.system));
+      const int nodes = point.nodes;
+      if (ranks % nodes != 0)
+        table.fault(at.ranks, fmt::format("{} ranks do not spread evenly over {} nodes", ranks, nodes), "say gpus_per_node instead");
+      else if (point.gpus_per_node > 0 && nodes * point.gpus_per_node != ranks)
+        table.fault(at.ranks, fmt::format("{} nodes with {} GPUs are not {} ranks", nodes, point.gpus_per_node, ranks),
+                    "two of the three are enough");
+      point.gpus_per_node = ranks / nodes;
+    }
+    point.nodes = std::max(1, point.nodes);
     if (point.gpus_per_node == 0 && otherwise.ranks > 0) {
       if (otherwise.ranks % point.nodes != 0)
         throw RequestError(

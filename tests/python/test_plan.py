@@ -186,6 +186,20 @@ def test_what_does_not_fit_says_what_comes_nearest():
     assert str(caught.value) in said
 
 
+def test_the_ways_to_communicate_reach_the_collectives_of_a_step():
+    """In-switch reduction helps messages of 64 MiB, windows those of 2 MiB."""
+    long = dict(system="dgx-h100", model="llama3-8b", gpus=8, global_batch=8, sequence=8192, tp=8, pp=1, dp=1, microbatch=1,
+                sequence_parallel=False)
+    short = {**long, "sequence": 256}
+    assert fc.plan(**long, nvls="off")[0].step_seconds > fc.plan(**long)[0].step_seconds
+    assert fc.plan(**short, symmetric=True)[0].step_seconds < fc.plan(**short)[0].step_seconds
+    assert fc.plan(**short, symmetric=True, library="nccl-2.18") == fc.plan(**short, library="nccl-2.18")  # windows came with 2.27
+    with pytest.raises(fc.RequestError, match="nccl-2.18"):
+        fc.plan(**long, library="vllm")
+    with pytest.raises(fc.RequestError, match="rccl"):
+        fc.plan(**{**long, "system": "mi300x-8"}, library="nccl-2.18")
+
+
 def test_headroom_is_left_unless_a_layout_is_named():
     job = dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64)
     assert fc.plan(**job).headroom == 0.05

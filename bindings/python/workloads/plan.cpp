@@ -2,6 +2,7 @@
 /// fc.plan.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/plan.hpp>

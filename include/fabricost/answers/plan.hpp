@@ -8,6 +8,7 @@
 
 #include <fabricost/fields/named.hpp>
 #include <fabricost/answers/pipeline.hpp>
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/fields/terms.hpp>
 #include <fabricost/training/sensitivity.hpp>
 
@@ -43,6 +44,9 @@ struct PlanRequest {
   std::string calibration;
   std::vector<std::string> overrides;
   bool sensitivity = false, pareto = false;
+  std::optional<Inference> library{};
+  OnOff nvls = OnOff::on;
+  bool symmetric = false;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -82,7 +86,11 @@ struct PlanRequest {
         detail::ask_calibration<R>,
         asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"),
         asks(&R::sensitivity, "", "--sensitivity", "", "What 10 % more of each tier, of memory, or a larger domain would give"),
-        asks(&R::pareto, "", "--pareto", "", "Layouts none other beats in both time and memory; serving: in both rates")};
+        asks(&R::pareto, "", "--pareto", "", "Layouts none other beats in both time and memory; serving: in both rates"),
+        asks(&R::library, "library", "--library", "NCCL", "Training: the NCCL that runs, as nccl-2.18; default the newest known"),
+        asks(&R::nvls, "nvls", "--nvls", "HOW", "Training: off: no in-switch reduction (NCCL_NVLS_ENABLE=0); default on"),
+        asks(&R::symmetric, "symmetric", "--symmetric", "",
+             "Training: buffers in symmetric windows (NCCL 2.27 and later),\nfor all_reduces inside one NVLink domain")};
   }
 };
 

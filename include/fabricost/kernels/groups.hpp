@@ -70,7 +70,7 @@ class GroupCosts {
       const Levels levels = place.domains > 1 ? Levels{place.local, place.domains} : Levels{place.local};
       Fabric fabric = fabric_on(system_, op, levels);
       if (place.domains > 1) fabric.outer_rate = std::min(fabric.outer_rate, domain_rate() * place.local / system_.domain);
-      at = std::make_unique<Curve>(detail::compile_on(fabric, system_, op, choice_));
+      at = std::make_unique<Curve>(compiled(fabric, op));
     }
     last_key_ = key;
     last_ = at.get();
@@ -118,6 +118,15 @@ class GroupCosts {
   }
 
  private:
+  /// By the ways asked for, where this collective can go them.
+  [[nodiscard]] Curve compiled(const Fabric& fabric, const Operation& op) const {
+    if (!choice_.ways.any()) return detail::compile_on(fabric, system_, op, choice_);
+    Choice choice = choice_;
+    choice.ways.symmetric = choice.ways.symmetric && detail::why_no_windows(fabric, op, choice) == nullptr;
+    return detail::compile_by_ways(fabric, system_, op, choice,
+                                   [&](const Fabric& on) { return detail::compile_on(on, system_, op, choice); });
+  }
+
   using ExpertKey = std::tuple<int, int, int, int, int, int, int, double>;
 
   /// Bytes per second that all NICs of a domain send, since all groups of a kind use them at the same time.

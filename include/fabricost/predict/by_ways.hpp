@@ -12,6 +12,7 @@
 ///   put         price/put.hpp
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/choice/walk.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/put.hpp>
@@ -132,7 +133,7 @@ void append_part(Curve& to, const Curve& from, double first, double until) {
   }
 }
 
-/// The fastest of a curve and some kernels at every size: sampled at sixteen sizes per octave, bisected where it changes.
+/// The fastest of a curve and some kernels at every size.
 template <class Curve>
 [[nodiscard]] Curve fastest_of(const Curve& library, const WayKernels& kernels) {
   const auto pick = [&](double bytes) {
@@ -149,24 +150,13 @@ template <class Curve>
     else
       out.append(kernels[which].candidate, kernels[which].line, until);
   };
-  constexpr double most = 1125899906842624.0;
-  double at = 1, from = 0;
-  int now = pick(at);
-  while (at < most) {
-    const double next = at * std::exp2(0.0625);
-    if (pick(next) != now) {
-      double low = at, high = next;
-      for (int i = 0; i < 40; ++i) {
-        const double middle = 0.5 * (low + high);
-        (pick(middle) == now ? low : high) = middle;
-      }
-      add(now, from, high);
-      from = high;
-      now = pick(high);
-    }
-    at = next;
-  }
-  add(now, from, std::numeric_limits<double>::infinity());
+  const auto nearer = [&](double at, double next) {
+    for (int i = 0; i < library.pieces(); ++i) next = towards_jumps(library.line(library.threshold(i)), at, next);
+    for (int i = 0; i < kernels.size(); ++i) next = towards_jumps(kernels[i].line, at, next);
+    return next;
+  };
+  const double from = walk_fastest(pick, nearer, add);
+  add(pick(std::max(1.0, from)), from, std::numeric_limits<double>::infinity());
   return out;
 }
 

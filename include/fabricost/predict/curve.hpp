@@ -4,6 +4,7 @@
 /// sizes, and its price. A fixed-size value; evaluation never allocates.
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/choice/walk.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/predict/by_ways.hpp>
@@ -107,8 +108,6 @@ class Curve {
 
 namespace detail {
 
-inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: the choice stays the same beyond
-
 /// Why nothing that the choice allows can run, and what could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
   const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket : is_exchange(op) ? Algorithm::direct : Algorithm::ring;
@@ -173,38 +172,17 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// The next size at which the candidates of `fastest` are compared: a sixteenth of an octave on, but not past a jump of a line.
-[[nodiscard]] inline double next_sample(const PriceTable& table, double at) {
-  double next = at * std::exp2(0.0625);
-  for (int i = 0; i < table.count(); ++i)
-    for (const Jump& jump : table.line(i).jumps) {
-      const double before = std::nextafter(jump.from, 0);
-      if (at < jump.from) next = std::min(next, at < before ? before : jump.from);
-    }
-  return next;
-}
-
-/// The same for `fastest`, whose lines are not straight: samples sixteen sizes per octave and at both sides of jumps, and bisects
-/// where the choice changes.
+/// The same for `fastest`.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
-  double at = 1;
-  int now = table.pick(at);
-  while (at < largest_size) {
-    const double next = next_sample(table, at);
-    const int then = table.pick(next);
-    if (then != now) {
-      double low = at, high = next;
-      for (int i = 0; i < 40; ++i) {
-        const double middle = 0.5 * (low + high);
-        (table.pick(middle) == now ? low : high) = middle;
-      }
-      visit(now, high);
-      now = table.pick(high);
-    }
-    at = next;
-  }
-  visit(now, std::numeric_limits<double>::infinity());
+  const auto nearer = [&](double at, double next) {
+    for (int i = 0; i < table.count(); ++i) next = towards_jumps(table.line(i), at, next);
+    return next;
+  };
+  const double last = walk_fastest(
+      [&](double bytes) { return table.pick(bytes); }, nearer,
+      [&](int which, double, double until) { visit(which, until); });
+  visit(table.pick(std::max(1.0, last)), std::numeric_limits<double>::infinity());
 }
 
 /// Kernels an inference engine runs instead of NCCL's; empty except for an all-reduce that is not forced.

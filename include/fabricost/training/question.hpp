@@ -35,6 +35,7 @@ struct TrainingQuestion {
   std::optional<Recompute> recompute{};
   std::optional<bool> sequence_parallel{};
   std::optional<Placing> placing{};
+  Ways ways{};  ///< to communicate, where collectives of the step can go them
 };
 
 /// Share of a GPU's memory that a search leaves free by default. Near the limit, PyTorch's allocator releases

@@ -45,6 +45,26 @@ TEST_CASE("columns come in any order, lines end either way, cells may be quoted,
   CHECK_FALSE(read.points[0].algorithm.has_value());
 }
 
+TEST_CASE("a row may say its ranks and how its calls were launched") {
+  const Points read = points_in(
+      "operation,system,nodes,ranks,bytes,time_us,launch\nall_reduce,dgx-h100,,4,8,1,xla\nall_reduce,dgx-h100,2,16,8,1,\n", {.ranks = 8});
+  REQUIRE(read.points.size() == 2);
+  CHECK(read.points[0].ranks() == 4);
+  CHECK(read.points[0].launch.mode == LaunchMode::xla);
+  CHECK(read.points[1].gpus_per_node == 8);
+  CHECK(read.points[1].launch == CallLaunch{});
+  const Points racks = points_in("operation,system,ranks,bytes,time_us\nall_reduce,gb200-nvl72,72,8,1\nall_reduce,gb200-nvl72,18,8,1\n");
+  REQUIRE(racks.points.size() == 2);
+  CHECK((racks.points[0].nodes == 18 && racks.points[0].gpus_per_node == 4));
+  CHECK((racks.points[1].nodes == 6 && racks.points[1].gpus_per_node == 3));
+  CHECK_THROWS_WITH(points_in("operation,system,nodes,ranks,bytes,time_us\nall_reduce,dgx-h100,3,16,8,1\n"),
+                    Catch::Contains("16 ranks do not spread evenly over 3 nodes"));
+  CHECK_THROWS_WITH(points_in("operation,system,nodes,gpus_per_node,ranks,bytes,time_us\nall_reduce,dgx-h100,2,4,16,8,1\n"),
+                    Catch::Contains("2 nodes with 4 GPUs are not 16 ranks"));
+  CHECK_THROWS_WITH(points_in("operation,system,ranks,bytes,time_us,launch\nall_reduce,dgx-h100,8,8,1,slowly\n"),
+                    Catch::Contains("unknown launch \"slowly\""));
+}
+
 TEST_CASE("a byte order mark is dropped") {
   CHECK(points_in("\xEF\xBB\xBFoperation,system,bytes,time_us\nreduce,dgx-h100,8,1\n").points.size() == 1);
 }

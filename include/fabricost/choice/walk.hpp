@@ -1,0 +1,46 @@
+#pragma once
+/// \file walk.hpp
+/// Where the fastest of several lines changes. The lines are not straight: they are compared at sixteen sizes an octave and at both sides
+/// of every jump, and a change between two of those is bisected.
+
+#include <fabricost/price/line.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::detail {
+
+/// The next size to compare at, towards a jump of this line.
+[[nodiscard]] inline double towards_jumps(const Line& line, double at, double next) {
+  for (const Jump& jump : line.jumps) {
+    const double before = std::nextafter(jump.from, 0);
+    if (at < jump.from) next = std::min(next, at < before ? before : jump.from);
+  }
+  return next;
+}
+
+/// \param pick what is fastest at a size \param nearer(at, next) a size between, where there is a jump
+/// \param visit(what, from, until) called for each stretch but the last, which is returned as its first size
+template <class Pick, class Nearer, class Visit>
+double walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
+  constexpr double largest = 1125899906842624.0;  // 1 PiB: the choice stays the same beyond
+  double at = 1, from = 0;
+  auto now = pick(at);
+  while (at < largest) {
+    const double next = nearer(at, at * std::exp2(0.0625));
+    if (pick(next) != now) {
+      double low = at, high = next;
+      for (int i = 0; i < 40; ++i) {
+        const double middle = 0.5 * (low + high);
+        (pick(middle) == now ? low : high) = middle;
+      }
+      visit(now, from, high);
+      from = high;
+      now = pick(high);
+    }
+    at = next;
+  }
+  return from;
+}
+
+}  // namespace fabricost::detail
