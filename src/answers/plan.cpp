@@ -4,6 +4,7 @@
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/economics/idle_gpus.hpp>
 #include <fabricost/economics/unmet.hpp>
+#include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/training/figures.hpp>
 
@@ -94,13 +95,6 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
   if (q.adapters.modules.empty())
     for (std::size_t i = 0; i < adapter_module_names.size(); ++i) q.adapters.modules.add(static_cast<AdapterModule>(i));
-}
-
-[[nodiscard]] std::string names_of(SetOf<RecomputeModule> modules) {
-  std::string out;
-  for (std::size_t i = 0; i < recompute_module_names.size(); ++i)
-    if (modules.has(static_cast<RecomputeModule>(i))) out += (out.empty() ? "" : ",") + std::string{recompute_module_names[i]};
-  return out;
 }
 
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
