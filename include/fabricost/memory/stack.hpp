@@ -54,7 +54,7 @@ struct MemoryStack {
   bool keeps_routed_output = false;  ///< experts' outputs are kept until the router weights them
   double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
   double activation_input = 2;  ///< bytes per element of an activation function's saved inputs; 1 in fp8 (activation_func_fp8_input_store)
-  double adapter_mask = 1;      ///< bytes per element of the mask of dropout before an adapter; 0 without dropout
+  double adapter_mask = 0;      ///< bytes per element of the mask of dropout before an adapter; 0 without dropout
 
   // at the ends of the model
   double logit = 4;            ///< bytes per logit at the peak: 4 fused cross-entropy in 32 bit; 14 eager: 2 + 4 + 4 + 4

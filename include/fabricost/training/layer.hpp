@@ -6,7 +6,7 @@
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
-///             products, K -> r -> N in 16 bit, with dropout of its input and its result added to the matrix's
+///             products, K -> r -> N in 16 bit, its result added to the matrix's by a kernel of its own, after dropout of its input
 ///   graphs    a layer replayed as a CUDA graph launches nothing: no floor
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
@@ -153,7 +153,7 @@ struct LayerModel {
     if (l.adapters.on()) {
       traffic = 0;
       out.adapters = adapter_products(experts, traffic);
-      out.adapters += element(traffic);
+      out.adapters += c.row_traffic * stream_seconds(gpu, traffic);
     }
     return out;
   }
@@ -167,7 +167,8 @@ struct LayerModel {
       if (!l.adapters.at(matrix) || in <= 0 || out <= 0) return;
       seconds += product_seconds(gpu, Precision::bf16, rows, rank, in, count);
       seconds += product_seconds(gpu, Precision::bf16, rows, out, rank, count);
-      traffic += 2 * rows * (2 * in + 3 * out);  // dropout reads and writes the input; adding reads two results and writes one
+      // dropout reads and writes the input; adding reads two results and writes one
+      traffic += 2 * rows * ((stack.memory.adapter_mask > 0 ? 2 * in : 0) + 3 * out);
     };
     const auto block = [&](double rows, double hidden, double f, double count) {
       beside(AdapterModule::linear_fc1, rows, hidden, inner * f, count);
