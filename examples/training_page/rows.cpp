@@ -71,6 +71,8 @@ Published read_published(const std::string& folder) {
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
   predict_ops_rows(out.kernels);
+  out.newer = read_training_rows(second / "newer_training.csv");
+  predict_training_rows(out.newer);
   out.fit = fit_without(out.steps, {});
   predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"}));
   out.fitted = out.groups.judged;

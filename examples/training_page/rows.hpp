@@ -17,6 +17,7 @@ struct Published {
   std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
   std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
   std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
+  std::vector<fabricost::TrainingRow> newer;     ///< second/workloads/newer_training.csv, predicted as shipped
   std::vector<fabricost::OpsRow> kernels;        ///< all of ops.csv, predicted as shipped
   fabricost::TrainingFit fit;                    ///< of all
   fabricost::TrainingGroups groups;

@@ -13,7 +13,7 @@ namespace training {
 [[nodiscard]] std::string groups(const Published& data);
 /// Steps of MLPerf by a fit without them.
 [[nodiscard]] std::string never_fitted(const Published& data);
-/// Peaks of memory, every group that states them.
+/// Peaks of memory, every group that states them; layouts that ran or ended out of memory.
 [[nodiscard]] std::string memory(const Published& data);
 /// What choosing a layout by the model costs against the best that was measured.
 [[nodiscard]] std::string choices(const Published& data);

@@ -1,5 +1,5 @@
 /// \file unseen.cpp
-/// Steps that no fit has seen, and peaks of memory.
+/// Steps that no fit has seen.
 
 #include <fabricost/evaluation/workload.hpp>
 #include "sections.hpp"
@@ -51,21 +51,6 @@ std::string never_fitted(const Published& data) {
          "a fit that saw none\nof them, all machines of a model together. They are not verified by MLCommons, and step time is no official "
          "metric. The shipped\nconstants were fitted to those of NVIDIA's code as well: the groups `mlperf_` below.\n\n" +
          table(models, "model") + "\n" + not_priced(data.mlperf);
-}
-
-std::string memory(const Published& data) {
-  Groups groups;
-  const std::vector<WorkloadRow> rows = predict_memory_rows(data.steps);
-  for (const WorkloadRow& row : rows)
-    if (row.skipped.empty()) groups[row.group].push_back(&row);
-  std::string out =
-      "## Peaks of memory\n\nEvery group that states them: the worst stage as the framework's allocator counts it. No number is fitted by "
-      "least "
-      "squares; the bytes\nof `data/stacks` were set by hand with the groups of their `published:` in view.\n\n"
-      "| group | rows | median / mean % | within 10 % |\n|---|---|---|---|\n";
-  for (const auto& [group, its] : groups)
-    out += fmt::format("| {} | {} | {} | {:.0f} % |\n", group, its.size(), pair(errors_of(its)), within(its, 0.1));
-  return out + "\n";
 }
 
 }  // namespace training

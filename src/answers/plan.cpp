@@ -4,11 +4,13 @@
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/economics/idle_gpus.hpp>
 #include <fabricost/economics/unmet.hpp>
+#include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/training/figures.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -22,6 +24,77 @@ void choose_routing(const Routing& routing, Stack& out) {
     throw Refusal(fmt::format("<routing>: {} is not an exponent from 0 to {}", routing.exponent, steepest));
   out.routing = routing.kind;
   if (routing.kind == RoutingKind::zipf) out.zipf_exponent = routing.exponent;
+}
+
+/// The set of the named values: "mlp", or "mlp,moe_act".
+template <class E, std::size_t N>
+[[nodiscard]] SetOf<E> set_of(const std::vector<std::string>& texts, const std::array<std::string_view, N>& names, std::string_view field) {
+  SetOf<E> out;
+  for (const std::string& text : texts)
+    for (std::size_t from = 0; from <= text.size();) {
+      const std::size_t end = std::min(text.find(',', from), text.size());
+      const std::string one = text.substr(from, end - from);
+      const auto known = detail::parse_enum<E>(one, names);
+      if (!known) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(one, "one of its names", names)));
+      out.add(*known);
+      from = end + 1;
+    }
+  return out;
+}
+
+[[nodiscard]] double bytes_of(StateFormat format) {
+  switch (format) {
+    case StateFormat::fp32: return 4;
+    case StateFormat::bf16:
+    case StateFormat::fp16: return 2;
+    case StateFormat::fp8: return 1;
+    case StateFormat::none: return 0;
+  }
+  return 0;
+}
+
+/// The optimizer's bytes per parameter: those that are given instead of 32 bit, which the stack's sum contains.
+void choose_memory(const PlanRequest& r, Stack& stack) {
+  MemoryStack& m = stack.memory;
+  if (r.main_params_dtype || r.exp_avg_dtype || r.exp_avg_sq_dtype) {
+    const auto moment = [](const std::optional<StateFormat>& given, std::string_view field) {
+      const StateFormat format = given.value_or(StateFormat::fp32);
+      if (format == StateFormat::none) throw Refusal(fmt::format("<{}>: Adam has both moments; take fp32, bf16, fp16 or fp8", field));
+      return bytes_of(format);
+    };
+    const StateFormat master = r.main_params_dtype.value_or(m.weight >= 4 ? StateFormat::none : StateFormat::fp32);
+    if (master == StateFormat::fp8 || master == StateFormat::bf16) throw Refusal("<main_params_dtype>: take fp32, fp16 or none");
+    m.optimizer = bytes_of(master) + moment(r.exp_avg_dtype, "exp_avg_dtype") + moment(r.exp_avg_sq_dtype, "exp_avg_sq_dtype");
+    m.master_remainders = m.master_remainders && master == StateFormat::fp32;
+  }
+  m.master_remainders = r.store_param_remainders.value_or(m.master_remainders);
+  if (m.master_remainders && r.main_params_dtype.value_or(StateFormat::fp32) != StateFormat::fp32)
+    throw Refusal("<store_param_remainders>: only 32-bit master weights leave a remainder; give <main_params_dtype> fp32");
+  if (r.grad_reduce_in_fp32) m.gradient = stack.gradient_bytes = *r.grad_reduce_in_fp32 ? 4 : 2;
+  m.fp8_parameters = r.fp8_param_gather.value_or(m.fp8_parameters);
+  if (r.activation_func_fp8_input_store) m.activation_input = *r.activation_func_fp8_input_store ? 1 : 2;
+}
+
+void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
+  q.recompute_modules = set_of<RecomputeModule>(r.recompute_modules, recompute_module_names, "recompute_modules");
+  if (!q.recompute_modules.empty()) {
+    if (q.recompute.value_or(Recompute::selective) != Recompute::selective)
+      throw Refusal("<recompute_modules> are those of <recompute> selective; leave one of them out");
+    q.recompute = Recompute::selective;
+  }
+  if (r.recompute_num_layers) {
+    if (q.recompute.value_or(Recompute::full) != Recompute::full)
+      throw Refusal("<recompute_num_layers> counts layers of <recompute> full; leave one of them out");
+    q.recompute = Recompute::full;
+    q.recompute_layers = r.recompute_num_layers;
+  }
+  q.offload_layers = r.cpu_offloading_num_layers, q.offload_optimizer = r.optimizer_offload_fraction;
+  q.document = r.document, q.cuda_graphs = r.cuda_graphs.value_or(false);
+  q.adapters.rank = r.lora_rank.value_or(0);
+  q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
+  if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
+  if (q.adapters.modules.empty())
+    for (std::size_t i = 0; i < adapter_module_names.size(); ++i) q.adapters.modules.add(static_cast<AdapterModule>(i));
 }
 
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
@@ -62,7 +135,8 @@ void choose_routing(const Routing& routing, Stack& out) {
           .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
           .mfu_causal = f.causal_mfu,
           .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
-          .idle_gpus = idle_gpus(l, system.domain)};
+          .idle_gpus = idle_gpus(l, system.domain),
+          .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : ""};
 }
 
 }  // namespace
@@ -86,6 +160,8 @@ TrainingQuestion training_question(const PlanRequest& r) {
   q.stack.scale = r.stack_scale.value_or(q.stack.scale);
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
+  choose_memory(r, q.stack);
+  choose_recipe(r, q);
   q.model = r.model.load();
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");

@@ -125,6 +125,21 @@ Recompute recompute_of(Cells& cells, std::string& skipped) {
   return static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
 }
 
+/// "LoRA r=16 alpha 32 on qkv and output, base frozen; ... cuda_graph=1; recompute stated as: full method=block layers=21".
+void read_adapters(const std::string& notes, Layout& l) {
+  static const std::regex adapters("LoRA r=(\\d{1,5})[^;]* on ([a-z0-9, ]+)");
+  static const std::regex again("recompute stated as: full method=block layers=(\\d{1,4})");
+  std::smatch found;
+  if (!std::regex_search(notes, found, adapters)) return;
+  l.adapters.rank = std::stoi(found[1]);
+  const std::string on = found[2];
+  static constexpr std::array words{"qkv", "output", "fc1", "fc2"};
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (has(on, words[i])) l.adapters.modules.add(static_cast<AdapterModule>(i));
+  l.cuda_graphs = has(notes, "cuda_graph=1");
+  if (std::regex_search(notes, found, again)) l.recompute = Recompute::full, l.recompute_layers = std::stoi(found[1]);
+}
+
 Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   Layout l;
   l.tp = std::max(1, cells.count("tp", 1));
@@ -153,6 +168,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (l.zero == 2 && l.pp > 1) l.zero = 1;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
+  read_adapters(notes, l);
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
   const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;
   if (gpus < 1 || l.global_batch < 1 || l.sequence < 1)
@@ -231,8 +247,10 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     machine_of(job, cells);
     job.stack = io::stack_of(stacks, job.row.group, job.row.model + " " + cells.text("notes")).stack.name;
     if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
-    if (has(cells.text("notes"), "LoRA")) job.row.skipped = "trains adapters only";
-    const double value = cells.number("value");
+    const bool failed = folded(cells.text("value")) == "oom";
+    const double value = failed ? 0 : cells.number("value");
+    job.out_of_memory = failed && job.row.skipped.empty();
+    if (job.out_of_memory) job.row.skipped = "ran out of memory";
     if (job.row.skipped.empty())
       job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
     out.push_back(std::move(job));
@@ -284,8 +302,10 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
         continue;
       }
       job.row.predicted = step.seconds;
-      if (job.recompute_stated) job.row.fits = fits(worst_stage(job.model, job.layout, stack.memory), machine.gpu.memory);
-      const StepWork work = step_work(job.model, job.layout.sequence, job.layout.global_batch, stack.capacity);
+      if (job.recompute_stated)
+        job.row.fits = fits(worst_stage(job.model, job.layout, memory_on(stack.memory, part.generation)), machine.gpu.memory);
+      const StepWork work = step_work(job.model, job.layout.sequence, job.layout.global_batch, stack.capacity, job.layout.document,
+                                      !job.layout.trains_all());
       std::tie(job.row.low, job.row.high) =
           step_interval(step.seconds, stack, machine.system, job.layout.precision, work, job.gpus, machine.gpu.peak(job.layout.precision));
     } catch (const RequestError& error) {
@@ -295,21 +315,39 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
 }
 
 std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows) {
-  std::vector<WorkloadRow> out;
+  TrainingMachines machines;
   std::map<std::string, MemoryStack> stacks;
+  std::vector<WorkloadRow> out;
   for (const TrainingRow& job : rows) {
-    if (!(job.memory_gib > 0) || !job.row.skipped.empty()) continue;
+    if (!(job.memory_gib > 0) || !job.row.skipped.empty() || !job.recompute_stated) continue;
     const auto [stack, fresh] = stacks.try_emplace(job.stack);
     if (fresh) {
       stack->second = load_stack(job.stack).memory;
       stack->second.context = stack->second.communicator = stack->second.fragmentation = 0;
     }
+    const MemoryStack here = memory_on(stack->second, machines.on(job.system, job.overrides).system.gpu.generation);
     WorkloadRow row = job.row;
     row.metric = "memory_gib";
     row.measured = job.memory_gib;
-    row.predicted = worst_stage(job.model, job.layout, stack->second).total() / gibibyte;
+    row.predicted = worst_stage(job.model, job.layout, here).total() / gibibyte;
     row.low = row.high = 0;
     out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows) {
+  TrainingMachines machines;
+  std::map<std::string, MemoryStack> stacks;
+  std::vector<MemoryVerdict> out;
+  for (const TrainingRow& job : rows) {
+    if (!job.recompute_stated || (!job.row.skipped.empty() && !job.out_of_memory)) continue;
+    const auto [stack, fresh] = stacks.try_emplace(job.stack);
+    if (fresh) stack->second = load_stack(job.stack).memory;
+    const TrainingMachine& machine = machines.on(job.system, job.overrides);
+    const MemoryStack here = memory_on(stack->second, machine.system.gpu.generation);
+    out.push_back({job.row.id, job.row.group, job.row.model, !job.out_of_memory, worst_stage(job.model, job.layout, here).total(),
+                   machine.gpu.memory});
   }
   return out;
 }

@@ -25,12 +25,12 @@ std::string sharded(const Layout& l, int from) {
 }
 
 std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
-  const auto again = recompute_names[static_cast<std::size_t>(l.recompute)];
   return {{"weights", use.weights, sharded(l, 3)},
           {"gradients", use.gradients, sharded(l, 2)},
           {"optimizer", use.optimizer, sharded(l, 1)},
           {"activations", use.activations,
-           fmt::format("{:.3g} microbatch{} in flight, recompute {}", use.in_flight, use.in_flight == 1 ? "" : "es", again)},
+           fmt::format("{:.3g} microbatch{} in flight, recompute {}", use.in_flight, use.in_flight == 1 ? "" : "es",
+                       recompute_text(l))},
           {"recompute", use.recompute, "of one layer"},
           {"embedding and head", use.vocabulary, "logits, inputs, masks"},
           {"buffers", use.buffers, "buckets, gathered layers, pipe"},
@@ -39,6 +39,20 @@ std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
 }
 
 }  // namespace
+
+std::string names_of(SetOf<RecomputeModule> modules) {
+  std::string out;
+  for (std::size_t i = 0; i < recompute_module_names.size(); ++i)
+    if (modules.has(static_cast<RecomputeModule>(i))) out += (out.empty() ? "" : ",") + std::string{recompute_module_names[i]};
+  return out;
+}
+
+std::string recompute_text(const Layout& layout) {
+  std::string out{recompute_names[static_cast<std::size_t>(layout.recompute)]};
+  if (layout.recompute == Recompute::selective && !layout.recompute_modules.empty()) out += " " + names_of(layout.recompute_modules);
+  if (layout.recompute == Recompute::full && layout.recompute_layers > 0) out += fmt::format(" of {} layers", layout.recompute_layers);
+  return out;
+}
 
 std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int max_tp) {
   if (!(std::isfinite(capacity) && capacity > 0)) throw RequestError("memory of a GPU must be above 0 bytes");

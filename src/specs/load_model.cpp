@@ -1,7 +1,9 @@
 /// \file load_model.cpp
 /// Model files: the shape of a transformer, read strictly, and its common names.
 
+#include "specs/parts/model_config.hpp"
 #include "specs/store.hpp"
+#include "text/ascii.hpp"
 
 #include <fabricost/specs/load_model.hpp>
 
@@ -205,9 +207,33 @@ std::string folded_model(std::string_view name) {
   return out;
 }
 
+/// The words and numbers of a name, without its publisher and words that say nothing of the shape: "meta-llama/Llama-3.1-405B-Instruct" is
+/// llama 3 .1 405 b.
+std::vector<std::string> parts_of(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> says_nothing{"instruct", "chat", "it", "hf", "base", "fp8", "bf16", "nvfp4"};
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+  const auto kind = [](char c) { return c >= '0' && c <= '9' ? 1 : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? 2 : 0; };
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < name.size();) {
+    std::string word;
+    while (i < name.size() && kind(name[i]) != 0) word += lower(name[i++]);
+    if (std::find(says_nothing.begin(), says_nothing.end(), word) == says_nothing.end())
+      for (std::size_t j = 0; j < word.size();) {  // letters and digits apart; a digit after a point is a minor version
+        const bool minor = j == 0 && i > word.size() && name[i - word.size() - 1] == '.' && kind(word[0]) == 1;
+        std::string part = minor ? "." : "";
+        const int of = kind(word[j]);
+        while (j < word.size() && kind(word[j]) == of) part += word[j++];
+        words.push_back(std::move(part));
+      }
+    if (i < name.size()) ++i;
+  }
+  return words;
+}
+
 /// Every known name, folded, and its file; the prefix before a `/` may be omitted if the rest is unique.
 struct Names {
   std::map<std::string, std::string> full, last;
+  std::vector<std::pair<std::vector<std::string>, std::string>> parts;  ///< and what they mean
   std::vector<std::string> all;  ///< as written, for suggestions
 };
 
@@ -216,6 +242,7 @@ Names names_of_models() {
   const auto add = [&](const std::string& name, const std::string& means) {
     out.full.emplace(folded_model(name), means);
     out.last.emplace(folded_model(name.substr(name.rfind('/') + 1)), means);
+    out.parts.emplace_back(parts_of(name), means);
     out.all.push_back(name);
   };
   const auto folder = data_directory() / "models";
@@ -229,16 +256,65 @@ Names names_of_models() {
   return out;
 }
 
+/// The one file that a name in another spelling means: "llama 3 405b" lacks a minor version, "nemotron-3-super" its sizes.
+std::string spelled(const Names& names, const std::string& wanted) {
+  const std::vector<std::string> given = parts_of(wanted);
+  if (given.empty() || given.size() > 40) return {};
+  const auto is_minor = [](const std::string& part) { return part.starts_with('.'); };
+  const auto is_size = [](const std::string& part) {
+    static constexpr std::array<std::string_view, 5> units{"a", "b", "m", "t", "x"};
+    return part.find_first_not_of("0123456789") == std::string::npos || std::find(units.begin(), units.end(), part) != units.end();
+  };
+  const auto only = [&](auto&& same) {
+    std::string one;
+    for (const auto& [parts, means] : names.parts)
+      if (same(parts)) {
+        if (!one.empty() && one != means) return std::string{};
+        one = means;
+      }
+    return one;
+  };
+  if (std::string one = only([&](const auto& parts) { return parts == given; }); !one.empty()) return one;
+  if (std::none_of(given.begin(), given.end(), is_minor))
+    if (std::string one = only([&](std::vector<std::string> parts) {
+          std::erase_if(parts, is_minor);
+          return parts == given;
+        });
+        !one.empty())
+      return one;
+  return only([&](const auto& parts) {
+    return parts.size() > given.size() && std::equal(given.begin(), given.end(), parts.begin()) &&
+           std::all_of(parts.begin() + static_cast<std::ptrdiff_t>(given.size()), parts.end(), is_size);
+  });
+}
+
+/// Files whose names begin with the same words, the longest agreement first.
+std::vector<std::string> like(const Names& names, const std::string& wanted) {
+  const std::vector<std::string> given = parts_of(wanted);
+  std::vector<std::pair<std::ptrdiff_t, std::string>> ranked;
+  for (const auto& [parts, means] : names.parts) {
+    const auto agree = std::mismatch(given.begin(), given.end(), parts.begin(), parts.end()).first - given.begin();
+    if (agree > 0 && std::none_of(ranked.begin(), ranked.end(), [&](const auto& r) { return r.second == means && -r.first >= agree; }))
+      ranked.emplace_back(-agree, means);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (const auto& [agree, means] : ranked)
+    if (out.size() < 4 && agree == ranked.front().first) out.push_back(means);
+  return out;
+}
+
 std::string found(const Names& names, const std::string& wanted) {
   if (const auto at = names.full.find(folded_model(wanted)); at != names.full.end()) return at->second;
   const auto at = names.last.find(folded_model(wanted.substr(wanted.rfind('/') + 1)));
-  return at != names.last.end() ? at->second : std::string{};
+  return at != names.last.end() ? at->second : spelled(names, wanted);
 }
 
 std::string unknown_model(const Names& names, const std::string& wanted) {
-  const auto near = near_names(wanted, names.all);
+  std::vector<std::string> near = near_names(wanted, names.all);
+  if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),
-                     near.empty() ? "`fabricost models` lists them, or give the path of a YAML file"
+                     near.empty() ? "`fabricost models` lists them, or give the path of a YAML file or of a config.json"
                                   : fmt::format("did you mean {}?", fmt::join(near, " or ")));
 }
 
@@ -266,14 +342,22 @@ Model load_model(const std::string& name_or_path) {
   const bool is_file = io::is_path(name) && std::filesystem::exists(name, error);
   if (!is_file) {
     name = model_named(name_or_path);
+    const auto ends = [&](std::string_view with) { return name_or_path.ends_with(with); };
     const bool meant_file =
-        name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml") || name_or_path.starts_with('/') || name_or_path.starts_with('.');
+        ends(".yaml") || ends(".yml") || ends(".json") || name_or_path.starts_with('/') || name_or_path.starts_with('.');
     if (name.empty() && meant_file)
       throw RequestError(fmt::format("no file \"{}\"; a path counts from the current folder", io::clipped(name_or_path)));
     if (name.empty()) throw RequestError(io::unknown_model(io::names_of_models(), name_or_path));
   }
   io::SpecStore library;
   io::Faults faults;
+  if (is_file)
+    if (const io::SpecNode tree = io::parse_spec(name); io::is_model_config(tree)) {
+      const std::filesystem::path file = std::filesystem::absolute(name, error);
+      Model out = io::read_model_config(tree, (file.stem() == "config" ? file.parent_path().filename() : file.stem()).string(), faults);
+      faults.raise();
+      return out;
+    }
   Model out = io::read_model(library.resolve("models", name), faults);
   faults.raise();
   return out;

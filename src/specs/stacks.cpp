@@ -30,6 +30,9 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("fp4_input", into.fp4_input, 8);
   flag("master_remainders", into.master_remainders);
   flag("fp8_parameters", into.fp8_parameters);
+  flag("fp8_tensor_scaled", into.fp8_tensor_scaled);
+  number("accumulated_gradient", into.accumulated_gradient, 8);
+  flag("embedding_sharded", into.embedding_sharded);
   flag("flash_attention", into.flash_attention);
   flag("dropout", into.dropout);
   number("selective_keeps", into.selective_keeps, 1);
@@ -41,6 +44,9 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   flag("logits_sharded", into.logits_sharded);
   number("weight_gradient", into.weight_gradient, 8);
   number("pipe_buffer", into.pipe_buffer, 64);
+  number("activation_input", into.activation_input, 4);
+  number("adapter_mask", into.adapter_mask, 4);
+  number("graph_buffer", into.graph_buffer, 64);
   number("bucket_parameters", into.bucket_parameters, 1e12);
   into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 1, 1000);
   for (const auto& [key, value] :

@@ -82,7 +82,7 @@ Transport load_transport(std::string_view name_or_path) { return load_part("tran
 namespace io {
 
 bool is_path(std::string_view text) {
-  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
 }
 
 fs::path beside(const fs::path& file, const std::string& given) {

@@ -23,6 +23,11 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto words_of(Precision) { return EnumWords{precision_names, "a precision"}; }
 [[nodiscard]] constexpr auto words_of(Recompute) { return EnumWords{recompute_names, "a kind of recomputation"}; }
+
+/// Formats that an optimizer keeps its values in; `none`: no such value.
+enum class StateFormat : unsigned char { fp32, bf16, fp16, fp8, none };
+inline constexpr std::array<std::string_view, 5> state_format_names{"fp32", "bf16", "fp16", "fp8", "none"};
+[[nodiscard]] constexpr auto words_of(StateFormat) { return EnumWords{state_format_names, "a format of an optimizer's values"}; }
 [[nodiscard]] constexpr auto words_of(Placing) { return EnumWords{placing_names, "a placing of stages"}; }
 
 struct PlanRequest {
@@ -47,6 +52,14 @@ struct PlanRequest {
   std::optional<Inference> library{};
   OnOff nvls = OnOff::on;
   bool symmetric = false;
+  std::vector<std::string> recompute_modules;
+  std::optional<int> recompute_num_layers, cpu_offloading_num_layers;
+  std::optional<double> optimizer_offload_fraction;
+  std::optional<StateFormat> main_params_dtype, exp_avg_dtype, exp_avg_sq_dtype;
+  std::optional<bool> store_param_remainders, grad_reduce_in_fp32, fp8_param_gather, activation_func_fp8_input_store, cuda_graphs;
+  std::optional<int> lora_rank;
+  std::vector<std::string> lora_modules;
+  std::optional<int> document;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -90,7 +103,32 @@ struct PlanRequest {
         asks(&R::library, "library", "--library", "NCCL", "Training: the NCCL that runs, as nccl-2.18; default the newest known"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "Training: off: no in-switch reduction (NCCL_NVLS_ENABLE=0); default on"),
         asks(&R::symmetric, "symmetric", "--symmetric", "",
-             "Training: buffers in symmetric windows (NCCL 2.27 and later),\nfor all_reduces inside one NVLink domain")};
+             "Training: buffers in symmetric windows (NCCL 2.27 and later),\nfor all_reduces inside one NVLink domain"),
+        asks(&R::recompute_modules, "recompute_modules", "--recompute-modules", "NAME...",
+             "Of selective recomputation: core_attn, mlp, moe, moe_act,\nmla_up_proj, layernorm, shared_experts; default as the stack"),
+        asks(&R::recompute_num_layers, "recompute_num_layers", "--recompute-num-layers", count, any_count, "N",
+             "Layers of the model that full recomputation repeats; default all"),
+        asks(&R::cpu_offloading_num_layers, "cpu_offloading_num_layers", "--cpu-offloading-num-layers", count, any_count, "N",
+             "Layers of a stage whose activations wait in host memory"),
+        asks(&R::optimizer_offload_fraction, "optimizer_offload_fraction", "--optimizer-offload-fraction", number, any_share, "X",
+             "Share of the optimizer's states in host memory, updated there"),
+        asks(&R::main_params_dtype, "main_params_dtype", "--main-params-dtype", "F",
+             "Master weights: fp32, fp16 or none; default as the stack"),
+        asks(&R::exp_avg_dtype, "exp_avg_dtype", "--exp-avg-dtype", "F", "First moment: fp32, bf16, fp16 or fp8; default as the stack"),
+        asks(&R::exp_avg_sq_dtype, "exp_avg_sq_dtype", "--exp-avg-sq-dtype", "F", "Second moment: as the first"),
+        asks(&R::store_param_remainders, "store_param_remainders", "--store-param-remainders", "YES",
+             "Keep only the bits of master weights that 16-bit weights lack"),
+        asks(&R::grad_reduce_in_fp32, "grad_reduce_in_fp32", "--grad-reduce-in-fp32", "YES",
+             "Add up and exchange gradients in 32 bit (no: in 16)"),
+        asks(&R::fp8_param_gather, "fp8_param_gather", "--fp8-param-gather", "YES", "Keep fp8 weights only, no 16-bit copy"),
+        asks(&R::activation_func_fp8_input_store, "activation_func_fp8_input_store", "--activation-func-fp8-input-store", "YES",
+             "Keep inputs of the activation function in fp8"),
+        asks(&R::cuda_graphs, "cuda_graphs", "--cuda-graphs", "YES", "Replay layers as CUDA graphs: no launches, static buffers"),
+        asks(&R::lora_rank, "lora_rank", "--lora-rank", count, {1, 65536}, "R", "Train adapters of this rank only, the weights are frozen"),
+        asks(&R::lora_modules, "lora_modules", "--lora-modules", "NAME...",
+             "What has an adapter: linear_qkv, linear_proj, linear_fc1,\nlinear_fc2; default all four"),
+        asks(&R::document, "document", "--document", count, any_count, "N",
+             "Tokens of a document, where several are packed into a\nsequence and attend to themselves only")};
   }
 };
 
@@ -111,6 +149,7 @@ struct PlannedLayout {
   std::pair<double, double> interval_seconds{};
   double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
   int idle_gpus = 0;
+  std::string recompute_modules{};
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -160,7 +199,9 @@ struct PlannedLayout {
         gives(&A::flops_per_second_per_gpu_causal, "tflops_per_gpu_causal", "flops_per_second_per_gpu_causal",
               "The same with the scores that a causal mask leaves, which are those that kernels compute, FLOP/s.", 1e12),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
-              "GPUs of the scale-up domains the job takes that its groups leave idle; in no figure.")};
+              "GPUs of the scale-up domains the job takes that its groups leave idle; in no figure."),
+        gives(&A::recompute_modules, "recompute_modules", "recompute_modules",
+              "What selective recomputation repeats, with commas; empty: what the stack does.", 1, true)};
   }
 };
 

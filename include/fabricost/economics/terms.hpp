@@ -20,10 +20,12 @@ struct TimeTerm {
 /// The terms of a training step, which sum to its time. `stack`, the addition of the software's factor, is
 /// negative for a factor below 1.
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
-  return {{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
-          {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
-          {"bubble", t.bubble},       {"data", t.data},         {"accumulation", t.accumulation},
-          {"optimizer", t.optimizer}, {"stack", t.stack}};
+  std::vector<TimeTerm> out{{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
+                            {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
+                            {"bubble", t.bubble},       {"data", t.data},         {"accumulation", t.accumulation},
+                            {"optimizer", t.optimizer}, {"stack", t.stack}};
+  if (t.offload > 0) out.push_back({"offload", t.offload});
+  return out;
 }
 
 /// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.

@@ -104,6 +104,7 @@ struct TrainingRow {
   double power_share = 1;         ///< fraction of the datasheet's arithmetic, for parts that the row says are limited below it
   double memory_rate = 0;         ///< bytes/s that the row states; 0: the datasheet's
   double memory_gib = 0;          ///< peak that the row states; 0: none
+  bool out_of_memory = false;     ///< the layout is possible but ended out of memory: its value is "OOM"
 };
 
 /// Rows in the order of the file. Rows that cannot be priced give the reason in `row.skipped`. Figures are
@@ -125,6 +126,16 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
 /// Memory peaks of the rows that state one and have a possible layout, beside the prediction for the worst
 /// stage, in GiB as the framework's allocator reports them: without context, communicators, fragmentation.
 [[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
+
+/// A layout whose outcome is known, and the memory it is predicted to need.
+struct MemoryVerdict {
+  std::string id, group, model;
+  bool ran = true;  ///< false: it ended out of memory
+  double bytes = 0, capacity = 0;
+  [[nodiscard]] bool fits() const { return bytes <= capacity; }
+};
+/// Of the rows that state their layout with its recomputation and are priced or ran out of memory.
+[[nodiscard]] std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows);
 
 /// The loaded machine of a row, with its compiled collectives. Kept by callers that price many rows.
 struct TrainingMachine {

@@ -9,6 +9,11 @@
 
 namespace fabricost {
 
+/// "mlp,moe_act"; empty for none.
+[[nodiscard]] std::string names_of(SetOf<RecomputeModule> modules);
+/// "none", "full", "selective", "selective mlp", "full of 12 layers".
+[[nodiscard]] std::string recompute_text(const Layout& layout);
+
 /// The items of the worst stage, largest first, each with its share of the total and its contents; then the
 /// room left or missing on a GPU of `capacity` bytes with `margin` (0 to 1) of it kept free; if it does not
 /// fit, the smallest change that does.

@@ -15,6 +15,18 @@
 ///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
 ///
 /// Layers that mix through a state instead of attention (Mamba-2, delta rules) count as attention layers.
+///
+/// Selective recomputation by module drops what the module saves and repeats its forward (megatron/core/transformer/
+/// transformer_config.py, recompute_modules; core_attn, mlp, moe and shared_experts are checkpoints that keep their
+/// input, the others discard their output):
+///
+///     core_attn       scores and row sums                      mlp             what a dense feed-forward block saves
+///     mla_up_proj     q, k, v unfolded from latents            moe             what a block of experts saves
+///     layernorm       outputs of the two norms                 moe_act         inputs of the routed experts' last product
+///                                                              shared_experts  what the shared experts save
+///
+/// Frozen weights need no input for a weight gradient: only matrices with an adapter keep theirs, in 16 bit, with the
+/// mask of the adapter's dropout; attention keeps its output and norms and activation functions their inputs.
 
 #include <fabricost/memory/stack.hpp>
 #include <fabricost/model/layout.hpp>
@@ -31,8 +43,12 @@ struct LayerActivations {
   double attention = 0;  ///< without scores
   double unfolded = 0;   ///< part of `attention`: q, k and v unfolded from latents; 0 without latents
   double scores = 0;
-  double dense = 0;    ///< feed-forward of a layer without experts
-  double experts = 0;  ///< feed-forward of a layer with experts
+  double dense = 0;      ///< feed-forward of a layer without experts
+  double experts = 0;    ///< feed-forward of a layer with experts
+  double normed = 0;     ///< part of `block`: outputs of the norms
+  double row_sums = 0;   ///< part of `attention`: of flash attention
+  double activated = 0;  ///< part of `experts`: inputs of the routed experts' last product
+  double shared = 0;     ///< part of `experts`: of the shared ones
 
   [[nodiscard]] double dense_layer() const { return block + attention + scores + dense; }
   [[nodiscard]] double expert_layer() const { return block + attention + scores + experts; }
@@ -45,30 +61,58 @@ struct LayerActivations {
 
 [[nodiscard]] inline LayerActivations layer_activations(const Model& model, const Layout& layout, const MemoryStack& stack) {
   const double t = layout.tp, each = 1 / t, spread = layout.sequence_parallel ? each : 1;
-  const double input = saved_input_bytes(stack, layout.precision);
+  const double product = saved_input_bytes(stack, layout.precision);
+  // bytes kept of the input of a matrix; of its output, where attention needs it as well
+  const auto input = [&](AdapterModule at) {
+    return layout.trains_all() ? product : layout.adapters.at(at) ? 2 + stack.adapter_mask : 0;
+  };
   const double h = model.hidden;
   LayerActivations out;
-  out.block = h * (4 * spread + 2 * input * (stack.keeps_gathered ? 1 : spread) + (stack.dropout ? 2 * spread : 0));
+  out.normed = h * (stack.keeps_gathered ? 1 : spread) * (input(AdapterModule::linear_qkv) + input(AdapterModule::linear_fc1));
+  out.block = h * (4 * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
+  const double result = layout.trains_all() ? product : std::max(2.0, input(AdapterModule::linear_proj));
   if (model.latent()) {
     out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());
-    out.attention = out.unfolded + each * input * model.value_width();
-    out.attention += (2 + input) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
+    out.attention = out.unfolded + each * result * model.value_width();
+    out.attention += (2 + input(AdapterModule::linear_qkv)) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
   } else {
     const int kv_heads = (model.kv_heads + layout.tp - 1) / layout.tp;
     const double kv = kv_heads * (model.head_dim + model.value_width() / model.heads);
-    out.attention = 2 * (each * model.query_width() + kv) + input * each * model.value_width();
+    out.attention = 2 * (each * model.query_width() + kv) + result * each * model.value_width();
   }
-  if (stack.flash_attention)
-    out.attention += 4 * each * model.heads;
-  else
-    out.scores = (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.sequence);
-  const double wide = 2 * (model.ffn_matrices() - 1) + input;  // bytes per unit of feed-forward width
+  if (stack.flash_attention) {
+    out.row_sums = 4 * each * model.heads;
+    out.attention += out.row_sums;
+  } else {
+    out.scores = (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.attended());
+  }
+  const double last = input(AdapterModule::linear_fc2);
+  const double wide = stack.activation_input * (model.ffn_matrices() - 1) + last;  // bytes per unit of feed-forward width
   out.dense = wide * each * model.ffn;
   if (model.mixture()) {
     const double routed = stack.routed_load * model.top_k * each;
-    out.experts = routed * (layout.expert_tp * h * (input + (stack.keeps_routed_output ? 2 : 0)) + wide * model.expert_ffn) +
-                  wide * each * model.shared_experts * model.shared_ffn;
+    out.activated = routed * last * model.expert_ffn;
+    out.shared = wide * each * model.shared_experts * model.shared_ffn;
+    out.experts = routed * (layout.expert_tp * h * (input(AdapterModule::linear_fc1) + (stack.keeps_routed_output ? 2 : 0)) +
+                            wide * model.expert_ffn) +
+                  out.shared;
   }
+  return out;
+}
+
+/// What the modules of selective recomputation drop of a layer's parts, bytes per token.
+struct DroppedActivations {
+  double mixing = 0, dense = 0, experts = 0;
+};
+
+[[nodiscard]] inline DroppedActivations dropped_activations(const LayerActivations& a, SetOf<RecomputeModule> modules) {
+  using enum RecomputeModule;
+  const auto of = [&](RecomputeModule one, double bytes) { return modules.has(one) ? bytes : 0; };
+  const double norm = of(layernorm, a.normed / 2);
+  DroppedActivations out;
+  out.mixing = norm + of(core_attn, a.scores + a.row_sums) + of(mla_up_proj, a.unfolded);
+  out.dense = norm + of(mlp, a.dense);
+  out.experts = norm + (modules.has(moe) ? a.experts : of(moe_act, a.activated) + of(shared_experts, a.shared));
   return out;
 }
 
@@ -87,6 +131,12 @@ struct KeptActivations {
   // a layer is an attention and a feed-forward block (the larger kind); single blocks are one of them
   const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
   const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
+  if (layout.recompute == Recompute::selective && !layout.recompute_modules.empty()) {
+    const DroppedActivations d = dropped_activations(a, layout.recompute_modules);
+    const double dropped = stage.mixing_layers * d.mixing + stage.dense_layers * d.dense + stage.expert_layers * d.experts;
+    const double block = std::max(stage.dense_layers > 0 ? d.dense : 0, stage.expert_layers > 0 ? d.experts : 0);
+    return {all - dropped, (stage.mixing_layers > 0 ? d.mixing : 0) + block};
+  }
   if (layout.recompute == Recompute::selective) {
     // latents: their unfolded tensors are recomputed (priced in layer.hpp), more where the stack drops more
     const double keeps = stack.selective_keeps, mixes = stage.mixing_layers > 0 ? 1 : 0;

@@ -25,7 +25,7 @@ namespace fabricost {
   const bool single = has_single_blocks(model);
   everything.mixing_layers = single ? model.layers - everything.dense_layers - everything.expert_layers : model.layers;
   const RankParameters own = rank_parameters(stage_parameters(count, model, everything), model, layout, model.layers);
-  const StateBytes states = state_bytes(own, layout, stack);
+  const StateBytes states = state_bytes(own, trained_parameters(own, model, layout, everything), layout, stack);
   const double bytes = states.weights + states.gradients + states.optimizer;
   return bytes / layout.pp * (1 + stack.fragmentation) + runtime_memory(layout, stack);
 }

@@ -55,7 +55,8 @@ struct MemoryUse {
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
   StageParameters whole = stage_parameters(count, model, content);
   if (both_ways) whole += stage_parameters(count, model, mirror);
-  const RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
+  RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
+  if (!stack.embedding_sharded && (content.embedding || mirror.embedding)) own.vocabulary += count.embedding * (1 - 1.0 / layout.tp);
 
   MemoryUse use;
   use.stage = stage;
@@ -65,7 +66,10 @@ struct MemoryUse {
   const int zero = layout.zero;
   const double ranks = shard_ranks(layout), expert_ranks = expert_shard_ranks(layout);
   const double sharded = own.shared() / ranks + own.experts / expert_ranks, all = own.shared() + own.experts;
-  const StateBytes states = state_bytes(own, layout, stack);
+  const RankParameters trained = trained_parameters(own, model, layout, content, mirror);
+  const double learning = trained.shared() + trained.experts,
+               learning_sharded = trained.shared() / ranks + trained.experts / expert_ranks;
+  const StateBytes states = state_bytes(own, trained, layout, stack);
   use.weights = states.weights;
   use.gradients = states.gradients;
   use.optimizer = states.optimizer / (zero >= 1 && both_ways ? 2 : 1);
@@ -76,7 +80,9 @@ struct MemoryUse {
   // DualPipe's microbatches come from both sides; the larger kind counts for all
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
                         there = kept_activations(layer, mirror, model, layout, stack);
-  use.activations = tokens * in_flight * std::max(here.kept, there.kept);
+  const int layers = std::max(content.layers, mirror.layers), away = std::min(layout.offload_layers, layers);
+  const double kept = std::max(here.kept, there.kept), on_gpu = layers > 0 ? static_cast<double>(layers - away) / layers : 1;
+  use.activations = tokens * in_flight * kept * on_gpu;
   use.recompute = tokens * std::max(here.again, there.again);
 
   // embedding and head
@@ -103,10 +109,12 @@ struct MemoryUse {
                    (model.latent() ? model.kv_rank + model.rope_dim : 2.0 * std::max(1.0, model.kv_heads / t) * model.head_dim);
   if (shards_gradients(layout)) {
     const double bucket = std::max(2 * stack.bucket_parameters, largest_layer);
-    use.buffers += stack.gradient * std::min(bucket, all - sharded);
+    use.buffers += stack.gradient * std::min(bucket, learning - learning_sharded);
   }
   if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
-  if (stack.weight_gradient > 0) {
+  if (away > 0) use.buffers += tokens * kept / layers * std::min(2, away);  // one on its way out, one on its way back
+  if (layout.cuda_graphs) use.buffers += stack.graph_buffer * tokens * h * layers * spread * in_flight;
+  if (stack.weight_gradient > 0 && layout.trains_all()) {
     // the head's gradient comes first, with all activations alive; the embedding's last, after they are freed
     const double head = heads ? h * model.vocab / t : 0;
     const double dense_matrix = has_dense ? (mats - 1) * h * model.ffn / t : 0,

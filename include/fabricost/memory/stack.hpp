@@ -4,6 +4,7 @@
 /// The defaults are Megatron core with Transformer Engine: 16-bit weights, 32-bit gradients, fused kernels.
 
 #include <fabricost/hardware/constants.hpp>
+#include <fabricost/hardware/kinds.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
@@ -20,6 +21,9 @@ struct MemoryStack {
   /// blocks of 32 (MXFP8) or, as in DeepSeek-V3, of 128 with 4-byte scales; 2 (1/2 + 1/16) for NVFP4. 0 where
   /// weights are cast each time (torchao).
   double fp8_weight_copies = 2 * (1 + 1.0 / 32);
+  /// fp8 has one scale per tensor, so that from Blackwell on the row-wise copy serves all products (Transformer Engine,
+  /// is_non_tn_fp8_gemm_supported): memory_on.
+  bool fp8_tensor_scaled = false;
   double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
   /// Bytes per element of a product's saved input; 2 where the 16-bit tensor is kept and cast again
   /// (torchao).
@@ -33,6 +37,10 @@ struct MemoryStack {
   /// With fp8 products the copies are the parameters, without 16-bit weights of layers (Megatron core,
   /// fp8_param_gather).
   bool fp8_parameters = false;
+  /// Bytes of a gradient that is sharded only after the last of several microbatches and waits whole until then (PyTorch's
+  /// FSDP2, set_requires_gradient_sync(False), in the format of its reduction); 0: sharded after each.
+  double accumulated_gradient = 0;
+  bool embedding_sharded = true;  ///< over tensor ranks
 
   // what layers save for their backward
   bool flash_attention = true;  ///< scores are not kept; otherwise 2 bytes of softmax per score
@@ -45,6 +53,8 @@ struct MemoryStack {
       false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor) instead of gathered again
   bool keeps_routed_output = false;  ///< experts' outputs are kept until the router weights them
   double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
+  double activation_input = 2;  ///< bytes per element of an activation function's saved inputs; 1 in fp8 (activation_func_fp8_input_store)
+  double adapter_mask = 0;      ///< bytes per element of the mask of dropout before an adapter; 0 without dropout
 
   // at the ends of the model
   double logit = 4;            ///< bytes per logit at the peak: 4 fused cross-entropy in 32 bit; 14 eager: 2 + 4 + 4 + 4
@@ -55,6 +65,9 @@ struct MemoryStack {
   double pipe_buffer = 0;      ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
   double bucket_parameters = prior::memory::bucket_parameters;  ///< of a gradient bucket, two alive, where gradients are sharded (smallest
                                                                 ///< default of Megatron core)
+  /// Static buffers of a layer that is replayed as a graph, per token and hidden element: its input, its output and their
+  /// gradients in 16 bit (Transformer Engine, make_graphed_callables).
+  double graph_buffer = 8;
   int gathered_layers = 2;                                      ///< with zero = 3: this layer's weights and the next one's
   double context = prior::memory::context;                      ///< CUDA context and libraries
   /// Of one communicator: the buffers of a ring's connections.
@@ -62,5 +75,12 @@ struct MemoryStack {
   double extra = 0;                                     ///< fixed further allocations of a stack
   double fragmentation = prior::memory::fragmentation;  ///< fraction of the allocated memory that is lost between blocks
 };
+
+/// The same on a generation of GPUs.
+[[nodiscard]] inline MemoryStack memory_on(MemoryStack stack, Generation generation) {
+  const bool from_blackwell = generation == Generation::blackwell || generation == Generation::rubin;
+  if (stack.fp8_tensor_scaled && from_blackwell) stack.fp8_weight_copies = 1;
+  return stack;
+}
 
 }  // namespace fabricost

@@ -17,6 +17,34 @@ namespace fabricost {
 enum class Recompute : unsigned char { none, selective, full };
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 
+/// Parts of a layer that selective recomputation can repeat, by the names of Megatron Core's `recompute_modules`
+/// (megatron/core/transformer/transformer_config.py).
+enum class RecomputeModule : unsigned char { core_attn, mlp, moe, moe_act, mla_up_proj, layernorm, shared_experts };
+inline constexpr std::array<std::string_view, 7> recompute_module_names{"core_attn",   "mlp",       "moe",           "moe_act",
+                                                                        "mla_up_proj", "layernorm", "shared_experts"};
+/// Matrices that a low-rank adapter is added to, by the names of Megatron Bridge's `target_modules` (peft/lora.py).
+enum class AdapterModule : unsigned char { linear_qkv, linear_proj, linear_fc1, linear_fc2 };
+inline constexpr std::array<std::string_view, 4> adapter_module_names{"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
+
+/// A set of the values of an enumeration.
+template <class E>
+struct SetOf {
+  unsigned bits = 0;
+  [[nodiscard]] constexpr bool has(E one) const { return (bits >> static_cast<unsigned>(one) & 1U) != 0; }
+  [[nodiscard]] constexpr bool empty() const { return bits == 0; }
+  constexpr void add(E one) { bits |= 1U << static_cast<unsigned>(one); }
+  constexpr bool operator==(const SetOf&) const = default;
+};
+
+/// Low-rank adapters (LoRA, arXiv 2106.09685): W x + B A x with A of rank x inputs and B of outputs x rank. Only they
+/// are trained; the model's own weights are frozen. rank 0: no adapters, the whole model is trained.
+struct Adapters {
+  int rank = 0;
+  SetOf<AdapterModule> modules{};
+  [[nodiscard]] bool on() const { return rank > 0; }
+  [[nodiscard]] bool at(AdapterModule one) const { return on() && modules.has(one); }
+};
+
 /// How the ranks of a sequence exchange keys and values.
 enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
 
@@ -53,7 +81,16 @@ struct Layout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Placing placing = Placing::data_inside;
   Precision precision = Precision::bf16;
+  SetOf<RecomputeModule> recompute_modules{};  ///< what selective recomputation repeats; none: what the stack does
+  int offload_layers = 0;                      ///< layers of a stage whose activations wait in host memory for their backward
+  double offload_optimizer = 0;                ///< share of the optimizer's states that is kept and updated in host memory
+  bool cuda_graphs = false;                    ///< layers are replayed as graphs: no launches, static buffers
+  int document = 0;                            ///< tokens of a document, several packed into a sequence; 0: one fills it
+  Adapters adapters{};
 
+  [[nodiscard]] bool trains_all() const { return !adapters.on(); }
+  /// Tokens that attend to each other: a document, or the whole sequence.
+  [[nodiscard]] int attended() const { return document > 0 && document < sequence ? document : sequence; }
   [[nodiscard]] int gpus() const { return tp * pp * cp * dp; }
   /// Microbatches of one step: m = batch / (dp b).
   [[nodiscard]] int microbatches() const { return global_batch / (dp * microbatch); }

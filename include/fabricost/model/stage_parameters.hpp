@@ -69,6 +69,28 @@ struct RankParameters {
   return out;
 }
 
+/// Parameters of a rank that are trained: all of them, or those of the adapters. An adapter of rank r on a matrix from a
+/// to b has r (a + b), divided over tensor ranks like the matrix (Megatron Bridge shards the wide side; the narrow one,
+/// replicated there, is counted as divided); every routed expert has its own. \param own all parameters of the rank
+[[nodiscard]] inline RankParameters trained_parameters(const RankParameters& own, const Model& m, const Layout& layout,
+                                                       const StageContent& stage, const StageContent& mirror = {}) {
+  if (layout.trains_all()) return own;
+  const Adapters& on = layout.adapters;
+  const double r = on.rank, h = m.hidden, t = layout.tp, inner = m.ffn_matrices() - 1;
+  const double keys = m.latent() ? m.kv_rank + m.rope_dim : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim;
+  const auto block = [&](double width) {
+    return (on.at(AdapterModule::linear_fc1) ? h + inner * width : 0) + (on.at(AdapterModule::linear_fc2) ? width + h : 0);
+  };
+  const double mixing = (on.at(AdapterModule::linear_qkv) ? h + m.query_width() + keys : 0) +
+                        (on.at(AdapterModule::linear_proj) ? m.value_width() + h : 0);
+  const double layers = (stage.mixing_layers + mirror.mixing_layers) * mixing + (stage.dense_layers + mirror.dense_layers) * block(m.ffn);
+  const double experts = stage.expert_layers + mirror.expert_layers;
+  RankParameters out;
+  out.layers = r / t * (layers + experts * m.shared_experts * block(m.shared_ffn));
+  out.experts = m.mixture() ? r * experts * m.experts * block(m.expert_ffn) / (static_cast<double>(layout.ep) * layout.expert_tp) : 0;
+  return out;
+}
+
 /// Ranks that the states outside routed experts are divided over if sharded.
 [[nodiscard]] inline int shard_ranks(const Layout& layout) {
   const int ranks = layout.dp * layout.cp;

@@ -9,6 +9,7 @@
 /// The host does not compute. Where a real engine computes there (attention over a cache in host memory),
 /// predictions are too slow.
 
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/serving/serving.hpp>
 
 namespace fabricost {
@@ -36,18 +37,6 @@ struct Offload {
   const double stays = std::max(0.0, engine.cache(sequences, context) - limit.cache) / stack.cache_share;
   const double lacks = engine.weights() + stays - stack.memory_share * engine.machine().memory();
   return {std::clamp(lacks, 0.0, limit.weights), limit.cache, limit.rate};
-}
-
-/// One-way bytes per second from host memory to one GPU while all GPUs fetch: over the chip-to-chip link if
-/// there is one, else PCIe (also the PCIe that joins the GPUs).
-/// \throws RequestError when the machine describes neither
-[[nodiscard]] inline double host_rate(const System& system) {
-  for (const TierRole role : {TierRole::c2c, TierRole::host})
-    if (const Tier* tier = system.tier(role); tier != nullptr && tier->bandwidth.value.value() > 0)
-      return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
-  if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
-    return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
-  throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
 }
 
 /// Seconds of one decode step. \param rate host_rate, bytes/s

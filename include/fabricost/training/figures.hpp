@@ -27,7 +27,7 @@ struct TrainingFigures {
 
 /// FLOPs of the requested step.
 [[nodiscard]] inline StepWork step_work(const TrainingQuestion& q) {
-  return step_work(q.model, q.sequence, q.global_batch, q.stack.capacity);
+  return step_work(q.model, q.sequence, q.global_batch, q.stack.capacity, q.document.value_or(0), q.adapters.on());
 }
 
 [[nodiscard]] inline TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds) {

@@ -5,6 +5,9 @@
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
+///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
+///             products, K -> r -> N in 16 bit, its result added to the matrix's by a kernel of its own, after dropout of its input
+///   graphs    a layer replayed as a CUDA graph launches nothing: no floor
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
 
@@ -50,7 +53,10 @@ struct LayerModel {
     double products = 0, core = 0, element = 0;
     double selective = 0;  ///< repeated by selective recomputation: the attention core, or for latent attention the
                            ///< products that unfold the latent
-    [[nodiscard]] double sum() const { return products + core + element; }
+    double adapters = 0;   ///< products and element-wise kernels of adapters
+    double feed = 0, shared = 0;     ///< part of `products`: the feed-forward block; its shared experts
+    double activation = 0, norm = 0;  ///< part of `element`: the routed experts' activation function; both norms
+    [[nodiscard]] double sum() const { return products + core + element + adapters; }
   };
   /// Exposed exchange, seconds.
   struct Exchange {
@@ -84,7 +90,8 @@ struct LayerModel {
     traffic += attention_traffic(gpu, rows, h, T, query + keys);
     // windowed layers see at most that much of the past
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
-    const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
+    const double past = l.attended();  // packed documents attend to themselves only
+    const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
     out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
                                  (m.query_width() + m.value_width()) / m.heads);
     if (!m.latent()) out.selective = out.core;
@@ -124,10 +131,69 @@ struct LayerModel {
     Kernels out;
     double traffic = 0;
     attention(out, traffic);
+    out.feed = -out.products;
     feed_forward(out, traffic, experts);
+    out.feed += out.products;
     const ComputeConstants& c = gpu.constants;
-    out.element = (stack.old_kernels ? c.elementwise * c.elementwise_old : c.elementwise) * stream_seconds(gpu, traffic);
+    const auto element = [&](double bytes) {
+      return (stack.old_kernels ? c.elementwise * c.elementwise_old : c.elementwise) * stream_seconds(gpu, bytes);
+    };
+    out.element = element(traffic);
+    if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) {
+      const double t = l.tp, T = l.tokens();
+      out.norm = element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
+      if (experts) {
+        out.activation = element(block_traffic(load() * T * m.top_k / t, m.ffn_matrices() * m.expert_ffn) / 2);
+        if (m.shared_experts > 0) {
+          const double shared = double(m.shared_experts) * m.shared_ffn / t;
+          out.shared = product(T, (m.ffn_matrices() - 1) * shared, m.hidden) + product(T, m.hidden, shared);
+        }
+      }
+    }
+    if (l.adapters.on()) {
+      traffic = 0;
+      out.adapters = adapter_products(experts, traffic);
+      out.adapters += c.row_traffic * stream_seconds(gpu, traffic);
+    }
     return out;
+  }
+
+  /// Products of the adapters; their element-wise traffic is added to `traffic`.
+  [[nodiscard]] double adapter_products(bool experts, double& traffic) const {
+    const double t = l.tp, T = l.tokens(), h = m.hidden, rank = l.adapters.rank, inner = m.ffn_matrices() - 1;
+    const double query = m.query_width() / t, value = m.value_width() / t;
+    double seconds = 0;
+    const auto beside = [&](AdapterModule matrix, double rows, double in, double out, double count) {
+      if (!l.adapters.at(matrix) || in <= 0 || out <= 0) return;
+      seconds += product_seconds(gpu, Precision::bf16, rows, rank, in, count);
+      seconds += product_seconds(gpu, Precision::bf16, rows, out, rank, count);
+      // dropout reads and writes the input; adding reads two results and writes one
+      traffic += 2 * rows * ((stack.memory.adapter_mask > 0 ? 2 * in : 0) + 3 * out);
+    };
+    const auto block = [&](double rows, double hidden, double f, double count) {
+      beside(AdapterModule::linear_fc1, rows, hidden, inner * f, count);
+      beside(AdapterModule::linear_fc2, rows, f, hidden, count);
+    };
+    beside(AdapterModule::linear_qkv, T, h / t, m.latent() ? query + (m.kv_rank + m.rope_dim) / t : query + key_width(), 1);
+    beside(AdapterModule::linear_proj, T, value, h / t, 1);
+    if (!experts) {
+      block(T, h / t, m.ffn / t, 1);
+    } else {
+      block(load() * T * m.top_k / t * l.expert_tp, h, double(m.expert_ffn) / l.expert_tp, static_cast<double>(m.experts) / l.ep);
+      if (m.shared_experts > 0) block(T, h / t, double(m.shared_experts) * m.shared_ffn / t, 1);
+    }
+    return seconds;
+  }
+
+  /// Forward work that selective recomputation repeats (memory/activations.hpp lists the modules).
+  [[nodiscard]] double repeated(const Kernels& k, bool experts) const {
+    if (l.recompute_modules.empty()) return k.selective;
+    const auto on = [&](RecomputeModule one) { return l.recompute_modules.has(one); };
+    double out = (on(RecomputeModule::core_attn) ? k.core : 0) + (on(RecomputeModule::layernorm) ? k.norm : 0);
+    if (m.latent() && on(RecomputeModule::mla_up_proj)) out += k.selective;
+    if (!experts) return out + (on(RecomputeModule::mlp) ? k.feed : 0);
+    if (on(RecomputeModule::moe)) return out + k.feed + k.activation;
+    return out + (on(RecomputeModule::moe_act) ? k.activation : 0) + (on(RecomputeModule::shared_experts) ? k.shared : 0);
   }
 
   [[nodiscard]] double floor(bool experts) const {
@@ -179,10 +245,13 @@ struct LayerModel {
   [[nodiscard]] LayerTime run(bool experts) const {
     const Kernels k = kernels(experts);
     const Exchange x = exchange(experts);
-    const double q = gpu.constants.floor_overlap, min = floor(experts);
+    const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(experts);
     const double forward = joined(k.sum(), min, q);
-    double work = 2 * (k.products + k.element) + attention_backward(gpu, stack.attention) * k.core;
-    if (l.recompute == Recompute::selective) work += k.selective;
+    // frozen weights have no gradient of their own, their adapters have
+    const double gradients = l.trains_all() ? k.products : k.adapters;
+    double work = k.products + k.adapters + gradients + 2 * k.element + attention_backward(gpu, stack.attention) * k.core;
+    const bool selective = l.recompute == Recompute::selective;
+    if (selective) work += repeated(k, experts);
     const double backward = joined(work, 2 * min, q);
     LayerTime out;
     out.kernels = k.sum() + work;
@@ -191,8 +260,12 @@ struct LayerModel {
     out.context = x.context;
     out.expert = x.expert;
     out.forward = forward + x.tensor_forward + x.context / 3 + x.expert / 2;
-    out.weight = backward * k.products / work;
+    out.weight = backward * gradients / work;
     out.backward = backward - out.weight + x.tensor_backward + x.context * 2 / 3 + x.expert / 2;
+    if (selective && experts && l.recompute_modules.has(RecomputeModule::moe)) {  // tokens are sent to their experts again
+      out.expert += x.expert / 2;
+      out.backward += x.expert / 2;
+    }
     if (l.recompute == Recompute::full) {
       const double again = l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
       out.kernels += again * k.sum();
@@ -219,7 +292,7 @@ struct LayerModel {
 [[nodiscard]] inline double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
   const ComputeConstants& c = gpu.constants;
   const double T = layout.tokens(), vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
-  return 3 * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
+  return (layout.trains_all() ? 3 : 2) * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
          stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
 

@@ -40,7 +40,8 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
-  const TrainingQuestion question = as_named(asked);
+  TrainingQuestion question = as_named(asked);
+  question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
   const bool one = plan.unfit == 1 && plan.bounded == 0;

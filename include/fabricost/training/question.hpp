@@ -36,6 +36,22 @@ struct TrainingQuestion {
   std::optional<bool> sequence_parallel{};
   std::optional<Placing> placing{};
   Ways ways{};  ///< to communicate, where collectives of the step can go them
+  SetOf<RecomputeModule> recompute_modules{};  ///< of selective recomputation; none: the stack's own
+  std::optional<int> recompute_layers{};       ///< of full recomputation
+  std::optional<int> offload_layers{};
+  std::optional<double> offload_optimizer{};
+  std::optional<int> document{};
+  bool cuda_graphs = false;
+  Adapters adapters{};
+
+  /// The part of the request that every layout of the search has alike.
+  void set_common(Layout& l) const {
+    l.sequence = sequence, l.global_batch = global_batch, l.precision = precision, l.shard = shard;
+    l.recompute_modules = recompute_modules;
+    l.recompute_layers = recompute_layers.value_or(0);
+    l.offload_layers = offload_layers.value_or(0), l.offload_optimizer = offload_optimizer.value_or(0);
+    l.document = document.value_or(0), l.cuda_graphs = cuda_graphs, l.adapters = adapters;
+  }
 };
 
 /// Share of a GPU's memory that a search leaves free by default. Near the limit, PyTorch's allocator releases
@@ -95,6 +111,7 @@ inline void check(const TrainingQuestion& q, const System& system) {
   if (!(offered > 0))
     throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
                        " products; take bf16 or another GPU");
+  if (q.offload_layers || q.offload_optimizer) (void)host_rate(system);  // which says what the machine lacks
   constexpr long long more_than_any = 2'000'000'000;  // more GPUs than any machine; fits an int
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);
@@ -115,8 +132,7 @@ namespace detail {
   l.expert_tp = q.expert_tp.value_or(1);
   l.microbatch = q.microbatch.value_or(1);
   l.zero = q.zero.value_or(0);
-  l.shard = q.shard;
-  l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
+  q.set_common(l);
   l.recompute = q.recompute.value_or(Recompute::none);
   l.sequence_parallel = q.sequence_parallel.value_or(false);
   l.schedule = q.schedule.value_or(l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);

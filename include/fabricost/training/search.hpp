@@ -4,7 +4,7 @@
 ///
 /// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert
 /// and data ranks, microbatch, ZeRO stage, recomputation, schedule, placement of stages. Layouts with the
-/// same (tensor, context, expert ranks, microbatch, recompute) share their layers and take at least
+/// same (tensor, context, expert ranks, microbatch, recomputation) share their layers and take at least
 ///
 ///   batch x t x c / (gpus x microbatch) x (all layers' time)         one stage's share of the layers, all microbatches of its replica
 ///
@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <tuple>
@@ -65,6 +66,7 @@ class TrainingSearch {
       : q_(q), gpu_(Processor::of(system)), costs_(system, {.ways = q.ways}), domain_(system.domain), count_(parameters_of(q.model)) {
     capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
     make_pipelines();
+    choose_recomputations();
   }
 
   [[nodiscard]] TrainingPlan run() {
@@ -95,6 +97,7 @@ class TrainingSearch {
                         l.microbatch,
                         l.recompute,
                         l.recompute_layers,
+                        l.recompute_modules.bits,
                         l.schedule,
                         l.placing,
                         l.context,
@@ -123,13 +126,13 @@ class TrainingSearch {
             for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
               Layout l;
               l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
-              l.sequence = q_.sequence, l.global_batch = q_.global_batch, l.precision = q_.precision, l.shard = q_.shard;
+              q_.set_common(l);
               l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
               long long count = 0;
               for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
-              for (int r = 0; r < 3 && count > 0; ++r) {
-                l.recompute = static_cast<Recompute>(r);
-                if (!q_.recompute || *q_.recompute == l.recompute) add_group(out, l, count);
+              for (const Again& again : recomputations_) {
+                l.recompute = again.kind, l.recompute_modules = again.modules;
+                if (count > 0) add_group(out, l, count);
               }
             }
     }
@@ -181,6 +184,27 @@ class TrainingSearch {
           pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l)});
         }
     }
+  }
+
+  /// What the backward may compute again: as given, or nothing, what the stack does, everything, and the modules that
+  /// recipes choose: the feed-forward block, which is most of a dense layer's memory; of experts the cheap parts, or all.
+  struct Again {
+    Recompute kind = Recompute::none;
+    SetOf<RecomputeModule> modules{};
+  };
+  void choose_recomputations() {
+    for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
+      if (!q_.recompute || *q_.recompute == kind) recomputations_.push_back({kind, q_.recompute_modules});
+    if ((q_.recompute && *q_.recompute != Recompute::selective) || !q_.recompute_modules.empty() || names_one_layout(q_)) return;
+    using enum RecomputeModule;
+    const auto add = [&](std::initializer_list<RecomputeModule> modules) {
+      Again again{Recompute::selective, {}};
+      for (const RecomputeModule one : modules) again.modules.add(one);
+      recomputations_.push_back(again);
+    };
+    if (!q_.model.mixture()) return add({mlp});
+    if (q_.model.latent()) return add({moe_act, mla_up_proj}), add({moe, mla_up_proj});
+    add({moe_act}), add({moe});
   }
 
   /// Stages inside data only if that brings ranks nearer: a domain larger than tensor x context ranks.
@@ -293,6 +317,7 @@ class TrainingSearch {
   ParameterCount count_;
   double capacity_ = 0;  ///< bytes of a GPU that may be used
   std::vector<Pipeline> pipelines_;
+  std::vector<Again> recomputations_;
   TrainingPlan plan_;
 };
 

@@ -18,11 +18,18 @@
 ///              distributed.fsdp.fully_shard)
 ///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch and local parameter
 ///   optimizer  30 bytes of memory traffic per parameter of the rank, once per step
+///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
+///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
+///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
 ///   stack      the stack's factor on all of it, minus 1
+///
+/// Only trained parameters are accumulated, exchanged and updated; frozen ones are gathered where they are sharded.
 ///
 /// Form: fitted to 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a
 /// microbatch on a rank.
 
+#include <fabricost/hardware/host_rate.hpp>
+#include <fabricost/memory/activations.hpp>
 #include <fabricost/memory/in_flight.hpp>
 #include <fabricost/model/stage_parameters.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
@@ -44,6 +51,7 @@ struct StepTime {
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
   double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
+  double offload = 0;       ///< copies to and from host memory that nothing hides, and the update of states there
 
   /// Communication that nothing hides, as a part of the step, including the stack's factor.
   [[nodiscard]] double exposed() const {
@@ -95,6 +103,20 @@ struct StepModel {
 
   [[nodiscard]] RankParameters parameters(const StageContent& at) const {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
+  }
+
+  /// Copies of a microbatch's activations that its layers do not hide, forward and backward.
+  [[nodiscard]] std::pair<double, double> offloaded(const StageContent& at, const LayerTime& stage) const {
+    if (l.offload_layers == 0 || at.layers == 0) return {0, 0};
+    const double share = std::min(1.0, double(l.offload_layers) / at.layers);
+    const double copy =
+        l.tokens() * kept_activations(layer_activations(m, l, stack.memory), at, m, l, stack.memory).kept / host_rate(costs.system());
+    return {share * std::max(0.0, copy - stage.forward), share * std::max(0.0, copy - stage.backward - stage.weight)};
+  }
+  /// Update of `owned` parameters whose states are in host memory.
+  [[nodiscard]] double updated_on_host(double owned) const {
+    const double copies = (stack.memory.gradient + stack.memory.gathered_weight) * owned / host_rate(costs.system());
+    return std::max(copies, prior::memory::host_update * owned / prior::memory::host_memory_rate);
   }
 
   /// Ranks that hold the same parameters: all of them, those that share the states, and those with the same
@@ -150,7 +172,11 @@ struct StepModel {
         if (const RankParameters p = parameters(other); p.shared() + p.experts > local.shared() + local.experts) local = p;
       }
     }
-    const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
+    const RankParameters trained = trained_parameters(local, m, l, fullest);
+    const auto [out_of_gpu, into_gpu] = offloaded(fullest, stage);
+    stage.forward += out_of_gpu;
+    stage.backward += into_gpu;
+    const double accumulate = stack.accumulation_bytes * (trained.shared() + trained.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
     // the last stage adds the output matrix, and per prediction module a layer and the output matrix again
     const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
@@ -177,26 +203,31 @@ struct StepModel {
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
-    exchange_data(out, local, body + (l.pp == 1 ? ends : 0), micro);
+    exchange_data(out, local, trained, body + (l.pp == 1 ? ends : 0), micro);
     const bool owned_in_part = l.zero > 0;
-    const double owned = owned_in_part ? local.shared() / shard_ranks(l) : local.shared();
-    const double owned_experts = owned_in_part ? local.experts / expert_shard_ranks(l) : local.experts;
-    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
+    const double owned = owned_in_part ? trained.shared() / shard_ranks(l) : trained.shared();
+    const double owned_experts = owned_in_part ? trained.experts / expert_shard_ranks(l) : trained.experts;
+    const double away = l.offload_optimizer * (owned + owned_experts);
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / gpu.memory_rate;
+    const double on_host = away > 0 ? updated_on_host(away) : 0;
     out.accumulation = micro * accumulate;
     out.optimizer = update;
-    out.seconds = work + out.bubble + out.pipeline + out.data + update;
+    out.offload = micro * (out_of_gpu + into_gpu) + on_host;
+    out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
     return out;
   }
 
-  void exchange_data(StepTime& out, const RankParameters& local, double work, double micro) const {
+  void exchange_data(StepTime& out, const RankParameters& local, const RankParameters& trained, double work, double micro) const {
     const Replicas data = data_replicas(), experts = expert_replicas();
-    const auto both = [&](auto&& price) {  // one after the other: they cross the same links
-      return price(data, local.shared()) + (local.experts > 0 ? price(experts, local.experts) : 0);
+    const auto sum = [&](const RankParameters& of, auto&& price) {  // one after the other: they cross the same links
+      return (of.shared() > 0 ? price(data, of.shared()) : 0) + (of.experts > 0 ? price(experts, of.experts) : 0);
     };
+    const auto both = [&](auto&& price) { return sum(trained, price); };
     if (l.zero == 3) {
-      const double z = both([&](const Replicas& at, double n) { return 2 * gathered(at, n) + reduced(at, n); });
+      const double z = sum(local, [&](const Replicas& at, double n) { return 2 * gathered(at, n); }) +
+                       both([&](const Replicas& at, double n) { return reduced(at, n); });
       const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // after the last microbatch
       const auto exposed = [&](double exchange) {
         const double open = stack.shard_exposed * exchange;

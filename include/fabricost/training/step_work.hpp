@@ -4,7 +4,8 @@
 /// steps.
 ///
 ///   work(scores)   B (3 F(s) - dropped), F: a sequence's forward, every matrix product and all scores or the half a causal mask leaves
-///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute
+///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute; frozen
+///                  weights: 2 F of the matrices, 3 F of the scores
 ///   least          work(all) / (GPUs x dense peak of the precision)
 ///
 /// The two conventions of MFU differ only in the scores: kernels skip masked ones, so the causal count is
@@ -34,11 +35,18 @@ struct StepWork {
 };
 
 /// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); the rest is not computed
-[[nodiscard]] inline StepWork step_work(const Model& model, double sequence, double batch, double capacity) {
+/// \param document tokens that attend to each other: scores of packed documents are their own; 0: the sequence
+/// \param frozen no products of weight gradients; those of adapters, below a hundredth, are left out
+[[nodiscard]] inline StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document = 0,
+                                        bool frozen = false) {
   const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
-  const double routed = 6.0 * model.expert_layers() * model.top_k * parameters_of(model).expert * sequence;
+  const double passes = frozen ? 2 : 3;  // forward and gradients of inputs and, trained, of weights
+  const double routed = 2 * passes * model.expert_layers() * model.top_k * parameters_of(model).expert * sequence;
+  const double attended = document > 0 ? std::min(document, sequence) : sequence;
+  const double unlearned = frozen ? 2 * parameters_of(model).multiplied * sequence : 0;
   const auto count = [&](Scores scores) {
-    return batch * (training_flops(model, sequence, FlopConvention::matmul, scores) - (1 - kept) * routed);
+    const double all = sequence / attended * training_flops(model, attended, FlopConvention::matmul, scores);
+    return batch * (all - unlearned - (1 - kept) * routed);
   };
   return {count(Scores::full), count(Scores::causal)};
 }

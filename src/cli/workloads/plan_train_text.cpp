@@ -41,7 +41,7 @@ namespace {
     if (mixture) cells.push_back(std::to_string(l.ep));
     for (const int size : {l.dp, l.zero, l.microbatch}) cells.push_back(std::to_string(size));
     cells.emplace_back(name(l.schedule));
-    cells.emplace_back(recompute_names[static_cast<std::size_t>(l.recompute)]);
+    cells.emplace_back(recompute_text(l));
     rows.row(cells);
   }
   return rows.text(2);

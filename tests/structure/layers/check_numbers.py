@@ -59,7 +59,6 @@ FOLDERS = {
     "include/fabricost/kernels": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
     "include/fabricost/training": {
         "1.1": "sensitivity asks for 10 % more, as its words say",
-        "6.0": "FLOPs per parameter and token, 2 of them forward",
     },
     "include/fabricost/training/layer.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
     "include/fabricost/economics": {

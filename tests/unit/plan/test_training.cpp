@@ -18,7 +18,8 @@ using namespace fabricost::test;
 namespace {
 
 double sum(const StepTime& t) {
-  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack;
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack +
+         t.offload;
 }
 
 /// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.
@@ -31,6 +32,18 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
   const Processor gpu = Processor::of(system);
   GroupCosts costs{system};
   const int max_tp = q.max_tp > 0 ? q.max_tp : system.domain;
+  using enum RecomputeModule;
+  struct Again {
+    Recompute kind;
+    std::vector<RecomputeModule> modules;
+  };
+  std::vector<Again> agains{{Recompute::none, {}}, {Recompute::selective, {}}, {Recompute::full, {}}};
+  if (!q.model.mixture())
+    agains.push_back({Recompute::selective, {mlp}});
+  else if (q.model.latent())
+    agains.push_back({Recompute::selective, {moe_act, mla_up_proj}}), agains.push_back({Recompute::selective, {moe, mla_up_proj}});
+  else
+    agains.push_back({Recompute::selective, {moe_act}}), agains.push_back({Recompute::selective, {moe}});
   for (int tp = 1; tp <= max_tp; ++tp)
     for (int pp = 1; pp <= q.model.layers + 2 && tp * pp <= q.gpus; ++pp)
       for (int cp = 1; cp <= 64 && tp * pp * cp <= q.gpus; ++cp) {
@@ -45,13 +58,14 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
               if (vp > 1 && !even) continue;
               for (int microbatch = 1; microbatch <= 16; ++microbatch)
                 for (int zero = 0; zero <= 3; ++zero)
-                  for (int r = 0; r < 3; ++r) {
+                  for (const Again& again : agains) {
                     Layout l;
                     l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch,
                     l.zero = zero;
                     l.dp = q.gpus / (tp * pp * cp);
                     l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
-                    l.recompute = static_cast<Recompute>(r);
+                    l.recompute = again.kind;
+                    for (const RecomputeModule module : again.modules) l.recompute_modules.add(module);
                     l.sequence_parallel = tp > 1 && q.sequence % (tp * cp) == 0;
                     l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
                     if ((zero > 0 && l.dp * l.cp == 1) || (zero == 2 && pp > 1)) continue;

@@ -1,0 +1,21 @@
+#pragma once
+/// \file host_rate.hpp
+/// One-way rate between a GPU and the memory of its host while all GPUs copy at once: over the chip-to-chip link if there
+/// is one, else PCIe (also the PCIe that joins the GPUs).
+
+#include <fabricost/error.hpp>
+#include <fabricost/hardware/system.hpp>
+
+namespace fabricost {
+
+/// Bytes per second. \throws RequestError when the machine describes no link to the host
+[[nodiscard]] inline double host_rate(const System& system) {
+  for (const TierRole role : {TierRole::c2c, TierRole::host})
+    if (const Tier* tier = system.tier(role); tier != nullptr && tier->bandwidth.value.value() > 0)
+      return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
+  if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
+    return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
+  throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
+}
+
+}  // namespace fabricost

@@ -1,0 +1,223 @@
+/// \file model_config.cpp
+/// config.json of Hugging Face transformers: the keys of its model types, one shape.
+///
+/// A quantity has several names (GPT-2: n_embd; Falcon: n_head_kv; Mixtral: num_local_experts; ...): the first that is present counts.
+/// Configurations of multimodal models hold the language model's below `text_config` (or `llm_config`, `language_config`).
+
+#include "specs/parts/model_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <initializer_list>
+#include <set>
+#include <utility>
+
+namespace fabricost::io {
+
+namespace {
+
+using Keys = std::initializer_list<std::string_view>;
+
+const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
+const Keys head_keys{"num_attention_heads", "n_head", "n_heads", "num_heads"};
+constexpr int largest = 10000000, most_layers = 10000, most_heads = 100000;
+/// Model types whose feed-forward block has two matrices; all others' have a gate.
+const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "opt",        "bloom",
+                                              "falcon", "mpt",     "nemotron", "phi",  "nemotron_h",  "starcoder2", "refinedweb"};
+/// Model types that share their output table with the embedding unless the file says otherwise.
+const std::set<std::string_view> tied_types{"gpt2", "gpt_bigcode", "opt", "bloom", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text"};
+
+struct Config {
+  const SpecNode& tree;
+  Faults& faults;
+
+  [[nodiscard]] const SpecNode* find(Keys keys) const {
+    for (const std::string_view key : keys)
+      if (const SpecNode* at = tree.find(key); at != nullptr && at->kind != SpecNode::Kind::null && at->text != "null") return at;
+    return nullptr;
+  }
+  void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy) const {
+    faults.add(issue_at(at.mark, std::string{key}, std::move(message), std::move(remedy)));
+  }
+  /// A count, or `otherwise` where no key is present.
+  [[nodiscard]] int count(Keys keys, int otherwise = 0, bool required = false) const {
+    const SpecNode* at = find(keys);
+    if (at == nullptr) {
+      if (required)
+        fault(tree, *keys.begin(), fmt::format("\"{}\" is missing", *keys.begin()),
+              "give the config.json that is published with the model's weights, or a file as in data/models");
+      return otherwise;
+    }
+    const bool digits = at->kind == SpecNode::Kind::scalar && !at->text.empty() && at->text.size() <= 9 &&
+                        std::all_of(at->text.begin(), at->text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    const int value = digits ? std::stoi(at->text) : -1;
+    if (value < 0 || value > largest || (required && value < 1)) {
+      fault(*at, *keys.begin(), fmt::format("\"{}\" is no count", clipped(at->text)),
+            fmt::format("write a whole number up to {}", largest));
+      return otherwise;
+    }
+    return value;
+  }
+  /// The product of two counts, a width.
+  [[nodiscard]] int width(Keys many, Keys each) const {
+    const long long out = static_cast<long long>(count(many)) * count(each);
+    if (out > largest) fault(*find(many), *many.begin(), fmt::format("a width of {}", out), fmt::format("at most {}", largest));
+    return static_cast<int>(std::min<long long>(out, largest));
+  }
+  /// Reports a count above `most`.
+  void at_most(Keys keys, int value, int most) const {
+    if (const SpecNode* at = find(keys); at != nullptr && value > most)
+      fault(*at, *keys.begin(), fmt::format("{} is too many", value), fmt::format("at most {}", most));
+  }
+  [[nodiscard]] std::string text(Keys keys) const {
+    const SpecNode* at = find(keys);
+    return at != nullptr && at->kind == SpecNode::Kind::scalar ? at->text : std::string{};
+  }
+  [[nodiscard]] bool flag(Keys keys, bool otherwise) const {
+    const std::string value = text(keys);
+    return value.empty() ? otherwise : value == "true";
+  }
+  /// How many entries of a list satisfy `is`; -1 without the list.
+  template <class Is>
+  [[nodiscard]] int how_many(std::string_view key, Is&& is) const {
+    const SpecNode* at = find({key});
+    if (at == nullptr || at->kind != SpecNode::Kind::list) return -1;
+    return static_cast<int>(std::count_if(at->items.begin(), at->items.end(), [&](const SpecNode& item) { return is(item.text); }));
+  }
+};
+
+const SpecNode& language_part(const SpecNode& tree) {
+  for (const std::string_view key : {"text_config", "llm_config", "language_config"})
+    if (const SpecNode* part = tree.find(key); part != nullptr && part->kind == SpecNode::Kind::map && !part->entries.empty()) return *part;
+  return tree;
+}
+
+void read_attention(const Config& in, Model& m) {
+  m.heads = in.count(head_keys, 1, true);
+  m.kv_rank = in.count({"kv_lora_rank"});
+  if (m.latent()) {
+    m.q_rank = in.count({"q_lora_rank"});
+    m.rope_dim = in.count({"qk_rope_head_dim"}), m.nope_dim = in.count({"qk_nope_head_dim"});
+    m.value_dim = in.count({"v_head_dim"});
+  }
+  const int groups = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false) ? 1 : m.heads;
+  m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
+  const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
+  m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : whole);
+  if (m.latent()) m.kv_heads = m.heads, m.head_dim = 0;
+  const std::string type = in.text({"model_type"});
+  m.gated_attention = in.flag({"attn_output_gate"}, type.starts_with("qwen3_next") || type.starts_with("qwen3_5"));
+  if (in.find({"index_n_heads"}) != nullptr) {
+    m.index_heads = in.count({"index_n_heads"}), m.index_dim = in.count({"index_head_dim"}), m.index_tokens = in.count({"index_topk"});
+  }
+}
+
+/// Layers by their kind: a list of them, or a pattern that repeats.
+void read_layer_kinds(const Config& in, Model& m) {
+  const int listed = in.how_many("layer_types", [](const std::string& kind) { return kind.find("sliding") != std::string::npos; });
+  const int linear = in.how_many("layer_types", [](const std::string& kind) { return kind.find("linear") != std::string::npos; });
+  const int every = in.count({"full_attention_interval"});
+  if (in.find({"linear_num_value_heads"}) != nullptr) {
+    Mixer& x = m.mixer;
+    x.layers = linear >= 0 ? linear : every > 0 ? m.layers - m.layers / every : 0;
+    x.heads = in.count({"linear_num_value_heads"}), x.state = in.count({"linear_key_head_dim"});
+    x.inner = in.width({"linear_num_value_heads"}, {"linear_value_head_dim"});
+    x.keys = in.width({"linear_num_key_heads"}, {"linear_key_head_dim"});
+    x.kernel = in.count({"linear_conv_kernel_dim"}, 4);
+    x.gates = 2;
+  }
+  const std::string blocks = in.text({"hybrid_override_pattern"});
+  if (!blocks.empty()) {
+    const auto many = [&](char letter) { return static_cast<int>(std::count(blocks.begin(), blocks.end(), letter)); };
+    if (static_cast<int>(blocks.size()) != m.layers || many('M') + many('*') + many('-') + many('E') != m.layers)
+      in.fault(*in.find({"hybrid_override_pattern"}), "hybrid_override_pattern", "does not name every layer by M, *, - or E",
+               "one letter per layer, as many as num_hidden_layers");
+    m.single_block = true;
+    m.mixer.layers = many('M'), m.dense_blocks = many('-'), m.expert_blocks = many('E');
+    m.mixer.heads = in.count({"mamba_num_heads"}), m.mixer.state = in.count({"ssm_state_size"});
+    m.mixer.inner = in.width({"mamba_num_heads"}, {"mamba_head_dim"});
+    m.mixer.keys = in.width({"n_groups"}, {"ssm_state_size"});
+    m.mixer.kernel = in.count({"conv_kernel"}, 4);
+  }
+  const int window = in.count({"sliding_window"});
+  if (window == 0 || !in.flag({"use_sliding_window"}, true) || m.hybrid()) return;
+  const int usual = in.text({"model_type"}).starts_with("gemma3") ? 6 : 0;
+  const int pattern = in.count({"sliding_window_pattern", "_sliding_window_pattern"}, usual);
+  m.window_layers = listed >= 0 ? listed : pattern > 0 ? m.layers - m.layers / pattern : m.layers;
+  m.window = m.window_layers > 0 ? window : 0;
+}
+
+void read_experts(const Config& in, Model& m) {
+  m.experts = in.count({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
+  if (m.experts == 0) return;
+  m.top_k = in.count({"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"}, 0, true);
+  m.expert_ffn = in.count({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"}, 0, true);
+  const int one = in.count({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
+  m.shared_experts = in.count({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}, one > 0 ? 1 : 0);
+  if (m.shared_experts > 0) m.shared_ffn = one > 0 ? one : m.expert_ffn;
+  m.first_dense = in.count({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
+  m.expert_every = std::max(1, in.count({"decoder_sparse_step", "interleave_moe_layer_step"}, 1));
+  if (const SpecNode* list = in.find({"mlp_only_layers"}); list != nullptr && m.first_dense == 0)
+    m.first_dense = static_cast<int>(list->items.size());  // few, and leading ones in every published model
+  if (const int groups = in.count({"n_group", "num_expert_group"}); groups > 1) {
+    m.expert_groups = groups;
+    m.group_limit = in.count({"topk_group"}, groups);
+  }
+  if (m.expert_layers() == m.layers) m.ffn = 0;
+}
+
+std::string name_from(const Config& in, std::string given) {
+  if (const std::string stated = in.text({"_name_or_path", "name_or_path"}); !stated.empty()) given = stated.substr(stated.rfind('/') + 1);
+  std::string out;
+  for (const char c : given) {
+    const auto letter = static_cast<unsigned char>(c);
+    out += std::isalnum(letter) != 0 || c == '.' ? static_cast<char>(std::tolower(letter)) : '-';
+  }
+  return out.empty() || out.size() > 100 ? "model" : out;
+}
+
+}  // namespace
+
+bool is_model_config(const SpecNode& tree) {
+  if (tree.kind != SpecNode::Kind::map || tree.find("layers") != nullptr) return false;
+  const SpecNode& part = language_part(tree);
+  return tree.find("model_type") != nullptr || tree.find("architectures") != nullptr || part.find("num_hidden_layers") != nullptr;
+}
+
+Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults) {
+  const Config whole{tree, faults}, in{language_part(tree), faults};
+  Model m;
+  m.name = name_from(whole, name);
+  const std::string type = in.text({"model_type"}), outer = whole.text({"model_type"});
+  m.title = m.name;
+  m.source = fmt::format("config.json of model type {}", clipped(type.empty() ? outer : type));
+  m.confidence = "vendor-code";
+  m.layers = in.count(layer_keys, 1, true);
+  m.hidden = in.count({"hidden_size", "n_embd", "d_model", "dim"}, 1, true);
+  m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}), true);
+  const int four_times = 4 * std::min(m.hidden, largest / 4);
+  m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"}, four_times);
+  in.at_most(layer_keys, m.layers, most_layers);
+  in.at_most(head_keys, in.count(head_keys), most_heads);
+  m.gated = !two_matrices.contains(type);
+  const bool tied = tied_types.contains(type) || tied_types.contains(outer);
+  m.tied = whole.flag({"tie_word_embeddings"}, in.flag({"tie_word_embeddings"}, tied));
+  if (type == "gpt2") m.positions = in.count({"n_positions"}, 1024), m.biases = true;
+  if (!faults.issues.empty()) return m;
+  read_attention(in, m);
+  read_layer_kinds(in, m);
+  read_experts(in, m);
+  m.predict_layers = in.count({"num_nextn_predict_layers", "mtp_num_hidden_layers"});
+  if (!faults.issues.empty()) return m;
+  try {
+    check(m);
+  } catch (const RequestError& error) {
+    in.fault(in.tree, "", error.what(), "such a model type is not known here: describe it as in data/models");
+  }
+  return m;
+}
+
+}  // namespace fabricost::io

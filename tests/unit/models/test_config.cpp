@@ -1,0 +1,132 @@
+// config.json of Hugging Face: the shapes of files as they are published, and what is said of broken ones.
+#include "catch.hpp"
+
+#include "support/message_of.hpp"
+#include "unit/specs/broken.hpp"
+
+#include <fabricost/specs/load_model.hpp>
+
+using namespace fabricost;
+using specs::Folder;
+
+namespace {
+
+// the keys of published files that say something of the shape, among some that do not
+const std::string llama =
+    R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "bos_token_id": 128000, "hidden_act": "silu", "hidden_size": 8192,
+"intermediate_size": 28672, "max_position_embeddings": 131072, "model_type": "llama", "num_attention_heads": 64, "num_hidden_layers": 80,
+"num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 8.0, "rope_type": "llama3"}, "rope_theta": 500000.0,
+"tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256})";
+const std::string deepseek =
+    R"({"model_type": "deepseek_v3", "first_k_dense_replace": 3, "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512,
+"moe_intermediate_size": 2048, "moe_layer_freq": 1, "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1,
+"num_attention_heads": 128,
+"num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536,
+"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "quantization_config": {"fmt": "e4m3", "weight_block_size": [128, 128]}, "topk_group": 4,
+"v_head_dim": 128, "tie_word_embeddings": false, "vocab_size": 129280})";
+const std::string next =
+    R"({"model_type": "qwen3_next", "decoder_sparse_step": 1, "full_attention_interval": 4, "head_dim": 256, "hidden_size": 2048,
+"intermediate_size": 5120, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_num_key_heads": 16,
+"linear_num_value_heads": 32,
+"linear_value_head_dim": 128, "mlp_only_layers": [], "moe_intermediate_size": 512, "num_attention_heads": 16, "num_experts": 512,
+"num_experts_per_tok": 10, "num_hidden_layers": 48, "num_key_value_heads": 2, "rope_scaling": null, "shared_expert_intermediate_size": 512,
+"tie_word_embeddings": false, "use_sliding_window": false, "vocab_size": 151936})";
+const std::string gemma =
+    R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504,
+"num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16, "head_dim": 128, "sliding_window": 1024,
+"vocab_size": 262208}, "vision_config": {"hidden_size": 1152, "num_hidden_layers": 27}})";
+const std::string oss =
+    R"({"model_type": "gpt_oss", "head_dim": 64, "hidden_size": 2880, "intermediate_size": 2880, "layer_types": ["sliding_attention",
+"full_attention", "sliding_attention", "full_attention"], "num_attention_heads": 64, "num_experts_per_tok": 4, "num_hidden_layers": 4,
+"num_key_value_heads": 8, "num_local_experts": 128, "sliding_window": 128, "vocab_size": 201088})";
+
+Model of(const Folder& folder, const std::string& text) { return load_model(folder.write("config.json", text)); }
+
+void same_shape(const Model& a, const Model& b) {
+  const ParameterCount x = parameters_of(a), y = parameters_of(b);
+  CHECK(x == y);
+  CHECK(a.top_k == b.top_k);
+  CHECK(a.predict_layers == b.predict_layers);
+  CHECK(a.window_layers == b.window_layers);
+  CHECK(a.mixer == b.mixer);
+  CHECK(a.group_limit == b.group_limit);
+}
+
+}  // namespace
+
+TEST_CASE("a published config.json is the shape of the catalogue's model", "[models]") {
+  const Folder folder;
+  same_shape(of(folder, llama), load_model("llama3-70b"));
+  same_shape(of(folder, deepseek), load_model("deepseek-v3"));
+  same_shape(of(folder, next), load_model("qwen3-next-80b-a3b"));
+  same_shape(of(folder, gemma), load_model("gemma-3-27b"));
+}
+
+TEST_CASE("layers that see a window are counted from the list of layers", "[models]") {
+  const Folder folder;
+  const Model m = of(folder, oss);
+  CHECK(m.window_layers == 2);
+  CHECK(m.window == 128);
+  CHECK(m.expert_layers() == 4);
+  CHECK(m.ffn == 0);
+}
+
+TEST_CASE("a shape without a published count has the parameters of its matrices", "[models]") {
+  const Folder folder;
+  const Model m = of(folder, R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024,
+"vocab_size": 50257})");
+  CHECK(m.tied);
+  CHECK(parameters_of(m).total == Approx(124.4e6).epsilon(0.001));  // GPT-2 small has 124 M
+}
+
+TEST_CASE("a config.json that lacks or mistakes a size says which and where", "[models]") {
+  const Folder folder;
+  const auto said = [&](const std::string& text) -> std::string {
+    try {
+      (void)of(folder, text);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "read without a fault";
+  };
+  CHECK(support::contains(said(R"({"model_type": "llama", "hidden_size": 64})"), "\"num_hidden_layers\" is missing"));
+  CHECK(support::contains(said(R"({"model_type": "llama",
+"hidden_size": -64, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 100})"),
+                          "config.json:2"));
+  CHECK(support::contains(said(R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 99999, "num_attention_heads": 2,
+"vocab_size": 100})"),
+                          "99999 is too many"));
+  CHECK(support::contains(said(R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+"num_key_value_heads": 3, "vocab_size": 100})"),
+                          "kv_heads must divide heads"));
+  CHECK(support::contains(said(R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+"linear_num_value_heads": 9999999, "linear_value_head_dim": 9999999, "vocab_size": 100})"),
+                          "a width of"));
+  CHECK(support::contains(said(R"({"layers": "x"})"), "is missing"));
+  CHECK(support::contains(said("{\"model_type\": "), "config.json"));
+}
+
+TEST_CASE("names in another spelling find their model, if they mean one only", "[models]") {
+  const std::vector<std::pair<std::string, std::string>> meant{{"llama 3 405b", "llama3.1-405b"},
+                                                                {"Llama-3.1-405B", "llama3.1-405b"},
+                                                                {"meta-llama/Llama-3.1-405B-Instruct", "llama3.1-405b"},
+                                                                {"nemotron-3-super", "nemotron3-super-120b-a12b"},
+                                                                {"Qwen 3 Next", "qwen3-next-80b-a3b"},
+                                                                {"GLM 4.6", "glm-4.5"},
+                                                                {"kimi-k2-thinking", "kimi-k2"},
+                                                                {"MiniMax-M2", "minimax-m2.5"},
+                                                                {"mistral large 3", "mistral-large-3"},
+                                                                {"gemma 3 27b it", "gemma-3-27b"},
+                                                                {"llama3", ""},
+                                                                {"qwen3", ""},
+                                                                {"glm-4.8", ""},
+                                                                {"deepseek", ""},
+                                                                {"405b", ""}};
+  for (const auto& [wanted, name] : meant) {
+    INFO(wanted);
+    CHECK(model_named(wanted) == name);
+  }
+  const auto said = [](const char* name) { return support::message_of([&] { return load_model(name); }); };
+  CHECK(support::contains(said("nemotron-3-ultra"), "nemotron3-"));
+  CHECK(support::contains(said("glm-4.8"), "glm-4"));
+}

@@ -1,0 +1,101 @@
+/// Time of what recipes do: adapters, packed documents, recomputation by module, host memory, graphs.
+
+#include "questions.hpp"
+
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/figures.hpp>
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+/// One layout on one node of `system`.
+TrainingQuestion one(const char* model = "llama3-8b") {
+  TrainingQuestion q = question(model, 8, 64, 8192);
+  q.tp = 1, q.pp = 1, q.cp = 1, q.zero = 1, q.microbatch = 1;
+  return q;
+}
+StepTime step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time; }
+
+Adapters everywhere(int rank) {
+  Adapters out;
+  out.rank = rank;
+  for (std::size_t i = 0; i < adapter_module_names.size(); ++i) out.modules.add(static_cast<AdapterModule>(i));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("adapters spare the weight gradients: a step takes two thirds to all of the whole model's") {
+  const System h100 = load_system("dgx-h100");
+  TrainingQuestion q = one();
+  const StepTime whole = step_of(q, h100);
+  q.adapters = everywhere(16);
+  const StepTime few = step_of(q, h100);
+  CHECK(few.seconds < whole.seconds);
+  CHECK(few.seconds > 0.6 * whole.seconds);
+  CHECK(few.data < 0.05 * whole.data + 1e-6);
+  CHECK(few.optimizer < 0.05 * whole.optimizer);
+  q.adapters = everywhere(256);
+  CHECK(step_of(q, h100).seconds > few.seconds);
+}
+
+TEST_CASE("work of adapters is two passes of the matrices and three of the scores") {
+  const Model m = load_model("llama3-8b");
+  const StepWork whole = step_work(m, 8192, 4, 0), frozen = step_work(m, 8192, 4, 0, 0, true);
+  CHECK(whole.causal - frozen.causal == Approx(4 * 8192 * 2 * parameters_of(m).multiplied).epsilon(1e-12));
+  CHECK(whole.all_scores - frozen.all_scores == Approx(4 * 8192 * 2 * parameters_of(m).multiplied).epsilon(1e-12));
+}
+
+TEST_CASE("packed documents pay for their own scores only") {
+  const System h100 = load_system("dgx-h100");
+  TrainingQuestion q = one();
+  const double alone = step_of(q, h100).seconds;
+  q.document = 8192;
+  CHECK(step_of(q, h100).seconds == alone);
+  q.document = 1024;
+  CHECK(step_of(q, h100).seconds < alone);
+  const Model m = load_model("llama3-8b");
+  CHECK(step_work(m, 8192, 1, 0, 1024).causal == Approx(8 * step_work(m, 1024, 1, 0).causal).epsilon(1e-12));
+}
+
+TEST_CASE("recomputing more takes longer, and full recomputation longest") {
+  const System b200 = load_system("dgx-b200");
+  TrainingQuestion q = question("deepseek-v2-lite", 8, 64);
+  q.tp = 1, q.pp = 1, q.cp = 1, q.ep = 8, q.zero = 1, q.microbatch = 1;
+  q.recompute = Recompute::none;
+  const double none = step_of(q, b200).seconds;
+  q.recompute = Recompute::selective;
+  double last = none;
+  for (const RecomputeModule more : {RecomputeModule::moe_act, RecomputeModule::shared_experts, RecomputeModule::layernorm,
+                                     RecomputeModule::mla_up_proj, RecomputeModule::core_attn, RecomputeModule::moe}) {
+    q.recompute_modules.add(more);
+    const double now = step_of(q, b200).seconds;
+    CHECK(now >= last);
+    last = now;
+  }
+  q.recompute = Recompute::full;
+  CHECK(step_of(q, b200).seconds >= last * 0.99);
+}
+
+TEST_CASE("copies to host memory cost nothing while they hide and more over a slower link; graphs launch nothing") {
+  const System h100 = load_system("dgx-h100"), gb200 = load_system("gb200-nvl72");
+  TrainingQuestion q = one();
+  const StepTime before = step_of(q, h100);
+  q.offload_layers = 32, q.offload_optimizer = 1;
+  const StepTime pcie = step_of(q, h100), c2c = step_of(q, gb200);
+  CHECK(pcie.offload >= c2c.offload);
+  CHECK(pcie.optimizer == 0);
+  CHECK(pcie.seconds >= before.seconds - before.optimizer);
+  const double sum = pcie.compute + pcie.floor + pcie.tensor + pcie.context + pcie.expert + pcie.pipeline + pcie.bubble + pcie.data +
+                     pcie.accumulation + pcie.optimizer + pcie.stack + pcie.offload;
+  CHECK(sum == Approx(pcie.seconds).epsilon(1e-9));
+  q = one();
+  q.cuda_graphs = true;
+  const StepTime graphs = step_of(q, h100);
+  CHECK(graphs.seconds <= before.seconds);
+  CHECK(graphs.floor == Approx(0).margin(1e-12));
+}
