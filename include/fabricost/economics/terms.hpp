@@ -23,7 +23,7 @@ struct TimeTerm {
   return {{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
           {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
           {"bubble", t.bubble},       {"data", t.data},         {"accumulation", t.accumulation},
-          {"optimizer", t.optimizer}, {"stack", t.stack}};
+          {"optimizer", t.optimizer}, {"stragglers", t.stragglers}, {"stack", t.stack}};
 }
 
 /// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.

@@ -85,8 +85,8 @@ struct LayerModel {
     // windowed layers see at most that much of the past
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
     const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
-    out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                                 (m.query_width() + m.value_width()) / m.heads);
+    out.core = attention_seconds(gpu, stack, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
+                                 (m.query_width() + m.value_width()) / m.heads, l.precision);
     if (!m.latent()) out.selective = out.core;
   }
 

@@ -18,6 +18,7 @@
 ///              distributed.fsdp.fully_shard)
 ///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch and local parameter
 ///   optimizer  30 bytes of memory traffic per parameter of the rank, once per step
+///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
 ///   stack      the stack's factor on all of it, minus 1
 ///
 /// Form: fitted to 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a
@@ -43,6 +44,7 @@ struct StepTime {
   double data = 0;          ///< exposed exchange of gradients and weights
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
+  double stragglers = 0;    ///< waiting for the slowest node
   double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
 
   /// Communication that nothing hides, as a part of the step, including the stack's factor.
@@ -73,6 +75,12 @@ struct LayerTimes {
   out.head = head_time(model, layout, stack, left);
   out.parameters = parameters_of(model);
   return out;
+}
+
+/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
+[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
+  const double nodes = static_cast<double>(gpus) / domain;
+  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
 namespace detail {
@@ -117,7 +125,8 @@ struct StepModel {
   }
 
   [[nodiscard]] double gathered(const Replicas& at, double count) const {
-    return costs.seconds(Collective::all_gather, at.shard, 2 * count);
+    const bool narrow = stack.memory.fp8_parameters && l.precision == Precision::fp8;
+    return costs.seconds(Collective::all_gather, at.shard, (narrow ? 1 : 2) * count);
   }
   [[nodiscard]] double reduced(const Replicas& at, double count) const {
     return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
@@ -185,6 +194,8 @@ struct StepModel {
     out.accumulation = micro * accumulate;
     out.optimizer = update;
     out.seconds = work + out.bubble + out.pipeline + out.data + update;
+    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
+    out.seconds += out.stragglers;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
     return out;

@@ -18,7 +18,8 @@ using namespace fabricost::test;
 namespace {
 
 double sum(const StepTime& t) {
-  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack;
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer +
+         t.stragglers + t.stack;
 }
 
 /// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.
