@@ -31,21 +31,24 @@ std::string constants(const Published& data) {
       "## Constants\n\n"
       "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} GPU families,\n"
       "one factor for each software stack and publisher of kernels, and what engines add (`data/workloads/serving.yaml`). Deviations are "
-      "standard errors; in brackets what the rows leave near its prior. What they mean is "
+      "standard errors; of what the rows say nothing (-), the prior holds. What they mean is "
       "in\n"
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
       data.fit.constants, data.fit.rows, data.fit.generations.size());
   std::string rule = "|---|";
   for (const CalibratedSet& set : data.fit.generations) out += fmt::format(" {} |", name(set.generation)), rule += "---|";
   out += "\n" + rule + "\n";
-  if (!data.fit.generations.empty())
-    for (const FittedConstant& key : data.fit.generations.front().fitted) {
-      out += fmt::format("| {}{} |", key.key, key.shared ? " (one for all)" : "");
-      for (const CalibratedSet& set : data.fit.generations)
-        for (const FittedConstant& c : set.fitted)
-          if (c.key == key.key) out += fmt::format(" {} |", value_of(c));
-      out += "\n";
+  for (const Parameter& p : compute_parameters) {
+    std::string cells;
+    bool any = false, shared = false;
+    for (const CalibratedSet& set : data.fit.generations) {
+      const auto c = std::find_if(set.fitted.begin(), set.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
+      const bool fitted = c != set.fitted.end();
+      any = any || fitted, shared = shared || (fitted && c->shared);
+      cells += fmt::format(" {} |", fitted ? value_of(*c) : "-");
     }
+    if (any) out += fmt::format("| {}{} |{}\n", p.key, shared ? " (one for all)" : "", cells);
+  }
   out += "\n| stack or publisher | rows | factor | +- % | what is left, sd % | on |\n|---|---|---|---|---|---|\n";
   std::vector<FittedStack> stacks = data.fit.stacks;
   std::sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -3,7 +3,7 @@
 ///
 ///     build/bin/training_page MEASUREMENTS > docs/training-accuracy.md
 ///
-/// MEASUREMENTS holds workloads/{training,ops,inference}.csv and second/workloads/mlperf.csv.
+/// MEASUREMENTS holds workloads/{training,ops,inference}.csv and second/workloads/{mlperf,newer_training}.csv.
 
 #include "sections.hpp"
 

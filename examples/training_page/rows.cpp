@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 namespace training {
 
@@ -61,8 +62,10 @@ Published read_published(const std::string& folder) {
   out.steps = read_training_rows(workloads / "training.csv");
   const std::filesystem::path second = std::filesystem::path(folder) / "second" / "workloads";
   out.mlperf = read_training_rows(second / "mlperf.csv");
-  for (const TrainingRow& r : out.mlperf)
-    if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
+  const std::vector<TrainingRow> newer = read_training_rows(second / "newer_training.csv");
+  for (const std::vector<TrainingRow>* later : {&std::as_const(out.mlperf), &newer})
+    for (const TrainingRow& r : *later)
+      if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
     return calibrate_training(
         steps, out.kernels,

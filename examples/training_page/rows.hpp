@@ -13,7 +13,7 @@
 namespace training {
 
 struct Published {
-  std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv and what is fitted of mlperf.csv, predicted as shipped
+  std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv and what is fitted of the other two, predicted as shipped
   std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
   std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
   std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
@@ -24,7 +24,8 @@ struct Published {
   std::vector<std::string> fitted;  ///< groups of steps, judged ones first
 };
 
-/// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/mlperf.csv \throws fabricost::Error when one is missing
+/// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/{mlperf,newer_training}.csv
+/// \throws fabricost::Error when one is missing
 /// or malformed
 [[nodiscard]] Published read_published(const std::string& folder);
 

@@ -41,11 +41,14 @@ struct Job {
 /// The rows of a fit on their machines.
 class Jobs {
  public:
+  /// \throws RequestError when the machine cannot join the ranks of a group
   void add(const TrainingRow& row) {
     TrainingMachine& machine = machines_.on(row.system, row.overrides);
     Job job{&row, nullptr, &machine, processor_of(row, machine), load_once(row.stack)};
     job.stack.scale = 1;
-    add(std::move(job), row.stack);
+    (void)step_time(row.model, row.layout, job.stack, job.gpu, *machine.costs);
+    const std::string factor = fitted_name(job.stack);
+    add(std::move(job), factor);
   }
   /// A kernel; its publisher is a stack named as the group.
   void add(const OpsRow& row) {
@@ -76,12 +79,14 @@ struct TrainingUnknown {
   const Parameter* parameter = nullptr;  ///< null: a stack
   int of = -1;
   double spread = 0.15;
+  bool held = false;  ///< at its prior, since the rows say nothing of it
 };
 
 /// Steps and kernels, then serving runs: both depend on the constants of generations. Unknowns of serving alone come last.
 class StepFit {
  public:
   StepFit(const Jobs& jobs, detail::ServingModel& served) : jobs_(jobs), served_(served) {
+    for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) watts_.push_back(usual_watts(jobs, g));
     for (const Parameter& p : compute_parameters) {
       if (p.held()) continue;
       if (p.fitted == Fitted::shared)
@@ -95,9 +100,11 @@ class StepFit {
   /// Sets the constants of all generations and the factors of all stacks to u.
   void set(const Eigen::VectorXd& u) {
     constants.assign(jobs_.generations.size(), Constants{});
+    for (std::size_t g = 0; g < constants.size(); ++g) constants[g].compute.gemm_watts = watts_[g];
     scales.assign(jobs_.stacks.size(), 1);
     for (std::size_t k = 0; k < unknowns.size(); ++k) {
       const TrainingUnknown& x = unknowns[k];
+      if (x.held) continue;
       const double factor = std::exp(x.spread * u[static_cast<Eigen::Index>(k)]);
       if (x.parameter == nullptr) {
         scales[static_cast<std::size_t>(x.of)] = factor;
@@ -113,7 +120,7 @@ class StepFit {
   }
   [[nodiscard]] double seconds(const Job& job) const {
     Processor gpu = job.gpu;
-    gpu.constants = constants[static_cast<std::size_t>(job.generation)].compute;
+    gpu.use(constants[static_cast<std::size_t>(job.generation)].compute);
     const double scale = scales[static_cast<std::size_t>(job.stack_index)];
     if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
     return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
@@ -133,6 +140,7 @@ class StepFit {
     Eigen::MatrixXd j = Eigen::MatrixXd::Zero(here.size(), u.size());
     j.bottomRightCorner(served_.rows(), served_.size()) = served_.jacobian(u.tail(served_.size()));
     for (Eigen::Index k = 0; k < u.size() - served_.size(); ++k) {
+      if (unknowns[static_cast<std::size_t>(k)].held) continue;
       Eigen::VectorXd moved = u;
       moved[k] += step;
       j.col(k) = (residuals(moved) - here) / step;
@@ -145,9 +153,39 @@ class StepFit {
   std::vector<double> scales;
 
  private:
+  /// Watts per TFLOP/s of the GPU that most rows of a generation ran on: the one its shares of the peak refer to.
+  [[nodiscard]] static double usual_watts(const Jobs& jobs, int generation) {
+    std::map<double, int> rows;
+    for (const Job& job : jobs.all)
+      if (job.generation == generation) ++rows[job.gpu.watts];
+    return std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+  }
+
   const Jobs& jobs_;
   detail::ServingModel& served_;
+  std::vector<double> watts_;  ///< of each generation
 };
+
+/// The constants of which the rows say nothing, least known first: what depends on one may be known once that one is held.
+std::vector<Eigen::Index> unsaid_of(const StepFit& model, const Eigen::MatrixXd& covariance) {
+  Eigen::MatrixXd information = covariance.inverse(), left = covariance;
+  std::vector<Eigen::Index> out;
+  for (;;) {
+    Eigen::Index least = -1;
+    double most = narrowed_to * narrowed_to;
+    for (std::size_t i = 0; i < model.unknowns.size(); ++i) {
+      const auto k = static_cast<Eigen::Index>(i);
+      const bool open = model.unknowns[i].parameter != nullptr && std::find(out.begin(), out.end(), k) == out.end();
+      if (open && left(k, k) >= most) most = left(k, k), least = k;
+    }
+    if (least < 0) return out;
+    out.push_back(least);
+    information.row(least).setZero();
+    information.col(least).setZero();
+    information(least, least) = 1;
+    left = information.inverse();
+  }
+}
 
 /// Median and mean of absolute errors in percent.
 std::pair<double, double> errors(std::vector<double> ape) {
@@ -178,8 +216,12 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
       ++skipped[why];
       continue;
     }
-    jobs.add(row);
-    ++in_group[row.row.group];
+    try {
+      jobs.add(row);
+      ++in_group[row.row.group];
+    } catch (const RequestError& error) {
+      ++skipped[error.what()];
+    }
   }
   for (const OpsRow& row : kernels) {
     const bool known = std::find(groups.kernels.begin(), groups.kernels.end(), row.row.group) != groups.kernels.end();
@@ -208,11 +250,14 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   alone.tail(served.rows()).setZero();
   LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count + served.size()), alone);
   if (served.rows() > 0) found = minimise(model, found.unknowns, weight);
+  const std::vector<Eigen::Index> unsaid = unsaid_of(model, found.covariance);
+  for (const Eigen::Index k : unsaid) model.unknowns[static_cast<std::size_t>(k)].held = true, found.unknowns[k] = 0;
+  if (!unsaid.empty()) found = minimise(model, found.unknowns, weight);
   model.set(found.unknowns);
 
   TrainingFit out;
   out.rows = static_cast<int>(jobs.all.size() + static_cast<std::size_t>(served.rows()));
-  out.constants = static_cast<int>(count + served.size());
+  out.constants = static_cast<int>(count + served.size()) - static_cast<int>(unsaid.size());
   out.steps = found.steps;
   if (served.rows() > 0) out.served = served.fit(found.unknowns.tail(served.size()));
   for (const auto& [reason, n] : served.skipped) skipped[reason] += n;
@@ -241,7 +286,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     std::tie(set.median_ape, set.mape) = errors(by_generation[g]);
     for (std::size_t k = 0; k < model.unknowns.size(); ++k) {
       const TrainingUnknown& x = model.unknowns[k];
-      if (x.parameter == nullptr || (x.of >= 0 && x.of != static_cast<int>(g))) continue;
+      if (x.parameter == nullptr || x.held || (x.of >= 0 && x.of != static_cast<int>(g))) continue;
       const auto at = static_cast<Eigen::Index>(k);
       const double narrowed = std::sqrt(found.covariance(at, at));
       set.fitted.push_back({.key = x.parameter->key,
@@ -280,7 +325,7 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
     s.spread = spread_of_stacks;
     s.seen.clear();
     for (const FittedStack& fitted : fit.stacks)
-      if (fitted.name == s.name) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
+      if (fitted.name == fitted_name(s)) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
     c = detail::compute_prior;

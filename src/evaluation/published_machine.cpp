@@ -87,8 +87,8 @@ PublishedMachine published_machine(std::string_view gpu, const std::string& wire
   if (std::regex_search(name, match, memory)) out.memory_rate = 1e12 * *parse_number(match[1].str());
   // nvidia-smi shows 97,871 MiB on parts sold with 96 GB (data/gpus/gh200.yaml)
   if (has(name, "96gb")) out.overrides.emplace_back("gpu.memory=97871 MiB");
-  // products of a part limited to 500 W reach 0.89 of the 700 W part's (TorchTitan's H100s against DGX H100)
-  if (has(name, "500w")) out.power_share = 0.89;
+  static const std::regex watts("(\\d{2,4})w\\b");
+  if (std::regex_search(name, match, watts)) out.overrides.push_back(fmt::format("gpu.power={} W", match[1].str()));
   int gpus = found->gpus;
   if (gpus == 8 && gpus_per_node > 0 && gpus_per_node < 8 && found->system.starts_with("dgx-")) {
     gpus = gpus_per_node;

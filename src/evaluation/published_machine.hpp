@@ -12,7 +12,6 @@ struct PublishedMachine {
   std::string system;                  ///< of data/systems or data/clusters; empty: unknown
   std::vector<std::string> overrides;  ///< for other NICs, other GPUs or fewer of them
   double memory_rate = 0;              ///< bytes/s as stated; 0: the datasheet's
-  double power_share = 1;              ///< fraction of the datasheet's arithmetic, for parts with a lower power limit
 };
 
 /// \param gpu in any case, with additions: "H100", "DGX-GB200", "A100-40G", "H100 (96GB HBM2e 2.4TB/s, 500W)"

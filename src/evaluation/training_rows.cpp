@@ -111,17 +111,18 @@ std::optional<Precision> precision_of(const std::string& cell) {
   return word.empty() ? std::optional{Precision::bf16} : std::nullopt;
 }
 
+/// A policy of MaxText by its own name.
+bool of_maxtext(const std::string& cell) { return has(cell, "minimal") || has(cell, "custom") || has(cell, "offload"); }
+
 /// Recomputation: "none", "selective", "full", also with further words ("selective per-op"). A layout without
-/// a stated recomputation is priced without it, as in plan (as_named). Other policies ("custom", "minimal",
-/// offloading) are not priced.
-Recompute recompute_of(Cells& cells, std::string& skipped) {
+/// a stated recomputation is priced without it, as in plan (as_named). MaxText's policies by name are the nearest of the three:
+/// "custom" and those that offload keep or move the attention's products and run the feed-forward again, two thirds of a layer or more;
+/// "minimal" keeps the outputs of products.
+Recompute recompute_of(Cells& cells) {
   const std::string cell = folded(cells.text("recompute"));
   for (std::size_t i = 0; i < recompute_names.size(); ++i)
     if (cell == recompute_names[i] || cell.starts_with(std::string{recompute_names[i]} + " ")) return static_cast<Recompute>(i);
-  if (has(cell, "custom") || has(cell, "minimal") || has(cell, "offload")) {
-    skipped = fmt::format("recomputation \"{}\" is not priced", cells.text("recompute").substr(0, 40));
-    return Recompute::none;
-  }
+  if (of_maxtext(cell)) return has(cell, "minimal") ? Recompute::selective : Recompute::full;
   return static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
 }
 
@@ -152,7 +153,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.sequence = cells.count("seq");
   l.zero = cells.count("zero_stage");
   l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
-  l.recompute = recompute_of(cells, skipped);
+  l.recompute = recompute_of(cells);
   if (const auto precision = precision_of(cells.text("precision")))
     l.precision = *precision;
   else
@@ -190,7 +191,6 @@ void machine_of(TrainingRow& out, Cells& cells) {
   out.system = std::move(machine.system);
   out.overrides = std::move(machine.overrides);
   out.memory_rate = machine.memory_rate;
-  out.power_share = machine.power_share;
   if (out.system.empty()) out.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu").substr(0, 40));
 }
 
@@ -208,7 +208,7 @@ double seconds_of(const TrainingRow& job, double value, double peak, std::string
   if (metric == "step_time_ms") return value * 1e-3;
   if (metric == "tokens_per_s_per_gpu") return tokens / (value * job.gpus);
   if (metric == "tokens_per_s") return tokens / value;
-  if (metric != "tflops_per_gpu" && metric != "mfu_pct") {
+  if (metric != "tflops_per_gpu" && metric != "model_tflops_per_gpu" && metric != "mfu_pct") {
     skipped = fmt::format("{} is no time of a step", metric);
     return 0;
   }
@@ -241,7 +241,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;
     job.model = shape_of(cells, shapes, skipped);
-    job.recompute_stated = !cells.text("recompute").empty();
+    job.recompute_stated = !cells.text("recompute").empty() && !of_maxtext(folded(cells.text("recompute")));
     std::string unlaid;
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
@@ -270,9 +270,6 @@ std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system
 Processor processor_of(const TrainingRow& row, const TrainingMachine& machine) {
   Processor gpu = machine.gpu;
   if (row.memory_rate > 0) gpu.memory_rate = row.memory_rate;
-  gpu.peak16 *= row.power_share;
-  gpu.peak8 *= row.power_share;
-  gpu.peak4 *= row.power_share;
   return gpu;
 }
 
@@ -295,7 +292,11 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
         if (other.stack) other.stack(stack);
       }
       Processor gpu = processor_of(job, machine);
-      if (other.constants) other.constants(part.generation, gpu.constants);
+      if (other.constants) {
+        ComputeConstants constants = gpu.constants;
+        other.constants(part.generation, constants);
+        gpu.use(constants);
+      }
       const StepTime step = step_time(job.model, job.layout, stack, gpu, *machine.costs);
       if (!(step.seconds > 0 && std::isfinite(step.seconds))) {
         job.row.skipped = "no positive time came out";

@@ -71,6 +71,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
     out.published.push_back(std::move(by));
   }
   s.attention = in.choice("attention", attention_kernel_names, s.attention);
+  s.fp8_attention = in.flag("fp8_attention", s.fp8_attention);
   s.old_kernels = in.flag("old_kernels", s.old_kernels);
   s.eager_loss = in.flag("eager_loss", s.eager_loss);
   s.tensor_exposed = in.number("tensor_exposed", s.tensor_exposed, 0, 1);
@@ -91,6 +92,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
       in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
                fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
   }
+  s.factor_of = in.text("factor_of");
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
   in.finish();
@@ -105,7 +107,7 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
     MapReader stacks(*list, "stacks", faults);
     for (const auto& [key, mark, value] : list->entries) {
       stacks.take(key);
-      if (key != into.stack.name) continue;
+      if (key != fitted_name(into.stack)) continue;
       MapReader one(value, "stacks." + key, faults);
       const double scale = one.number("scale", 1, 0.2, 5);
       if (!own_scale) into.stack.scale = scale;

@@ -10,7 +10,7 @@ namespace fabricost::io {
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> words{{
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
@@ -21,6 +21,7 @@ namespace fabricost::io {
       {"data", "gradients and weights"},
       {"accumulation", "adding up gradients"},
       {"optimizer", "update of parameters"},
+      {"stragglers", "waiting for the slowest node"},
       {"stack", "software around it"},
       {"weights_and_products", "weights and products"},
       {"experts", "products of experts"},

@@ -23,7 +23,7 @@ struct TimeTerm {
   std::vector<TimeTerm> out{{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
                             {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
                             {"bubble", t.bubble},       {"data", t.data},         {"accumulation", t.accumulation},
-                            {"optimizer", t.optimizer}, {"stack", t.stack}};
+                            {"optimizer", t.optimizer}, {"stragglers", t.stragglers}, {"stack", t.stack}};
   if (t.offload > 0) out.push_back({"offload", t.offload});
   return out;
 }

@@ -101,7 +101,6 @@ struct TrainingRow {
   std::string stack;
   int gpus = 0;
   bool recompute_stated = false;  ///< otherwise the layout is priced without recomputation, like a given layout
-  double power_share = 1;         ///< fraction of the datasheet's arithmetic, for parts that the row says are limited below it
   double memory_rate = 0;         ///< bytes/s that the row states; 0: the datasheet's
   double memory_gib = 0;          ///< peak that the row states; 0: none
   bool out_of_memory = false;     ///< the layout is possible but ended out of memory: its value is "OOM"

@@ -14,6 +14,7 @@ struct ComputeConstants {
   double gemm;                ///< fraction of the dense peak that a large, aligned matrix product reaches
   double gemm_fp8;            ///< fraction of the fp8 peak, relative to `gemm`
   double gemm_fp4;            ///< fraction of the fp4 peak, relative to `gemm`
+  double gemm_watts;          ///< W per 16-bit TFLOP/s of the GPU `gemm` was measured on; 0: one with another power is not told apart
   double gemm_start;          ///< s per matrix product
   double gemm_overlap;        ///< order q of the norm of its arithmetic and memory time
   double misaligned;          ///< extra time of a product with a side that is not a multiple of 64 on the rank
@@ -35,6 +36,7 @@ struct ComputeConstants {
   double logit_bytes;         ///< memory traffic per logit of a fused cross entropy
   double logit_bytes_eager;   ///< the same for an unfused one
   double optimizer_bytes;     ///< memory traffic per updated parameter
+  double straggle;            ///< standard deviation of a node's time for a step, as a share: all wait for the slowest
   ComputeForm form;
 };
 

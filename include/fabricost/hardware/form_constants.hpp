@@ -85,6 +85,7 @@ struct ComputeForm {
   double row_overlap;     ///< order of the norm between a row's loads and the traffic of all rows
   double hidden_traffic;  ///< reads and writes of the hidden width per token and layer around attention: norms, residuals
   double routed_traffic;  ///< the same per routed token: sorting, weighting, adding up
+  double power;           ///< exponent with which the rate of products follows the power of GPUs of one generation
 };
 
 /// Of price/custom_reduce.hpp.

@@ -8,6 +8,8 @@
 ///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
 ///
+/// GPUs of one generation run the same code at the clock that their power allows: e grows with (W / (gemm_watts P))^power.
+///
 /// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
 /// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
 
@@ -31,6 +33,8 @@ struct Processor {
   double peak4 = 0;
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
+  double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
+  double sustained = 1;               ///< rate of products that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
   ComputeConstants constants;
@@ -47,10 +51,17 @@ struct Processor {
     out.memory_rate = g.hbm_bandwidth.value.value();
     out.memory = g.memory.value.value();
     out.memory_latency = g.hbm_latency.value.value();
-    out.constants = system.constants.compute;
+    constexpr double tera = 1e12;
+    out.watts = g.power.value.value() / (out.peak16 / tera);
+    out.use(system.constants.compute);
     const Generation made = g.generation;
     out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;
     return out;
+  }
+  /// Other kernel efficiencies.
+  void use(const ComputeConstants& measured) {
+    constants = measured;
+    sustained = watts > 0 && constants.gemm_watts > 0 ? std::pow(watts / constants.gemm_watts, constants.form.power) : 1;
   }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
@@ -83,7 +94,7 @@ namespace detail {
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
-  return c.gemm * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1) * gpu.peak(p);
+  return std::min(1.0, c.gemm * gpu.sustained * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1)) * gpu.peak(p);
 }
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
@@ -100,19 +111,23 @@ namespace detail {
          roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
 }
 
-/// FLOP/s of fused attention.
-[[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel = AttentionKernel::fused) {
+/// FLOP/s of fused attention, whose products run at `peak`: 16 bit, or fp8.
+[[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
   const ComputeConstants& c = gpu.constants;
-  return c.attention * (kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1) * gpu.peak16;
+  const double own = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1;
+  return std::min(1.0, c.attention * gpu.sustained * own) * peak;
 }
+[[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused, gpu.peak16); }
 
 /// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
-/// \param scores b a s^2 / c of this rank \param width query + value widths of one head
-[[nodiscard]] inline double attention_seconds(const Processor& gpu, AttentionKernel kernel, double scores, double width) {
+/// \param scores b a s^2 / c of this rank \param width query + value widths of one head \param precision of the layer's products
+[[nodiscard]] inline double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision) {
+  const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::unfused)
     return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
-  return scores * width / attention_rate(gpu, kernel);
+  const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
+  return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
 }
 [[nodiscard]] inline double attention_backward(const Processor& gpu, AttentionKernel kernel) {
   return kernel == AttentionKernel::unfused ? 2 : gpu.constants.attention_backward;

@@ -31,6 +31,7 @@ struct Stack {
   std::string name = default_stack;
   std::string title{};
   AttentionKernel attention = AttentionKernel::fused;
+  bool fp8_attention = false; ///< the products of fused attention run in fp8 where those of the layer are narrow
   bool old_kernels = false;   ///< element-wise kernels and launches of stacks before fused attention
   bool eager_loss = false;    ///< cross entropy in separate kernels
   double tensor_exposed = 1;  ///< share of tensor-parallel communication that is not hidden by matrix products
@@ -44,6 +45,7 @@ struct Stack {
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;                      ///< factor on the whole step
+  std::string factor_of{};  ///< the stack whose factor and spread it has, fitted to the steps of both; empty: its own
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
   double zipf_exponent = 1;                     ///< of zipf
@@ -54,6 +56,9 @@ struct Stack {
 
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
 };
+
+/// The name that its factor was fitted under.
+[[nodiscard]] inline const std::string& fitted_name(const Stack& stack) { return stack.factor_of.empty() ? stack.name : stack.factor_of; }
 
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
 /// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).

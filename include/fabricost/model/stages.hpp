@@ -6,7 +6,9 @@
 /// Megatron places them (Narayanan 2021). If n does not divide l, every chunk takes ceil(l / n) and chunks at
 /// both ends one fewer, the last first, since the embedding is on the first chunk and the output matrix on
 /// the last: 126 layers on 128 chunks leave those two without a layer (Llama 3, 2024, section 3.3), 22 layers
-/// on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). V schedules fold two chunks per stage
+/// on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). Of the free places the last chunk leaves one for the
+/// output matrix and two per prediction module, its layer and its output matrix (61 layers on 16 chunks of DeepSeek-V3 are
+/// 4, ..., 4, 1: NVIDIA's MLPerf Training 6.0 code). V schedules fold two chunks per stage
 /// into a V: s and 2 p - 1 - s. DualPipe runs both directions: stage s keeps a second copy of the weights of
 /// stage p - 1 - s (DeepSeek-V3).
 
@@ -29,25 +31,28 @@ namespace fabricost {
 }
 
 /// Division of layers into chunks: all have `max` layers, except the first `fewer_front` and the last
-/// `fewer_back`, which have one fewer.
+/// `fewer_back`, which have one fewer, and the last one, which lacks `last_lacks` more.
 struct LayerSplit {
-  int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0;
+  int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0, last_lacks = 0;
 
   /// First layer of a chunk; for chunk `chunks`, the number of layers.
   [[nodiscard]] int first(int chunk) const {
-    return chunk * max - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back));
+    return chunk * max - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back)) - (chunk == chunks ? last_lacks : 0);
   }
-  [[nodiscard]] int layers(int chunk) const { return max - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
+  [[nodiscard]] int layers(int chunk) const {
+    return max - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0) - (chunk == chunks - 1 ? last_lacks : 0);
+  }
 };
 
 /// Divides layers into chunks, both at least 1.
-[[nodiscard]] inline LayerSplit split_layers(int layers, int chunks) {
+/// \param ends what the last chunk has besides, in layers: the output matrix, prediction modules
+[[nodiscard]] inline LayerSplit split_layers(int layers, int chunks, int ends = 1) {
   const int max = (layers + chunks - 1) / chunks;
-  const int missing = max * chunks - layers;
-  return {chunks, max, missing / 2, (missing + 1) / 2};
+  const int missing = max * chunks - layers, last = std::min({missing, ends, max}), rest = missing - last;
+  return {chunks, max, (rest + 1) / 2, std::min(last, 1) + rest / 2, std::max(0, last - 1)};
 }
 [[nodiscard]] inline LayerSplit split_layers(const Model& model, const Layout& layout) {
-  return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
+  return split_layers(model.layers, layout.pp * chunks_per_stage(layout), 1 + 2 * model.predict_layers);
 }
 
 /// Whether each layer is a single block, mixing (attention or a state) or feed-forward (Nemotron-H).

@@ -50,7 +50,7 @@ class ServingMachine {
   [[nodiscard]] const ServingKernels& engine() const { return engine_; }
   [[nodiscard]] const Processor& gpu() const { return gpu_; }
   /// Other constants than its system's, as a fit tries them.
-  void reach(const ComputeConstants& c) { gpu_.constants = c; }
+  void reach(const ComputeConstants& c) { gpu_.use(c); }
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s of large products.

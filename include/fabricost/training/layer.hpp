@@ -92,8 +92,8 @@ struct LayerModel {
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
     const double past = l.attended();  // packed documents attend to themselves only
     const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
-    out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                                 (m.query_width() + m.value_width()) / m.heads);
+    out.core = attention_seconds(gpu, stack, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
+                                 (m.query_width() + m.value_width()) / m.heads, l.precision);
     if (!m.latent()) out.selective = out.core;
   }
 

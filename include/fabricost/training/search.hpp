@@ -147,7 +147,8 @@ class TrainingSearch {
       return;  // the machine cannot join these ranks but may join others
     }
     const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
-    group.bound = q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
+    const double slowest = 1 + waiting_for_slowest(gpu_, q_.gpus, domain_);
+    group.bound = slowest * q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
     out.push_back(group);
   }
 

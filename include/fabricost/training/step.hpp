@@ -21,6 +21,7 @@
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
+///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
 ///   stack      the stack's factor on all of it, minus 1
 ///
 /// Only trained parameters are accumulated, exchanged and updated; frozen ones are gathered where they are sharded.
@@ -50,6 +51,7 @@ struct StepTime {
   double data = 0;          ///< exposed exchange of gradients and weights
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
+  double stragglers = 0;    ///< waiting for the slowest node
   double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
   double offload = 0;       ///< copies to and from host memory that nothing hides, and the update of states there
 
@@ -81,6 +83,12 @@ struct LayerTimes {
   out.head = head_time(model, layout, stack, left);
   out.parameters = parameters_of(model);
   return out;
+}
+
+/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
+[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
+  const double nodes = static_cast<double>(gpus) / domain;
+  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
 namespace detail {
@@ -139,7 +147,8 @@ struct StepModel {
   }
 
   [[nodiscard]] double gathered(const Replicas& at, double count) const {
-    return costs.seconds(Collective::all_gather, at.shard, 2 * count);
+    const bool narrow = stack.memory.fp8_parameters && l.precision == Precision::fp8;
+    return costs.seconds(Collective::all_gather, at.shard, (narrow ? 1 : 2) * count);
   }
   [[nodiscard]] double reduced(const Replicas& at, double count) const {
     return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
@@ -214,6 +223,8 @@ struct StepModel {
     out.optimizer = update;
     out.offload = micro * (out_of_gpu + into_gpu) + on_host;
     out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
+    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
+    out.seconds += out.stragglers;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
     return out;

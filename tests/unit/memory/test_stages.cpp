@@ -48,6 +48,24 @@ TEST_CASE("a chunk without a layer is fine at the ends only") {
   CHECK(has_idle_chunk(with_layers(60), l));
 }
 
+TEST_CASE("free places are left for the output matrix and prediction modules, which are on the last chunk") {
+  Model m = with_layers(61);
+  const auto last_chunk = [&m](int stages, int chunks) {
+    Layout l;
+    l.pp = stages, l.vp = chunks;
+    const LayerSplit split = split_layers(m, l);
+    CHECK(split.first(split.chunks) == m.layers);
+    return split.layers(split.chunks - 1);
+  };
+  CHECK(last_chunk(4, 4) == 3);
+  m.predict_layers = 1;
+  CHECK(last_chunk(4, 4) == 1);  // 4, ..., 4, 1: as NVIDIA runs DeepSeek-V3
+  CHECK(last_chunk(8, 4) == 0);  // 1, 2, ..., 2, 0
+  CHECK(last_chunk(1, 1) == 61);
+  m.layers = 64;
+  CHECK(last_chunk(4, 4) == 4);  // no place is free
+}
+
 TEST_CASE("schedules that fold in a V bring embedding and head to the first stage") {
   const Model m = with_layers(32);
   Layout l;

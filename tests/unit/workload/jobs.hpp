@@ -39,7 +39,7 @@ inline Processor plain_processor(double peak) {
   gpu.memory_rate = 1e40;
   ComputeConstants& c = gpu.constants = detail::compute_prior;
   c.gemm = c.gemm_fp8 = c.attention = 1;
-  c.gemm_start = c.misaligned = c.elementwise = c.layer_floor = c.logit_bytes = c.logit_bytes_eager = c.optimizer_bytes = 0;
+  c.gemm_start = c.misaligned = c.elementwise = c.layer_floor = c.logit_bytes = c.logit_bytes_eager = c.optimizer_bytes = c.straggle = 0;
   return gpu;
 }
 

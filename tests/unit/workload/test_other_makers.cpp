@@ -1,4 +1,4 @@
-// What assuming NVIDIA's shares of the peak is worth on other makers' processors, by published steps nobody fitted.
+// What assuming NVIDIA's shares of the peak is worth on other makers' processors, by published steps priced without any of their own.
 #include "support/measurements.hpp"
 #include "support/written_file.hpp"
 
@@ -57,7 +57,9 @@ TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the int
   const test::WrittenFile file(rows_of_other_makers(later / "newer_training.csv", true) + rows_of_other_makers(later / "mlperf.csv", false),
                                "fabricost_other_makers.csv");
   std::vector<TrainingRow> rows = read_training_rows(file.path());
+  std::vector<TrainingRow> blind = rows;
   predict_training_rows(rows);
+  predict_training_rows(blind, {.constants = [](Generation, ComputeConstants& c) { c = detail::compute_prior; }});
   int priced = 0, inside = 0;
   double square = 0;
   std::set<std::string> machines;
@@ -67,8 +69,9 @@ TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the int
     ++priced;
     machines.insert(r.system);
     inside += r.row.low <= r.row.measured && r.row.measured <= r.row.high ? 1 : 0;
-    square += std::pow(std::log(r.row.predicted / r.row.measured), 2);
   }
+  for (const TrainingRow& r : blind)
+    if (r.row.skipped.empty()) square += std::pow(std::log(r.row.predicted / r.row.measured), 2);
   CHECK(priced >= 20);
   CHECK(machines.size() >= 5);
   CHECK(inside >= 0.9 * priced);
@@ -83,7 +86,8 @@ TEST_CASE("a step on processors nobody measured is less sure than one on a gener
   const System h100 = load_system("dgx-h100"), mi300x = load_system("mi300x-8");
   CHECK_FALSE(kernels_assumed(h100));
   CHECK_FALSE(kernels_assumed(load_system("gb300-nvl72")));
-  for (const char* name : {"mi300x-8", "mi355x-8", "tpu-v7-cube", "gaudi-3", "trn2"}) {
+  CHECK_FALSE(kernels_assumed(load_system("tpu-v7-cube")));
+  for (const char* name : {"mi300x-8", "mi355x-8", "gaudi-3", "trn2"}) {
     INFO(name);
     CHECK(kernels_assumed(load_system(name)));
   }

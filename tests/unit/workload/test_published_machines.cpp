@@ -73,7 +73,7 @@ TEST_CASE("nodes of fewer GPUs are smaller domains", "[machines]") {
 TEST_CASE("what a part is held to is read from its name", "[machines]") {
   const io::PublishedMachine m = published_machine("H100 (96GB HBM2e 2.4TB/s, 500W)", "", 8);
   CHECK(m.memory_rate == Approx(2.4e12));
-  CHECK(m.power_share < 1);
+  CHECK(loaded(m).gpu.power.value.value() == Approx(500));
   CHECK(loaded(m).gpu.memory.value.value() == Approx(97871.0 * 1048576));
   CHECK(loaded(published_machine("A100-40G", "", 8)).gpu.memory.value.value() == Approx(40960.0 * 1048576));
 }

@@ -74,6 +74,66 @@ TEST_CASE("a layer cannot be faster than its launches, one forward and two backw
   CHECK(step_time(small(), l, bare(), gpu, costs).seconds == Approx(5 * 4 * 3e-3).epsilon(1e-9));
 }
 
+TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are narrow", "[step]") {
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.peak8 = 2e15;
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Layout l{.microbatch = 1, .global_batch = 1, .sequence = 4096};
+  Stack narrow = bare();
+  narrow.fp8_attention = true;
+  CHECK(step_time(small(), l, narrow, gpu, costs).seconds == step_time(small(), l, bare(), gpu, costs).seconds);
+  l.precision = Precision::fp8;
+  const double saved = step_time(small(), l, bare(), gpu, costs).seconds - step_time(small(), l, narrow, gpu, costs).seconds;
+  CHECK(saved == Approx(4 * 3.5 * core_flops(1, 4096) / 2e15).epsilon(1e-9));
+}
+
+TEST_CASE("a GPU with more power per FLOP runs products faster, never above its peak", "[step]") {
+  Processor gpu = jobs::plain_processor(1e15);
+  ComputeConstants c = gpu.constants;
+  c.gemm = 0.5, c.gemm_watts = 0.5;
+  const auto rate = [&](double watts) {
+    gpu.watts = watts;
+    gpu.use(c);
+    return product_rate(gpu, Precision::bf16);
+  };
+  CHECK(rate(0.5) == Approx(0.5e15));
+  CHECK(rate(0.6) / rate(0.5) == Approx(std::pow(1.2, c.form.power)));
+  CHECK(rate(500) == Approx(1e15));
+  CHECK(rate(0) == Approx(0.5e15));  // no power is published
+  c.gemm_watts = 0;
+  CHECK(rate(0.6) == Approx(0.5e15));  // of whom the share was measured on, nothing is known
+}
+
+TEST_CASE("a step waits for the slowest of its nodes: not at all on one, then as the largest of normal deviations", "[step]") {
+  const System& h100 = jobs::machine("dgx-h100");
+  GroupCosts costs(h100);
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.constants.straggle = 0.02;
+  const auto share = [&](int replicas) {
+    const Layout l{.dp = replicas, .microbatch = 1, .global_batch = replicas, .sequence = 2048};
+    const StepTime t = step_time(small(), l, bare(), gpu, costs);
+    return t.stragglers / (t.seconds - t.stack - t.stragglers);
+  };
+  CHECK(share(8) == 0);
+  CHECK(share(64) == Approx(0.02 * std::sqrt(2 * std::log(8.0))));
+  CHECK(share(1024) == Approx(0.02 * std::sqrt(2 * std::log(128.0))));
+}
+
+TEST_CASE("fp8 parameters are gathered in half the bytes", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Layout l{.dp = 8, .zero = 1, .microbatch = 1, .global_batch = 8, .sequence = 2048, .precision = Precision::fp8};
+  Stack wide = bare(), narrow = bare();
+  wide.scale = narrow.scale = 1;
+  narrow.memory.fp8_parameters = true;
+  const Processor gpu = jobs::plain_processor(1e15);
+  const double count = parameters_of(small()).total;
+  const auto gather = [&](double bytes) { return collective(jobs::machine("dgx-h100"), Collective::all_gather, bytes, 8); };
+  const auto data = [&](const Stack& s) { return step_time(small(), l, s, gpu, costs).data; };
+  CHECK(data(wide) - data(narrow) == Approx(gather(2 * count) - gather(count)).epsilon(1e-6));
+  l.precision = Precision::bf16;
+  CHECK(data(wide) == data(narrow));
+}
+
 TEST_CASE("tensor ranks expose what the library's collectives say", "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   Layout l{.tp = 8, .microbatch = 2, .global_batch = 6, .sequence = 2048};

@@ -16,7 +16,8 @@ namespace {
 constexpr int many = 3000;
 
 double sum(const StepTime& t) {
-  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack;
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer +
+         t.stragglers + t.stack;
 }
 
 /// A job priced by the fastest pair of every collective, so that a better fabric cannot lose through another choice.

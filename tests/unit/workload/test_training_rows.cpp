@@ -109,14 +109,16 @@ TEST_CASE("notes say what columns cannot", "[training]") {
   CHECK(tables::read_one({{"notes", "full recompute of 99999999999999999999 of 3"}}).layout.recompute_layers == 0);
 }
 
-TEST_CASE("a layout whose recomputation is not stated is priced as named, other policies are not priced", "[training]") {
+TEST_CASE("a layout whose recomputation is not stated is priced as named, MaxText's policies as the nearest", "[training]") {
   CHECK(tables::read_one({{"recompute", ""}}).layout.recompute == Recompute::none);
   CHECK(tables::read_one({{"recompute", "selective per-op"}}).layout.recompute == Recompute::selective);
   CHECK(tables::read_one({{"recompute", "selective (default toml)"}}).layout.recompute == Recompute::selective);
   for (const char* policy : {"custom", "custom (offload)", "qkv_proj offloaded", "minimal_with_context (projections kept)"}) {
     const TrainingRow job = tables::read_one({{"recompute", policy}});
     INFO(policy);
-    CHECK(job.row.skipped.find("recomputation \"") != std::string::npos);
+    CHECK(job.row.skipped.empty());
+    CHECK(job.layout.recompute == (policy[0] == 'm' ? Recompute::selective : Recompute::full));
+    CHECK_FALSE(job.recompute_stated);  // what it keeps in memory is not known
   }
   std::vector<TrainingRow> jobs = tables::read({{{"recompute", ""}}, {{"recompute", "none"}}});
   predict_training_rows(jobs);
