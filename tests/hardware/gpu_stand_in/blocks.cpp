@@ -35,7 +35,7 @@
 
 namespace stand_in {
 
-thread_local Place place;
+constinit thread_local Place place;
 
 namespace {
 
@@ -44,8 +44,8 @@ constexpr std::size_t stack_bytes = std::size_t{96} << 10U;
 // The fibers of the block that this thread of the host runs. Sanitizers are told of every change from one stack to another.
 class Block {
  public:
-  void run(const std::function<void()>& thread, unsigned threads) {
-    thread_ = &thread;
+  void run(const Threads& body, unsigned threads) {
+    body_ = &body;
     grow(threads);
     const Place first = place;
     for (std::size_t i = 0; i < threads; ++i) {
@@ -138,7 +138,7 @@ class Block {
 
   static void enter();
 
-  const std::function<void()>* thread_ = nullptr;
+  const Threads* body_ = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers_{};
   Fiber* now_ = nullptr;
   ucontext_t outside_{};
@@ -155,7 +155,8 @@ thread_local Block running;
 
 void Block::enter() {
   running.entered(nullptr);
-  (*running.thread_)();
+  const unsigned thread = place.thread.x;
+  (*running.body_)(thread, thread + 1);
   running.now_->done = true;
   running.leave(true);
 }
@@ -170,21 +171,17 @@ void sync_threads() {
   running.wait();
 }
 
-void run_grid(const std::function<void()>& thread, bool syncs, dim3 grid, dim3 block) {
+void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block) {
   static thread_local std::mt19937 random(1);
   std::vector<unsigned> order(grid.x);
   for (unsigned i = 0; i < grid.x; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
   for (const unsigned index : order) {
     place = {dim3(0, 0, 0), dim3(index, 0, 0), block, grid};
-    if (syncs) {
-      running.run(thread, block.x);
-      continue;
-    }
-    for (unsigned i = 0; i < block.x; ++i) {
-      place.thread.x = i;
-      thread();
-    }
+    if (syncs)
+      running.run(threads, block.x);
+    else
+      threads(0, block.x);
   }
 }
 

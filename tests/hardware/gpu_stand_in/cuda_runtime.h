@@ -34,7 +34,10 @@ struct Launch {
       if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>) pointers.push_back((void*)value);
     };
     std::apply([&](const auto&... values) { (keep(values), ...); }, given);
-    static_cast<void>(launch(name, syncs, grid, block, stream, std::move(pointers), [k = kernel, given] { std::apply(k, given); }));
+    const auto threads = [k = kernel, given](unsigned first, unsigned last) {
+      for (place.thread.x = first; place.thread.x < last; ++place.thread.x) std::apply(k, given);
+    };
+    static_cast<void>(launch(name, syncs, grid, block, stream, std::move(pointers), threads));
   }
 };
 

@@ -68,16 +68,26 @@ Settings from_environment() {
       made.record = value;
     } else {
       const int number = std::stoi(value);
-      if (key == "devices") made.devices = number;
-      else if (key == "multiprocessors") made.multiprocessors = number;
-      else if (key == "memory_mib") made.memory = static_cast<std::size_t>(number) << 20U;
-      else if (key == "l2_kib") made.l2 = static_cast<std::size_t>(number) << 10U;
-      else if (key == "peers") made.peers = number != 0;
-      else if (key == "mig") made.mig = number != 0;
-      else if (key == "permission") made.permission = number != 0;
-      else if (key == "throttled") made.throttled = static_cast<unsigned>(number);
-      else if (key == "collective_microseconds") made.collective_microseconds = number;
-      else throw std::invalid_argument("GPU_STAND_IN: there is no setting " + key);
+      if (key == "devices")
+        made.devices = number;
+      else if (key == "multiprocessors")
+        made.multiprocessors = number;
+      else if (key == "memory_mib")
+        made.memory = static_cast<std::size_t>(number) << 20U;
+      else if (key == "l2_kib")
+        made.l2 = static_cast<std::size_t>(number) << 10U;
+      else if (key == "peers")
+        made.peers = number != 0;
+      else if (key == "mig")
+        made.mig = number != 0;
+      else if (key == "permission")
+        made.permission = number != 0;
+      else if (key == "throttled")
+        made.throttled = static_cast<unsigned>(number);
+      else if (key == "collective_microseconds")
+        made.collective_microseconds = number;
+      else
+        throw std::invalid_argument("GPU_STAND_IN: there is no setting " + key);
     }
   }
   return made;

@@ -225,8 +225,7 @@ STAND_IN_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, uns
   STAND_IN_CALL(current);
   const std::lock_guard lock(mutex);
   const Allocation* const found = allocation_of(host, 1);
-  if (found == nullptr || (found->flags & cudaHostAllocMapped) == 0)
-    return misused(cudaErrorInvalidValue, "host memory is not mapped");
+  if (found == nullptr || (found->flags & cudaHostAllocMapped) == 0) return misused(cudaErrorInvalidValue, "host memory is not mapped");
   *device = host;
   return cudaSuccess;
 }

@@ -3,83 +3,18 @@
 /// what it must receive; so ranks may be threads of one process or of several. Groups are as strict as NCCL's, buffers stricter.
 
 #include "nccl_numbers.hpp"
-#include "stand_in.hpp"
+#include "nccl_ranks.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 namespace {
 
 using stand_in::Failure;
-constexpr int max_ranks = 64;
-
-// A file in memory that all ranks of a communicator can map.
-class Shared {
- public:
-  Shared(const std::string& name, std::size_t bytes) : bytes_(bytes) {
-    const std::string folder = stand_in::settings().folder.empty() ? "/dev/shm" : stand_in::settings().folder;
-    path_ = folder + "/stand-in." + name;
-    const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    struct stat now {};
-    if (file < 0 || fstat(file, &now) != 0) std::abort();
-    if (static_cast<std::size_t>(now.st_size) < bytes && ftruncate(file, static_cast<off_t>(bytes)) != 0) std::abort();
-    if (bytes > 0) at_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-  }
-  ~Shared() {
-    if (at_ != nullptr) munmap(at_, bytes_);
-  }
-  Shared(Shared&& other) noexcept : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_), path_(std::move(other.path_)) {}
-  Shared& operator=(Shared&&) = delete;
-  [[nodiscard]] char* at() const { return static_cast<char*>(at_); }
-  void forget() const { unlink(path_.c_str()); }
-
- private:
-  void* at_ = nullptr;
-  std::size_t bytes_;
-  std::string path_;
-};
-
-// What the ranks of a communicator say to each other.
-struct Table {
-  std::atomic<int> born;
-  struct Rank {
-    std::atomic<std::uint64_t> offered, finished, bytes, call;  // steps, and what is offered
-  } ranks[max_ranks];
-};
-
-class State {
- public:
-  int rank, ranks, device;
-  std::string id;
-  Shared shared;
-  std::uint64_t step = 0;
-  std::atomic<bool> aborted{false};
-
-  State(int rank_of_it, int ranks_of_all, int on, const std::string& name)
-      : rank(rank_of_it), ranks(ranks_of_all), device(on), id(name), shared(name, sizeof(Table)) {
-    stand_in::count_communicator(1);
-    ++table().born;
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  [[nodiscard]] Table& table() const { return *reinterpret_cast<Table*>(shared.at()); }
-  [[nodiscard]] std::string file(int of) const { return id + "." + std::to_string(of); }
-  ~State() {
-    stand_in::count_communicator(-1);
-    Shared(file(rank), 0).forget();
-  }
-};
+using stand_in::Shared;
+using stand_in::State;
 
 }  // namespace
 
@@ -197,33 +132,21 @@ void receive(const Call& call, const std::vector<Shared>& offered) {
     case Kind::all_reduce: return add_up(0);
     case Kind::reduce: return call.of->rank == call.root ? add_up(0) : void();
     case Kind::reduce_scatter: return add_up(me * call.count);
-    case Kind::broadcast:
-      std::memcpy(call.receive, offered[static_cast<std::size_t>(call.root)].at(), call.count * format.bytes);
-      return;
+    case Kind::broadcast: std::memcpy(call.receive, offered[static_cast<std::size_t>(call.root)].at(), call.count * format.bytes); return;
     case Kind::all_gather:
       for (std::size_t rank = 0; rank < offered.size(); ++rank)
         std::memcpy(call.receive + rank * call.count * format.bytes, offered[rank].at(), call.count * format.bytes);
       return;
     case Kind::exchange:
       for (const Piece& piece : call.pieces)
-        if (!piece.sends) take(piece, offered[static_cast<std::size_t>(piece.peer)].at(), call.of->table().ranks[piece.peer].bytes, call.of->rank);
+        if (!piece.sends)
+          take(piece, offered[static_cast<std::size_t>(piece.peer)].at(), call.of->table().ranks[piece.peer].bytes, call.of->rank);
   }
-}
-
-// Waits until `reached` holds for every rank. False if the communicator was aborted.
-template <class Reached>
-bool all_ranks(const State& state, Reached reached) {
-  for (int rank = 0; rank < state.ranks; ++rank)
-    while (!reached(state.table().ranks[rank])) {
-      if (state.aborted) return false;
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-  return true;
 }
 
 void execute(const Call& call) {
   State& state = *call.of;
-  if (state.aborted || stand_in::failure_of("(a collective that runs)", state.device) != Failure::none) return;  // the others wait
+  if (state.aborted || stand_in::failure_of("running_collective", state.device) != Failure::none) return;  // the others wait
   const std::uint64_t step = ++state.step;
   if (!all_ranks(state, [&](const auto& rank) { return rank.finished >= step - 1; })) return;
   const std::size_t bytes = offered_bytes(call);
@@ -375,7 +298,7 @@ STAND_IN_API ncclResult_t ncclCommAbort(ncclComm_t of) {
   return status;
 }
 STAND_IN_API ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* status) {
-  *status = planned("(an error of NCCL while it runs)");
+  *status = planned("asynchronous_error");
   STAND_IN_NCCL_CALL();
   return ncclSuccess;
 }
@@ -392,17 +315,21 @@ STAND_IN_API const char* ncclGetLastError(ncclComm_t) { return last_error.c_str(
 STAND_IN_API ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t, ncclComm_t of,
                                         cudaStream_t stream) {
   STAND_IN_NCCL_CALL();
-  return add({.kind = Kind::all_reduce, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream}, of);
+  return add(
+      {.kind = Kind::all_reduce, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream}, of);
 }
 STAND_IN_API ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclComm_t of,
                                         cudaStream_t stream) {
   STAND_IN_NCCL_CALL();
-  return add({.kind = Kind::all_gather, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream}, of);
+  return add(
+      {.kind = Kind::all_gather, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream}, of);
 }
-STAND_IN_API ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t, ncclComm_t of,
-                                            cudaStream_t stream) {
+STAND_IN_API ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t,
+                                            ncclComm_t of, cudaStream_t stream) {
   STAND_IN_NCCL_CALL();
-  return add({.kind = Kind::reduce_scatter, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream}, of);
+  return add(
+      {.kind = Kind::reduce_scatter, .send = bytes_of(send), .receive = bytes_of(receive), .count = count, .type = type, .stream = stream},
+      of);
 }
 STAND_IN_API ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type, int root, ncclComm_t of,
                                         cudaStream_t stream) {

@@ -4,8 +4,8 @@
 /// nothing about speed. It shows whether kernels compute what they should, whether results are checked, and what happens when a call fails.
 ///
 /// Every stream is a thread that takes its work in order; a kernel's blocks run one after another, in random order. Where CUDA may wait for
-/// the device (allocations, copies of pageable memory), the stand-in always waits. Memory is the allocator's, so that address sanitizers see
-/// every access of a kernel, and thread sanitizers every race between streams.
+/// the device (allocations, copies of pageable memory), the stand-in always waits. Memory is the allocator's, so that address sanitizers
+/// see every access of a kernel, and thread sanitizers every race between streams.
 
 #include <cuda_runtime_api.h>
 
@@ -26,22 +26,20 @@ struct Settings {
   int multiprocessors = 2;
   std::size_t memory = std::size_t{64} << 20U;  ///< bytes of each device
   std::size_t l2 = std::size_t{64} << 10U;
-  bool peers = true;           ///< devices reach each other's memory
-  bool mig = false;            ///< each device is a slice
-  bool permission = true;      ///< NVML answers an ordinary user
-  unsigned throttled = 0;      ///< NVML's reasons
-  std::string folder{};        ///< for the communicators of several processes
-  std::string record{};        ///< a file to which every call of NCCL that makes a communicator adds a line
+  bool peers = true;                ///< devices reach each other's memory
+  bool mig = false;                 ///< each device is a slice
+  bool permission = true;           ///< NVML answers an ordinary user
+  unsigned throttled = 0;           ///< NVML's reasons
+  std::string folder{};             ///< for the communicators of several processes
+  std::string record{};             ///< a file to which every call of NCCL that makes a communicator adds a line
   int collective_microseconds = 0;  ///< how long a collective takes at least
 };
 STAND_IN_API const Settings& settings();
 
 /// How a call fails.
 enum class Failure : int { none, out_of_memory, unsupported, fault, lost };
-inline constexpr std::pair<Failure, const char*> failure_words[] = {{Failure::out_of_memory, "out_of_memory"},
-                                                                     {Failure::unsupported, "unsupported"},
-                                                                     {Failure::fault, "fault"},
-                                                                     {Failure::lost, "lost"}};
+inline constexpr std::pair<Failure, const char*> failure_words[] = {
+    {Failure::out_of_memory, "out_of_memory"}, {Failure::unsupported, "unsupported"}, {Failure::fault, "fault"}, {Failure::lost, "lost"}};
 
 /// Counts a call, and says how it fails. `device`: a loss of this one lasts until revive(); -1: of none.
 STAND_IN_API Failure failure_of(const char* call, int device = -1);
@@ -93,15 +91,17 @@ STAND_IN_API void enqueue(cudaStream_t stream, Work work);
 struct Place {
   dim3 thread, block, block_size, grid;
 };
-extern thread_local STAND_IN_API Place place;
+extern constinit thread_local STAND_IN_API Place place;
 STAND_IN_API void sync_threads();
+/// Runs the threads `first` to `last - 1` of the block that `place` names.
+using Threads = std::function<void(unsigned first, unsigned last)>;
 /// \param syncs the kernel contains __syncthreads
 STAND_IN_API cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStream_t stream, std::vector<void*> pointers,
-                                std::function<void()> thread);
+                                Threads threads);
 STAND_IN_API cudaError_t occupancy(int* blocks);
 
 // Between the parts of the runtime.
-void run_grid(const std::function<void()>& thread, bool syncs, dim3 grid, dim3 block);
+void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block);
 [[nodiscard]] cudaError_t status_of(Failure failure);
 /// Keeps a status for cudaGetLastError.
 cudaError_t said(cudaError_t status);
@@ -115,7 +115,7 @@ void drain(int device);
 cudaError_t misused(cudaError_t status, const std::string& why);
 
 /// Returns from a function of the runtime when this call of it is to fail.
-#define STAND_IN_CALL(device)                                                                   \
+#define STAND_IN_CALL(device)                                                                              \
   if (const auto planned = ::stand_in::failure_of(__func__, device); planned != ::stand_in::Failure::none) \
   return ::stand_in::said(::stand_in::status_of(planned))
 /// Returns where a stream of this thread is being captured.

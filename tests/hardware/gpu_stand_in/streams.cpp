@@ -102,6 +102,20 @@ cudaError_t refuse_capture(CUstream_st* stream) {
   return said(cudaErrorStreamCaptureUnsupported);
 }
 
+bool is_idle(CUstream_st* stream) {
+  const std::lock_guard lock(stream->mutex);
+  return stream->queue.empty() && !stream->busy;
+}
+bool is_done(Moment& moment) {
+  const std::lock_guard lock(moment.mutex);
+  return moment.done;
+}
+
+// The caller polls; the threads of the streams need the processor more.
+cudaError_t not_ready() {
+  std::this_thread::sleep_for(std::chrono::microseconds(20));
+  return said(cudaErrorNotReady);
+}
 cudaError_t lost_or_fine(int device) { return is_lost(device) ? said(status_of(Failure::lost)) : cudaSuccess; }
 
 // Work that can fail while it runs, when its device is lost.
@@ -119,7 +133,7 @@ cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes
     staged = staged || owner == no_memory;  // pageable
   }
   if (stream->captures && staged) return refuse_capture(stream);
-  enqueue(stream, {name, {to}, running("(a copy that runs)", stream->device, [=] { std::memcpy(to, from, bytes); })});
+  enqueue(stream, {name, {to}, running("running_copy", stream->device, [=] { std::memcpy(to, from, bytes); })});
   if (staged) drain_stream(stream);
   return cudaSuccess;
 }
@@ -176,11 +190,10 @@ cudaError_t occupancy(int* blocks) {
   return cudaSuccess;
 }
 
-cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStream_t on, std::vector<void*> pointers,
-                   std::function<void()> thread) {
+cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStream_t on, std::vector<void*> pointers, Threads threads) {
   CUstream_st* const stream = or_default(on);
   const int device = stream->device;
-  if (const Failure planned = failure_of("(a launch)", device); planned != Failure::none) return said(status_of(planned));
+  if (const Failure planned = failure_of("launch", device); planned != Failure::none) return said(status_of(planned));
   if (device != current_device()) return misused(cudaErrorInvalidResourceHandle, "a kernel on the stream of a device that is not current");
   if (grid.x == 0 || block.x == 0 || block.x > 1024 || grid.y != 1 || block.y != 1) return said(cudaErrorInvalidConfiguration);
   const auto run = [=] {
@@ -191,9 +204,9 @@ cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStre
       lose(device);
       return;
     }
-    run_grid(thread, syncs, grid, block);
+    run_grid(threads, syncs, grid, block);
   };
-  enqueue(stream, {name, pointers, running("(a kernel that runs)", device, run)});
+  enqueue(stream, {name, pointers, running("running_kernel", device, run)});
   return cudaSuccess;
 }
 
@@ -246,8 +259,7 @@ STAND_IN_API cudaError_t cudaStreamQuery(cudaStream_t on) {
   CUstream_st* const stream = or_default(on);
   STAND_IN_CALL(stream->device);
   if (stream->captures) return refuse_capture(stream);
-  const std::lock_guard lock(stream->mutex);
-  return stream->queue.empty() && !stream->busy ? cudaSuccess : said(cudaErrorNotReady);
+  return is_idle(stream) ? cudaSuccess : not_ready();
 }
 STAND_IN_API cudaError_t cudaDeviceSynchronize() {
   STAND_IN_CALL(current_device());
@@ -297,8 +309,7 @@ STAND_IN_API cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t event,
 STAND_IN_API cudaError_t cudaEventQuery(cudaEvent_t event) {
   STAND_IN_CALL(event->device);
   if (event->last == nullptr) return cudaSuccess;
-  const std::lock_guard lock(event->last->mutex);
-  return event->last->done ? lost_or_fine(event->device) : said(cudaErrorNotReady);
+  return is_done(*event->last) ? lost_or_fine(event->device) : not_ready();
 }
 STAND_IN_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   STAND_IN_CALL(begin->device);
