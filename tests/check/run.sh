@@ -64,7 +64,7 @@ threads() {
 probes() { # PRESET
   cmake --preset "$1" -DPython3_EXECUTABLE="$python" >/dev/null &&
     cmake --build --preset "$1" -j "$jobs" --target stand_in_drive &&
-    STAND_IN_PATIENCE=300 ctest --preset "$1" -C long -j "$jobs" -R '^gpu_stand_in\.(right|turned|failures|more)$'
+    STAND_IN_PATIENCE=300 ctest --preset "$1" -C long -j "$jobs" -R '^gpu_stand_in\.(right|turned|more_failures)$'
 }
 probes_1() { probes sanitized; }
 probes_2() { probes tsan; }

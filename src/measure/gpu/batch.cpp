@@ -257,29 +257,37 @@ void Batch::wait(cudaEvent_t event) {
     static_cast<void>(cudaGetLastError());
     if (seconds_since(looked) < look_after) continue;
     looked = Clock::now();
-    if (const std::string why = never_finishes(seconds_since(begin)); !why.empty()) throw DeviceLost(why);
+    if (const cudaError_t failed = failed_lane(); failed != cudaSuccess) {
+      give_up();
+      check(failed, "waiting for the device");
+    }
+    if (const std::string why = never_finishes(seconds_since(begin)); !why.empty()) {
+      give_up();
+      throw DeviceLost(why);
+    }
   }
 }
 
-// Of a lost GPU's stream the others wait for events and for messages, so each lane is asked.
-std::string Batch::never_finishes(double waited) {
-  const double patience = work_.all_processes ? 120 : 600;  // s; after a failed rank the others wait for this long
-  std::string why;
-  for (std::size_t lane = 0; lane < work_.lanes.size() && why.empty(); ++lane) {
-    const cudaError_t status = cudaStreamQuery(stream(lane));
-    if (status == cudaSuccess || status == cudaErrorNotReady) continue;
-    why = "GPU " + std::to_string(work_.lanes[lane].gpu) + " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+cudaError_t Batch::failed_lane() const {
+  for (const Lane& lane : work_.lanes) {
+    const cudaError_t status = cudaStreamQuery(lane.stream.handle());
+    ignore(status);
+    if (status != cudaSuccess && status != cudaErrorNotReady) return status;
   }
-  static_cast<void>(cudaGetLastError());
-  if (why.empty() && work_.fault) why = work_.fault();
-  if (why.empty() && waited > patience) why = "no end after " + std::to_string(static_cast<int>(patience)) + " s";
-  if (!why.empty() && work_.give_up) work_.give_up();
-  return why;
+  return cudaSuccess;
+}
+
+std::string Batch::never_finishes(double waited) const {
+  const double patience = work_.all_processes ? 120 : 600;  // s; after a failed rank the others wait for this long
+  const std::string why = work_.fault ? work_.fault() : "";
+  if (!why.empty() || waited <= patience) return why;
+  return "no end after " + std::to_string(static_cast<int>(patience)) + " s";
 }
 
 void Batch::settle() {
   const Clock::time_point begin = Clock::now();
   Clock::time_point looked = begin;
+  int looks_after_abort = 0;
   for (std::size_t lane = 0; lane < work_.lanes.size();) {
     const cudaError_t status = cudaStreamQuery(stream(lane));
     ignore(status);
@@ -287,8 +295,9 @@ void Batch::settle() {
       ++lane;
     } else if (seconds_since(looked) > look_after) {
       looked = Clock::now();
-      // aborted work ends soon; what cannot be aborted is left to its streams
-      if (!never_finishes(seconds_since(begin)).empty() && !work_.give_up) return;
+      if (failed_lane() == cudaSuccess && never_finishes(seconds_since(begin)).empty()) continue;
+      if (!work_.give_up || ++looks_after_abort > 1000) return;  // what cannot be aborted is left to its stream
+      give_up();
     }
   }
 }

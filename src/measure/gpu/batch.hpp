@@ -65,8 +65,13 @@ class Batch : public Job {
   void wait(cudaEvent_t event);
   /// Waits until no lane has work, with errors ignored.
   void settle();
-  /// Why the work on the lanes will never finish; empty: none known. After it the work is aborted.
-  [[nodiscard]] std::string never_finishes(double waited);
+  /// The status of the first lane whose device failed. Of its stream the others wait for events and messages.
+  [[nodiscard]] cudaError_t failed_lane() const;
+  /// Why the work on the lanes will never finish; empty: none known.
+  [[nodiscard]] std::string never_finishes(double waited) const;
+  void give_up() const {
+    if (work_.give_up) work_.give_up();
+  }
   void on(std::size_t lane) { use(gpus_.ordinal(work_.lanes[lane].gpu)); }
   [[nodiscard]] cudaStream_t stream(std::size_t lane) const { return work_.lanes[lane].stream.handle(); }
 

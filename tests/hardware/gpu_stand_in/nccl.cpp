@@ -150,7 +150,7 @@ void execute(const Call& call) {
   const std::uint64_t step = ++state.step;
   if (!all_ranks(state, [&](const auto& rank) { return rank.finished >= step - 1; })) return;
   const std::size_t bytes = offered_bytes(call);
-  if (const Shared mine(state.file(state.rank), bytes); bytes > 0) offer(call, mine.at());
+  if (const Shared mine = state.shared_file_of(state.rank, bytes); bytes > 0) offer(call, mine.at());
   auto& own = state.table().ranks[state.rank];
   own.bytes = bytes;
   own.call = static_cast<std::uint64_t>(call.kind) + 8 * (call.kind == Kind::exchange ? 0 : call.count);
@@ -161,7 +161,8 @@ void execute(const Call& call) {
   for (int rank = 0; rank < state.ranks; ++rank) {
     const auto& other = state.table().ranks[rank];
     if (other.call != own.call) std::fprintf(stderr, "stand-in: ranks call different collectives\n"), std::abort();
-    offered.emplace_back(state.file(rank), other.bytes);
+    offered.push_back(state.shared_file_of(rank, other.bytes));
+    if (other.bytes > 0 && offered.back().at() == nullptr) return;  // that rank was aborted meanwhile
   }
   receive(call, offered);
   own.finished = step;
@@ -262,7 +263,7 @@ STAND_IN_API ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   static std::atomic<int> made{0};
   *id = {};
   std::snprintf(id->internal, sizeof id->internal, "%d.%d", getpid(), ++made);
-  Shared(id->internal, 0).forget();  // of an earlier process of that number
+  Shared(id->internal, 0, true).forget();  // of an earlier process of that number
   return ncclSuccess;
 }
 STAND_IN_API ncclResult_t ncclGroupStart() {

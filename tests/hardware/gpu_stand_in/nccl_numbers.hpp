@@ -24,7 +24,9 @@ inline NumberFormat format_of(ncclDataType_t type) {
     case ncclBfloat16: return {2, 8, 7};
     case ncclFloat32: return {4, 8, 23};
     case ncclFloat64: return {8, 11, 52};
+#if NCCL_VERSION_CODE >= 22400
     case ncclFloat8e4m3: return {1, 4, 3};
+#endif
     default: std::abort();  // the probes send no other
   }
 }

@@ -23,10 +23,12 @@ inline constexpr int max_ranks = 64;
 // A file in memory that all ranks of a communicator can map.
 class Shared {
  public:
-  Shared(const std::string& name, std::size_t bytes) : bytes_(bytes) {
+  /// \param mine another rank's file exists, or is gone with its rank
+  Shared(const std::string& name, std::size_t bytes, bool mine) : bytes_(bytes) {
     const std::string folder = settings().folder.empty() ? "/dev/shm" : settings().folder;
     path_ = folder + "/stand-in." + name;
-    const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int file = open(path_.c_str(), O_RDWR | O_CLOEXEC | (mine ? O_CREAT : 0), 0600);
+    if (file < 0 && !mine) return;
     struct stat now {};
     if (file < 0 || fstat(file, &now) != 0) std::abort();
     if (static_cast<std::size_t>(now.st_size) < bytes && ftruncate(file, static_cast<off_t>(bytes)) != 0) std::abort();
@@ -64,7 +66,7 @@ class State {
   std::atomic<bool> aborted{false};
 
   State(int rank_of_it, int ranks_of_all, int on, const std::string& name)
-      : rank(rank_of_it), ranks(ranks_of_all), device(on), id(name), shared(name, sizeof(Table)) {
+      : rank(rank_of_it), ranks(ranks_of_all), device(on), id(name), shared(name, sizeof(Table), true) {
     count_communicator(1);
     ++table().born;
   }
@@ -72,9 +74,10 @@ class State {
   State& operator=(const State&) = delete;
   [[nodiscard]] Table& table() const { return *reinterpret_cast<Table*>(shared.at()); }
   [[nodiscard]] std::string file(int of) const { return id + "." + std::to_string(of); }
+  [[nodiscard]] Shared shared_file_of(int of, std::size_t bytes = 0) const { return Shared(file(of), bytes, of == rank); }
   ~State() {
     count_communicator(-1);
-    Shared(file(rank), 0).forget();
+    shared_file_of(rank).forget();
   }
 };
 

@@ -9,7 +9,7 @@ import sys
 def built(arguments):
     """(the folder of the programs, the other arguments) of CUDA_HEADERS NCCL_HEADER FOLDER OTHERS..."""
     cuda, nccl, folder, *others = arguments
-    for name, found in (("cuda_runtime_api.h", cuda), ("nccl.h", nccl)):
+    for name, found in (("cuda_runtime_api.h of CUDA 12 or later", cuda), ("nccl.h", nccl)):
         if found.endswith("-NOTFOUND"):
             print(f"skipped: {name} was not found (the wheels nvidia-cuda-runtime and nvidia-nccl have these headers)")
             sys.exit(77)
