@@ -19,6 +19,7 @@ SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault":
 # Where a release fails, the result is there already; what NVML does not say stays unknown; and where something cannot be captured, the
 # repetitions are launched one by one.
 RELEASES = ("Destroy", "Free", "Shutdown", "Abort")
+POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
 OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
 CAPTURES = ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate")
 
@@ -28,14 +29,14 @@ def may_end(probe, call, failure):
     ends = {SAYS[failure]}
     if call in OPENS:
         ends.add("not opened")
-    if call.startswith("nvml") or any(word in call for word in RELEASES) or (call in CAPTURES and failure == "unsupported"):
+    if call.startswith("nvml") or any(word in call for word in RELEASES) or call in POLLS:
+        ends.add("right")
+    if call in CAPTURES and failure == "unsupported":
         ends.add("right")
     if call.startswith("nccl") or call == "asynchronous_error":
         ends |= {"fault", "lost"}  # NCCL's codes do not tell one from the other
-    if call == "asynchronous_error" or (probe == "describe" and (call == "ncclGetVersion" or failure == "out_of_memory")):
-        ends.add("right")  # it is asked where something takes long; and a machine without NCCL, or with its memory in use, is one, too
-    if call == "cudaDeviceGetAttribute" and probe == "describe":
-        ends.add("right")  # some slices do not know their clocks
+    if probe == "describe" and (call in ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize") or failure == "out_of_memory"):
+        ends.add("right")  # a machine without NCCL, of unknown clocks, or with its memory in use is one, too
     return ends
 
 
