@@ -5,7 +5,6 @@ and in two processes of which one is killed.
     check_command.py CUDA_HEADERS NCCL_HEADER FOLDER FABRICOST"""
 
 import csv
-import os
 import pathlib
 import signal
 import socket
@@ -21,10 +20,11 @@ SMALL = ["--quiet", "--sizes", "4KiB,20000", "-o", "found.csv"]
 
 
 def started(folder, *arguments, gpus="devices=2", **variables):
-    environment = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "NCCL_ALGO", "NCCL_PROTO")}
-    environment |= {"FABRICOST_PROBES": str(FOLDER), "GPU_STAND_IN": f"{gpus} folder={folder}", **variables}
-    return subprocess.Popen([TOOL, "measure", *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+    environment = stand_in.environment(FOLDER, f"{gpus} folder={folder}") | {"FABRICOST_PROBES": str(FOLDER)}
+    for name in ("RANK", "WORLD_SIZE", "NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"):
+        environment.pop(name, None)
+    return subprocess.Popen([TOOL, "measure", *arguments], cwd=folder, env=environment | variables, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def measured(folder, *arguments, status=0, **keywords):

@@ -20,6 +20,7 @@ SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault":
 # repetitions are launched one by one.
 RELEASES = ("Destroy", "Free", "Shutdown", "Abort")
 POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
+UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe
 OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
 CAPTURES = ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate")
 
@@ -35,8 +36,8 @@ def may_end(probe, call, failure):
         ends.add("right")
     if call.startswith("nccl") or call == "asynchronous_error":
         ends |= {"fault", "lost"}  # NCCL's codes do not tell one from the other
-    if probe == "describe" and (call in ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize") or failure == "out_of_memory"):
-        ends.add("right")  # a machine without NCCL, of unknown clocks, or with its memory in use is one, too
+    if probe == "describe" and (failure == "out_of_memory" or call in UNKNOWN):
+        ends.add("right")  # a machine with its memory in use is one, too
     return ends
 
 
