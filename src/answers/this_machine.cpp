@@ -74,7 +74,7 @@ struct Opened {
       machine = device->describe();
     } catch (const measure::DeviceLost& error) {
       throw RequestError(fmt::format("the machine was lost before anything was measured: {}", error.what()));
-    } catch (const measure::DeviceFault& error) {
+    } catch (const std::runtime_error& error) {
       throw RequestError(fmt::format("the machine cannot be described: {}", error.what()));
     }
     layout = measure::layout_of(machine, device->processes());

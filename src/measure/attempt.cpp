@@ -57,6 +57,7 @@ Attempt attempt(Device& device, const Case& what, const SampleRules& rules, cons
   if (out.kind != Kind::measured) return out;
   out = caught([&](Attempt& a) {
     a.sample = take_sample(device, *job, what, rules, now);
+    a.in_graphs = job->in_graphs();
     if (a.sample.refused.empty()) return;
     a.kind = Kind::refused;
     a.reason = a.sample.refused;

@@ -14,6 +14,7 @@ struct Attempt {
   enum class Kind : unsigned char { measured, unsupported, out_of_memory, wrong_result, fault, refused, lost };
   Kind kind = Kind::measured;
   Sample sample{};
+  bool in_graphs = true;  ///< as Job::in_graphs
   std::string reason{};
 };
 

@@ -25,7 +25,7 @@
 namespace fabricost::measure {
 
 /// Changes with this file (thousands) and with the table of probes; plugins with another value are refused.
-inline constexpr int device_interface = 4000 + static_cast<int>(probe_table.size());
+inline constexpr int device_interface = 5000 + static_cast<int>(probe_table.size());
 
 /// One thing to time. Fields that a kind does not use are ignored.
 struct Case {
@@ -58,6 +58,8 @@ class Job {
   virtual ~Job() = default;
   /// Times `repetitions` back-to-back runs. \throws DeviceLost, DeviceFault
   [[nodiscard]] virtual Timing run(int repetitions) = 0;
+  /// False where repetitions were to be replayed from a graph, and the runtime could not capture them.
+  [[nodiscard]] virtual bool in_graphs() const { return true; }
 };
 
 /// One GPU, or one process of an MPI run. Zero and empty: unknown.

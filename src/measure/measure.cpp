@@ -39,9 +39,26 @@ class Run {
       : device_(device), machine_(machine), plan_(plan), options_(options), layout_(layout_of(machine, device.processes())) {}
 
   Measured all() {
-    start_ = clock();
+    start_ = options_.now();
     out_.not_measured = plan_.not_measured;
-    out_.before = states_of(device_, machine_);
+    try {
+      start_ = clock();
+      out_.before = states_of(device_, machine_);
+      take_all();
+    } catch (const DeviceLost& gone) {  // while the processes agreed on a time
+      lost(gone.what());
+    }
+    if (!out_.complete) time_reason_ = out_.ended;
+    list_what_is_missing();
+    if (!lost_) out_.after = states_of(device_, machine_);
+    out_.seconds = options_.now() - start_;
+    return std::move(out_);
+  }
+
+ private:
+  double clock() { return device_.agreed(options_.now()); }
+
+  void take_all() {
     for (pass_ = 0; pass_ < passes && going(); ++pass_) {
       double weights = 0;
       for (const Step& step : plan_.steps) weights += step.weight;
@@ -53,15 +70,13 @@ class Run {
         take(step, clock() + share);
       }
     }
-    if (!out_.complete) time_reason_ = out_.ended;
-    list_what_is_missing();
-    if (!lost_) out_.after = states_of(device_, machine_);
-    out_.seconds = clock() - start_;
-    return std::move(out_);
   }
 
- private:
-  double clock() { return device_.agreed(options_.now()); }
+  void lost(const std::string& reason) {
+    lost_ = true;
+    out_.complete = false;
+    out_.ended = reason;
+  }
   double left() { return options_.budget - (clock() - start_); }
 
   /// False after the run has ended for any reason.
@@ -131,7 +146,7 @@ class Run {
         known.failures = 0;
         const double repeated = tried.sample.seconds * tried.sample.repetitions * (tried.sample.batches + tried.sample.outliers);
         known.prepare = std::max(0.0, clock() - start - repeated);
-        keep(what, tried.sample, known, before, state(what));
+        keep(what, tried, known, before, state(what));
         return false;
       }
       case Attempt::Kind::unsupported:
@@ -146,9 +161,7 @@ class Run {
       case Attempt::Kind::fault:
       case Attempt::Kind::refused: failed(what, known, tried.reason); return false;
       case Attempt::Kind::lost:
-        lost_ = true;
-        out_.complete = false;
-        out_.ended = tried.reason;
+        lost(tried.reason);
         known.tried.erase(what.bytes);
         return false;
     }
@@ -160,23 +173,27 @@ class Run {
     if (++known.failures >= failures_that_end) known.over = true;
   }
 
-  /// The state of the first GPU of a case.
+  /// The lowest clock of the GPUs of a case, and all that slows one of them down.
   State state(const Case& what) {
-    int unit = what.gpu;
-    if (!what.gpus.empty()) unit = what.gpus.front();
-    if (!what.pairs.empty()) unit = what.pairs.front().first;
-    const bool known = unit >= 0 && unit < static_cast<int>(machine_.units.size());
-    if (!known || lost_) return {};
-    try {
-      return device_.state(unit);
-    } catch (const DeviceLost&) {
-      return {};  // the next case reports it, in all processes together
-    } catch (const DeviceFault&) {
-      return {};
+    std::set<int> units(what.gpus.begin(), what.gpus.end());
+    for (const auto& [from, to] : what.pairs) units.insert({from, to});
+    if (units.empty()) units.insert(what.gpu);
+    State out;
+    for (const int unit : units) {
+      if (unit < 0 || unit >= static_cast<int>(machine_.units.size()) || lost_) continue;
+      try {
+        const State one = device_.state(unit);
+        if (one.clock > 0 && (out.clock == 0 || one.clock < out.clock)) out.clock = one.clock;
+        if (out.throttled.find(one.throttled) == std::string::npos) out.throttled += (out.throttled.empty() ? "" : ", ") + one.throttled;
+      } catch (const std::runtime_error&) {
+        // the next case reports it, in all processes together
+      }
     }
+    return out;
   }
 
-  void keep(const Case& what, const Sample& sample, Known& known, const State& before, const State& after) {
+  void keep(const Case& what, const Attempt& tried, Known& known, const State& before, const State& after) {
+    const Sample& sample = tried.sample;
     Row row = row_of(what, machine_, layout_, options_.source, options_.system);
     row.seconds = sample.seconds;
     const auto note = [&row](const char* key, std::string value) { row.notes.emplace_back(key, std::move(value)); };
@@ -185,6 +202,7 @@ class Run {
     note("repetitions", std::to_string(sample.repetitions));
     if (sample.outliers > 0) note("outliers", std::to_string(sample.outliers));
     if (!sample.steady) note("unsteady", "yes");
+    if (!tried.in_graphs) note("graph", "no");
     if (sample.host) note("host_us", fmt::format("{:.4g}", 1e6 * *sample.host));
     const double clock = before.clock > 0 && after.clock > 0 ? std::min(before.clock, after.clock) : std::max(before.clock, after.clock);
     if (clock > 0) note("clock_mhz", fmt::format("{:.0f}", clock / 1e6));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long checks, one step after another: what `./quickstart check` does once everything is installed.
-#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers and fuzz are all their parts)
+#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz and probes are all their parts)
 #   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
 # With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
 # fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
@@ -60,6 +60,14 @@ threads() {
     cmake --build --preset tsan -j "$jobs" --target test_process &&
     ctest --preset tsan -R '^unit.process$'
 }
+# The GPU probes on a GPU made of threads. Their targets use none of the libraries, so each build is small.
+probes() { # PRESET
+  cmake --preset "$1" -DPython3_EXECUTABLE="$python" >/dev/null &&
+    cmake --build --preset "$1" -j "$jobs" --target stand_in_drive &&
+    STAND_IN_PATIENCE=300 ctest --preset "$1" -C long -j "$jobs" -R '^gpu_stand_in\.(right|turned|more_failures)$'
+}
+probes_1() { probes sanitized; }
+probes_2() { probes tsan; }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
@@ -69,6 +77,8 @@ all=(
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "box 160 Open MPI on networks of namespaces, beside what is predicted"
   "threads 150 thread sanitizer"
+  "probes_1 90 GPU probes on a GPU made of threads, under address and undefined behaviour sanitizers"
+  "probes_2 90 GPU probes on a GPU made of threads, under the thread sanitizer"
   "tidy 300 clang-tidy"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
@@ -79,7 +89,7 @@ all=(
   "fuzz_2 400 the other fuzz targets"
 )
 # What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
-turns=("sanitizers_1" "fuzz_1" "sanitizers_2" "tidy threads random_calls dask" "sanitizers_3 box" "fuzz_2" "sanitizers_4")
+turns=("sanitizers_1" "fuzz_1" "sanitizers_2 probes_1" "tidy threads random_calls dask" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day
   local second

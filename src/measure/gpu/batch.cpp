@@ -23,7 +23,40 @@ double seconds_between(cudaEvent_t start, cudaEvent_t stop) {
 // device and the device for the host. Queues have about a thousand entries, streams share them, and a launch
 // may use several.
 constexpr int held_launches = 128;
+constexpr double look_after = 10e-3;  // seconds between looks at what may have failed
 int launches_in_a_graph(std::size_t lanes) { return std::clamp(1024 / static_cast<int>(lanes), 16, 256); }
+
+// Streams that are being captured. Every capture is ended, whatever is thrown meanwhile.
+class Captures {
+ public:
+  Captures() = default;
+  ~Captures() {
+    for (const cudaStream_t stream : streams_) {
+      Graph graph;
+      ignore(cudaStreamEndCapture(stream, graph.place()));
+    }
+  }
+  Captures(const Captures&) = delete;
+  Captures& operator=(const Captures&) = delete;
+
+  void begin(cudaStream_t stream) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing a graph");
+    streams_.push_back(stream);
+  }
+  /// Ends the capture of the stream that began first.
+  [[nodiscard]] GraphExec end_first() {
+    Graph graph;
+    const cudaStream_t stream = streams_.front();
+    streams_.erase(streams_.begin());
+    check(cudaStreamEndCapture(stream, graph.place()), "capturing a graph");
+    GraphExec made;
+    check(instantiate(made.place(), graph.handle()), "instantiating a graph");
+    return made;
+  }
+
+ private:
+  std::vector<cudaStream_t> streams_{};
+};
 
 }  // namespace
 
@@ -44,7 +77,7 @@ Batch::Batch(Gpus& gpus, Work work) : gpus_(gpus), work_(std::move(work)) {
 
 Batch::~Batch() {
   gpus_.gate().open();
-  for (const Lane& lane : work_.lanes) static_cast<void>(cudaStreamSynchronize(lane.stream.handle()));
+  settle();
   graphs_.clear();
 }
 
@@ -166,32 +199,20 @@ bool Batch::make_graphs(int launches) {
     const auto known = [wanted](const Graphs& g) { return g.launches == wanted; };
     if (wanted == 0 || std::any_of(graphs_.begin(), graphs_.end(), known)) continue;
     finish();
-    std::size_t capturing = 0;
-    bool fine = true;
-    for (; capturing < work_.lanes.size() && fine; ++capturing) {
-      on(capturing);
-      fine = cudaStreamBeginCapture(stream(capturing), cudaStreamCaptureModeThreadLocal) == cudaSuccess;
-      if (!fine) break;
-    }
-    try {
-      for (int i = 0; i < wanted && fine; ++i) work_.enqueue();
-    } catch (const DeviceFault&) {
-      fine = false;  // this runtime or library does not support capture: launched one by one instead
-    } catch (const Unsupported&) {
-      fine = false;
-    }
     Graphs made{wanted, {}};
-    for (std::size_t lane = 0; lane < capturing; ++lane) {
-      on(lane);
-      Graph graph;
-      GraphExec exec;
-      fine = cudaStreamEndCapture(stream(lane), graph.place()) == cudaSuccess && fine && graph.handle() != nullptr;
-      fine = fine && instantiate(exec.place(), graph.handle()) == cudaSuccess;
-      made.of_lanes.push_back(std::move(exec));
-    }
-    if (!fine) {
-      static_cast<void>(cudaGetLastError());
-      capturable_ = false;
+    try {
+      Captures captures;
+      for (std::size_t lane = 0; lane < work_.lanes.size(); ++lane) {
+        on(lane);
+        captures.begin(stream(lane));
+      }
+      for (int i = 0; i < wanted; ++i) work_.enqueue();
+      for (std::size_t lane = 0; lane < work_.lanes.size(); ++lane) {
+        on(lane);
+        made.of_lanes.push_back(captures.end_first());
+      }
+    } catch (const Unsupported&) {
+      capturable_ = false;  // this runtime or library cannot capture it: launched one by one, which the row says
       graphs_.clear();
       return false;
     }
@@ -227,7 +248,6 @@ void Batch::finish() {
 
 // Polls: waking from a blocking wait would add to the host's time.
 void Batch::wait(cudaEvent_t event) {
-  const double patience = work_.all_processes ? 120 : 600;  // s; after a failed rank the others wait for this long
   const Clock::time_point begin = Clock::now();
   Clock::time_point looked = begin;
   for (;;) {
@@ -235,13 +255,50 @@ void Batch::wait(cudaEvent_t event) {
     if (status == cudaSuccess) return;
     if (status != cudaErrorNotReady) check(status, "waiting for the device");
     static_cast<void>(cudaGetLastError());
-    if (seconds_since(looked) < 10e-3) continue;
+    if (seconds_since(looked) < look_after) continue;
     looked = Clock::now();
-    std::string why = work_.fault ? work_.fault() : "";
-    if (why.empty() && seconds_since(begin) > patience) why = "no end after " + std::to_string(static_cast<int>(patience)) + " s";
-    if (why.empty()) continue;
-    if (work_.give_up) work_.give_up();
-    throw DeviceLost(why);
+    if (const cudaError_t failed = failed_lane(); failed != cudaSuccess) {
+      give_up();
+      check(failed, "waiting for the device");
+    }
+    if (const std::string why = never_finishes(seconds_since(begin)); !why.empty()) {
+      give_up();
+      throw DeviceLost(why);
+    }
+  }
+}
+
+cudaError_t Batch::failed_lane() const {
+  for (const Lane& lane : work_.lanes) {
+    const cudaError_t status = cudaStreamQuery(lane.stream.handle());
+    ignore(status);
+    if (status != cudaSuccess && status != cudaErrorNotReady) return status;
+  }
+  return cudaSuccess;
+}
+
+std::string Batch::never_finishes(double waited) const {
+  const double patience = work_.all_processes ? 120 : 600;  // s; after a failed rank the others wait for this long
+  const std::string why = work_.fault ? work_.fault() : "";
+  if (!why.empty() || waited <= patience) return why;
+  return "no end after " + std::to_string(static_cast<int>(patience)) + " s";
+}
+
+void Batch::settle() {
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point looked = begin;
+  int looks_after_abort = 0;
+  for (std::size_t lane = 0; lane < work_.lanes.size();) {
+    const cudaError_t status = cudaStreamQuery(stream(lane));
+    ignore(status);
+    if (status != cudaErrorNotReady) {
+      ++lane;
+    } else if (seconds_since(looked) > look_after) {
+      looked = Clock::now();
+      if (failed_lane() == cudaSuccess && never_finishes(seconds_since(begin)).empty()) continue;
+      if (!work_.give_up || ++looks_after_abort > 1000) return;  // what cannot be aborted is left to its stream
+      give_up();
+    }
   }
 }
 

@@ -46,6 +46,7 @@ class Batch : public Job {
   Batch(Gpus& gpus, Work work);
   ~Batch() override;
   [[nodiscard]] Timing run(int repetitions) override;
+  [[nodiscard]] bool in_graphs() const override { return work_.cold || !work_.graph || capturable_; }
   /// Waits for everything enqueued on the lanes. \throws DeviceLost, DeviceFault
   void finish();
 
@@ -62,6 +63,15 @@ class Batch : public Job {
   /// Launches the largest graph of at most `left` launches on all lanes; returns its number of launches.
   [[nodiscard]] int launch_graph(int left);
   void wait(cudaEvent_t event);
+  /// Waits until no lane has work, with errors ignored.
+  void settle();
+  /// The status of the first lane whose device failed. Of its stream the others wait for events and messages.
+  [[nodiscard]] cudaError_t failed_lane() const;
+  /// Why the work on the lanes will never finish; empty: none known.
+  [[nodiscard]] std::string never_finishes(double waited) const;
+  void give_up() const {
+    if (work_.give_up) work_.give_up();
+  }
   void on(std::size_t lane) { use(gpus_.ordinal(work_.lanes[lane].gpu)); }
   [[nodiscard]] cudaStream_t stream(std::size_t lane) const { return work_.lanes[lane].stream.handle(); }
 

@@ -17,7 +17,12 @@ inline void check(cudaError_t status, const std::string& attempted) {
   switch (status) {
     case cudaErrorMemoryAllocation: throw OutOfMemory(said);
     case cudaErrorNotSupported:
-    case cudaErrorPeerAccessUnsupported: throw Unsupported(said);
+    case cudaErrorPeerAccessUnsupported:
+#if !FABRICOST_HIP
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+#endif
+      throw Unsupported(said);
     // after these, every later call on the device fails
     case cudaErrorNoDevice:
     case cudaErrorIllegalAddress:

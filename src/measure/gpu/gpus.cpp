@@ -55,8 +55,11 @@ void Gpus::reach(int from, int to) {
 
 const Buffer& Gpus::flusher(int gpu) {
   auto found = flushers_.find(gpu);
-  if (found == flushers_.end())
-    found = flushers_.emplace(gpu, Buffer(ordinal(gpu), std::max<std::uint64_t>(2 * l2_bytes(gpu), 64U << 20U))).first;
+  if (found == flushers_.end()) {
+    // where L2 is unknown, or (AMD) a larger cache is behind it: the Infinity Cache of an MI300X has 256 MiB
+    const std::uint64_t l2 = l2_bytes(gpu), least = FABRICOST_HIP || l2 == 0 ? std::uint64_t{512} << 20U : 0;
+    found = flushers_.emplace(gpu, Buffer(ordinal(gpu), std::max<std::uint64_t>(2 * l2, least))).first;
+  }
   return found->second;
 }
 

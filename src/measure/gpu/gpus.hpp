@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -82,6 +83,8 @@ void Gpus::together(Step step) {
   int severity = 0;
   try {
     step();
+  } catch (const std::bad_alloc&) {
+    mine = std::make_exception_ptr(OutOfMemory("host memory")), severity = 2;
   } catch (const Unsupported&) {
     mine = std::current_exception(), severity = 1;
   } catch (const OutOfMemory&) {

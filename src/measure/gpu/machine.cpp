@@ -3,11 +3,12 @@
 
 #include "measure/gpu/machine.hpp"
 
+#include "measure/gpu/numa.hpp"
+
 #include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -35,27 +36,21 @@ std::string uuid_text(const unsigned char* bytes) {
   return text;
 }
 
-int numa_node_of(std::string bus) {
-  std::transform(bus.begin(), bus.end(), bus.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::ifstream file("/sys/bus/pci/devices/" + bus + "/numa_node");
-  int node = -1;
-  return file >> node ? node : -1;
-}
-
 // Keeps copies running during its lifetime.
 class PcieLoad {
  public:
-  explicit PcieLoad(int ordinal) : device_(ordinal, bytes), host_(bytes, true), stream_(make_stream()) {
+  /// \param available memory of the device
+  PcieLoad(int ordinal, std::uint64_t available)
+      : device_(ordinal, std::min(std::uint64_t{32} << 20U, available / 64)), host_(device_.bytes(), true), stream_(make_stream()) {
     for (int i = 0; i < 16; ++i)
-      check(cudaMemcpyAsync(device_.as<void>(), host_.as<void>(), bytes, cudaMemcpyHostToDevice, stream_.handle()),
+      check(cudaMemcpyAsync(device_.as<void>(), host_.as<void>(), device_.bytes(), cudaMemcpyHostToDevice, stream_.handle()),
             "copying to the device");
   }
-  ~PcieLoad() { static_cast<void>(cudaStreamSynchronize(stream_.handle())); }
+  ~PcieLoad() { ignore(cudaStreamSynchronize(stream_.handle())); }
   PcieLoad(const PcieLoad&) = delete;
   PcieLoad& operator=(const PcieLoad&) = delete;
 
  private:
-  static constexpr std::uint64_t bytes = std::uint64_t{32} << 20U;
   Buffer device_;
   HostBuffer host_;
   Stream stream_;
@@ -89,7 +84,7 @@ Unit unit_of(Gpus& gpus, int gpu, std::vector<std::string>& remarks) {
   unit.free_memory = available;
   unit.memory = all;
   try {
-    const PcieLoad load(ordinal);
+    const PcieLoad load(ordinal, available);
     gpus.management().describe(unit);
   } catch (const OutOfMemory& fault) {
     remarks.push_back("GPU " + std::to_string(gpu) + ": its PCIe link was read while idle: " + fault.what());

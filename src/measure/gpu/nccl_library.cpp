@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 
 namespace fabricost::measure::gpu {
@@ -120,7 +121,12 @@ const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
     dlclose(made.handle);
     throw Unsupported(why_not_);
   }
-  made.check(made.ncclGetVersion(&made.version), "asking " + family + " for its version");
+  try {
+    made.check(made.ncclGetVersion(&made.version), "asking " + family + " for its version");
+  } catch (...) {
+    dlclose(made.handle);
+    throw;
+  }
   return loaded_.emplace(wanted, std::move(made)).first->second;
 }
 
@@ -145,22 +151,25 @@ Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordina
   broadcast(&invitation, sizeof invitation);  // also a failure: the others would wait forever
   library_.check(invitation.status, "asking for a unique id");
   library_.check(library_.ncclGroupStart(), "opening a group");
-  ncclResult_t status = ncclSuccess;
-  for (std::size_t i = 0; i < ordinals_.size() && status == ncclSuccess; ++i) {
-    use(ordinals_[i]);
-    status = library_.ncclCommInitRank(&communicators_[i], ranks(), invitation.id, rank(i));
+  std::exception_ptr fault;
+  try {
+    for (std::size_t i = 0; i < ordinals_.size(); ++i) {
+      use(ordinals_[i]);
+      library_.check(library_.ncclCommInitRank(&communicators_[i], ranks(), invitation.id, rank(i)), "initialising a communicator");
+    }
+  } catch (...) {
+    fault = std::current_exception();  // the group must be closed in any case
   }
   const ncclResult_t ended = library_.ncclGroupEnd();
-  broken_ = status != ncclSuccess || ended != ncclSuccess;
-  if (broken_) abort();
-  library_.check(status, "initialising a communicator");
+  if (fault || ended != ncclSuccess) abort();
+  if (fault) std::rethrow_exception(fault);
   library_.check(ended, "initialising communicators of " + std::to_string(ranks()) + " ranks");
 }
 
 Communicators::~Communicators() {
   if (broken_) return;  // already released by the abort
   for (std::size_t i = 0; i < communicators_.size(); ++i) {
-    static_cast<void>(cudaSetDevice(ordinals_[i]));
+    ignore(cudaSetDevice(ordinals_[i]));
     if (communicators_[i] != nullptr) static_cast<void>(library_.ncclCommDestroy(communicators_[i]));
   }
 }

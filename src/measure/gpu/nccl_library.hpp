@@ -84,7 +84,7 @@ class Communicators {
   [[nodiscard]] int ranks() const { return processes_ * static_cast<int>(ordinals_.size()); }
   [[nodiscard]] int rank(std::size_t local) const { return process_ * static_cast<int>(ordinals_.size()) + static_cast<int>(local); }
   [[nodiscard]] const std::vector<int>& ordinals() const { return ordinals_; }
-  /// True after a failure: the communicators can then only be aborted.
+  /// True after a failure, when the communicators were aborted.
   [[nodiscard]] bool broken() const { return broken_; }
   /// The error of a collective in flight; empty if there is none.
   [[nodiscard]] std::string asynchronous_fault() const;

@@ -15,13 +15,18 @@ namespace fabricost::measure::gpu {
 /// Makes a device the current one of this thread.
 inline void use(int ordinal) { check(cudaSetDevice(ordinal), "choosing GPU " + std::to_string(ordinal)); }
 
+/// Forgets the status of a release: the runtime would report it again after the next launch.
+inline void ignore(cudaError_t status) {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 /// Owns a handle, which `release` frees.
 template <class Handle, cudaError_t (*release)(Handle)>
 class Owned {
  public:
   Owned() = default;
   ~Owned() {
-    if (handle_ != Handle{}) static_cast<void>(release(handle_));
+    if (handle_ != Handle{}) ignore(release(handle_));
   }
   Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, Handle{})) {}
   Owned& operator=(Owned&& other) noexcept {
@@ -63,7 +68,7 @@ class Buffer {
     check(cudaMalloc(&at_, std::max<std::uint64_t>(bytes, 16)), std::to_string(bytes) + " bytes on GPU " + std::to_string(ordinal));
   }
   ~Buffer() {
-    if (at_ != nullptr) static_cast<void>(cudaFree(at_));
+    if (at_ != nullptr) ignore(cudaFree(at_));
   }
   Buffer(Buffer&& other) noexcept
       : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), ordinal_(std::exchange(other.ordinal_, 0)) {}
@@ -107,7 +112,7 @@ class HostBuffer {
   ~HostBuffer() {
     if (at_ == nullptr) return;
     if (pinned_)
-      static_cast<void>(cudaFreeHost(at_));
+      ignore(cudaFreeHost(at_));
     else
       std::free(at_);
   }

@@ -102,6 +102,7 @@ void Exchange::call(std::size_t local) const {
   const NcclLibrary& nccl = communicators->library();
   const Rank& rank = ranks[local];
   const ncclComm_t c = communicators->communicator(local);
+  if (c == nullptr) throw DeviceFault("the communicators were aborted after a failure");
   const std::uint64_t piece_bytes = layout.piece * format.bytes;
   const int n = communicators->ranks(), me = static_cast<int>(rank.number);
   ncclResult_t status = ncclSuccess;
@@ -132,15 +133,16 @@ void Exchange::enqueue() const {
   const NcclLibrary& nccl = communicators->library();
   nccl.check(nccl.ncclGroupStart(), "opening a group");
   std::exception_ptr fault;
-  for (std::size_t local = 0; local < ranks.size() && !fault; ++local) {
-    use(communicators->ordinals()[local]);
-    try {
+  try {
+    for (std::size_t local = 0; local < ranks.size(); ++local) {
+      use(communicators->ordinals()[local]);
       call(local);
-    } catch (...) {
-      fault = std::current_exception();  // the group must be closed in any case
     }
+  } catch (...) {
+    fault = std::current_exception();  // the group must be closed in any case
   }
   const ncclResult_t ended = nccl.ncclGroupEnd();
+  if (fault || ended != ncclSuccess) communicators->abort();  // ranks that were called would wait for those that were not
   if (fault) std::rethrow_exception(fault);
   nccl.check(ended, std::string(name(what.operation)) + " of " + std::to_string(what.bytes) + " bytes");
 }
@@ -175,7 +177,7 @@ Work collective_work(Gpus& gpus, const Case& what) {
   });
   gpus.together([&] { e.communicators = gpus.communicators(what); });
   gpus.together([&] { fill(gpus, e); });
-  work.graph = what.graph;
+  work.graph = what.graph && e.communicators->library().version >= 20900;  // before 2.9 NCCL's calls cannot be captured
   work.all_processes = gpus.processes() > 1;
   const auto communicators = e.communicators;
   work.enqueue = [e = &e] { e->enqueue(); };

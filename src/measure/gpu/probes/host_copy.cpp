@@ -4,6 +4,8 @@
 /// For copies of pageable memory the host does work (the driver stages them), so they are neither held nor
 /// captured, and copies in both directions need a thread each.
 
+#include "measure/gpu/machine.hpp"
+#include "measure/gpu/numa.hpp"
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
 
@@ -54,8 +56,8 @@ struct Direction {
 // Pageable memory in both directions: a thread and a stream each, started together.
 class TwoThreads : public Job {
  public:
-  TwoThreads(std::array<std::shared_ptr<Direction>, 2> directions, std::array<Lane, 2> lanes)
-      : directions_(std::move(directions)), lanes_(std::move(lanes)) {}
+  TwoThreads(std::array<std::shared_ptr<Direction>, 2> directions, std::array<Lane, 2> lanes, std::shared_ptr<OnNode> near)
+      : near_(std::move(near)), directions_(std::move(directions)), lanes_(std::move(lanes)) {}
 
   Timing run(int repetitions) override {
     std::atomic<int> ready{0};
@@ -94,6 +96,7 @@ class TwoThreads : public Job {
   }
 
  private:
+  std::shared_ptr<OnNode> near_;  // threads begin on the processors of the one that starts them
   std::array<std::shared_ptr<Direction>, 2> directions_;
   std::array<Lane, 2> lanes_;
 };
@@ -103,6 +106,7 @@ class TwoThreads : public Job {
 static std::unique_ptr<Job> prepare_host_copy(Gpus& gpus, const Case& what) {
   if (what.bytes == 0) throw Unsupported("a copy needs bytes");
   const int ordinal = gpus.ordinal(what.gpu);
+  const auto near = std::make_shared<OnNode>(numa_node_of(bus_of(gpus, what.gpu)));
   const auto direction = [&](bool to_device, const Lane& lane) {
     auto made =
         std::make_shared<Direction>(Direction{to_device, Buffer(ordinal, what.bytes), HostBuffer(what.bytes, what.pinned), ordinal});
@@ -114,12 +118,13 @@ static std::unique_ptr<Job> prepare_host_copy(Gpus& gpus, const Case& what) {
   if (both && !what.pinned) {
     std::array<Lane, 2> lanes{make_lane(gpus, what.gpu), make_lane(gpus, what.gpu)};
     auto there = direction(true, lanes[0]), back = direction(false, lanes[1]);
-    return std::make_unique<TwoThreads>(std::array{std::move(there), std::move(back)}, std::move(lanes));
+    return std::make_unique<TwoThreads>(std::array{std::move(there), std::move(back)}, std::move(lanes), near);
   }
   Work work;
   work.graph = what.graph && what.pinned;
   work.gated = what.pinned;
   work.cold = what.cold;
+  work.keeps.push_back(near);
   std::vector<std::pair<Direction*, cudaStream_t>> copies;
   for (const bool to_device : {true, false}) {
     if (!both && to_device != (what.kind == ProbeKind::host_to_device)) continue;

@@ -12,6 +12,7 @@ namespace fabricost::measure::gpu {
 namespace {
 
 constexpr unsigned blocks_per_multiprocessor_wanted = 32;  // several times the number that runs concurrently
+constexpr double first_rounds = 128;                       // a few microseconds, from which the number is found
 constexpr float factor = -1, summand = 1;                  // x -> 1 - x: exact, and any number of rounds gives x or 1 - x
 
 struct Arithmetic {
@@ -70,7 +71,7 @@ std::uint64_t rounds_as_long_as(Gpus& gpus, const Case& what) {
   const auto communication = prepare_collective(gpus, alone);
   static_cast<void>(communication->run(5));
   const double wanted = communication->run(20).device;
-  double rounds = 1024;
+  double rounds = first_rounds;
   for (int i = 0; i < 4; ++i) {  // the time is linear in the rounds, almost through zero
     std::shared_ptr<Arithmetic> trial;
     Work work = arithmetic_work(gpus, what, trial);

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Every call of the runtime, of NCCL and of NVML that a GPU probe makes fails in every way, on a GPU made of threads: nothing hangs, leaks
+or goes unnoticed, and each failure ends as the table beside this file says.
+
+    check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH [PROBE...]    EACH calls of every function fail, of the probes that begin so
+    check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH --write       of all probes, into failures.csv
+
+A row of failures.csv: a call, how it fails, how the probe ends, and which probes end so ("all" that make the call)."""
+
+import collections
+import csv
+import pathlib
+import sys
+
+import stand_in
+
+TABLE = pathlib.Path(__file__).with_name("failures.csv")
+SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
+# Where a release fails, the result is there already; what NVML does not say stays unknown; and where something cannot be captured, the
+# repetitions are launched one by one.
+RELEASES = ("Destroy", "Free", "Shutdown", "Abort")
+POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
+UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe
+OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
+CAPTURES = ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate")
+
+
+def may_end(probe, call, failure):
+    """The outcomes that this failure may have, whatever the table says."""
+    ends = {SAYS[failure]}
+    if call in OPENS:
+        ends.add("not opened")
+    if call.startswith("nvml") or any(word in call for word in RELEASES) or call in POLLS:
+        ends.add("right")
+    if call in CAPTURES and failure == "unsupported":
+        ends.add("right")
+    if call.startswith("nccl") or call == "asynchronous_error":
+        ends |= {"fault", "lost"}  # NCCL's codes do not tell one from the other
+    if probe == "describe" and (failure == "out_of_memory" or call in UNKNOWN):
+        ends.add("right")  # a machine with its memory in use is one, too
+    return ends
+
+
+def failures(folder, each, probes):
+    """[[probe, call, failure, outcome, reason]] of two devices."""
+    lines = [line for probe in probes or [""] for line in stand_in.drive(folder, 2, "failing", each, probe)]
+    return [line.split(" | ", 4) for line in lines if line.count(" | ") >= 4]
+
+
+def table_of(found):
+    """Rows (call, failure, outcome, probes)."""
+    calling, ending = collections.defaultdict(set), collections.defaultdict(set)
+    for probe, call, failure, outcome, _ in found:
+        calling[call, failure].add(probe)
+        ending[call, failure, outcome].add(probe)
+    return [(call, failure, outcome, "all" if probes == calling[call, failure] else "; ".join(sorted(probes)))
+            for (call, failure, outcome), probes in sorted(ending.items())]
+
+
+def main():
+    folder, (each, *probes) = stand_in.built(sys.argv[1:])
+    write = probes == ["--write"]
+    found = failures(folder, each, [] if write else probes)
+    assert len(found) > 100, f"{len(found)} failures"
+    faults = [row for row in found if row[3] not in may_end(*row[:3])]
+    faults += [row for row in found if row[3] != "right" and not row[4].strip()]
+    if write and not faults:
+        with open(TABLE, "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([("call", "failure", "outcome", "probes"), *table_of(found)])
+    with open(TABLE, encoding="utf-8", newline="") as file:
+        known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
+    faults += [row for row in found if tuple(row[1:4]) not in known]
+    for row in faults:
+        print("not as it must be: " + " | ".join(row))
+    print(f"{len(found)} failures of {len({row[1] for row in found})} calls, {len(faults)} not as {TABLE.name} says")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
