@@ -1,14 +1,15 @@
 /// \file inputs.cpp
-/// Makes one file of what was given. Packed files are recognised by their first bytes, not by their name.
+/// Makes one file of what was given. Packed files and dumps are recognised by their first bytes, not by their name.
 
 #include "diagnose/inputs.hpp"
 
+#include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
+#include "text/byte_source.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <unistd.h>
 
@@ -17,8 +18,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <memory>
 #include <system_error>
 
 namespace fabricost::diagnosis {
@@ -26,27 +25,25 @@ namespace fabricost::diagnosis {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 16U;
+constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
+constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{64} << 30U;
 
-enum class Packing : unsigned char { none, gzip, zstd };
-
-Packing packing_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::array<char, 4> first{};
-  in.read(first.data(), first.size());
-  const std::string_view head{first.data(), static_cast<std::size_t>(in.gcount())};
-  if (head.starts_with("\x1F\x8B")) return Packing::gzip;
-  if (head == "\x28\xB5\x2F\xFD") return Packing::zstd;
-  return Packing::none;
-}
+constexpr std::array<std::string_view, 13> endings{".txt",   ".log",    ".out", ".err", ".gz",   ".stdout", ".stderr",
+                                                   ".zst",   ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
 
 /// A log by its name: not hidden, and no picture, source or table.
 bool may_be_log(const fs::path& file) {
   const std::string name = file.filename().string(), extension = file.extension().string();
   if (name.empty() || name.front() == '.') return false;
-  constexpr std::array<std::string_view, 8> endings{".txt", ".log", ".out", ".err", ".gz", ".stdout", ".stderr", ".zst"};
   if (extension.empty() || std::find(endings.begin(), endings.end(), extension) != endings.end()) return true;
   return extension.find_first_not_of("0123456789", 1) == std::string::npos;  // of a rank: worker.3
+}
+
+/// A log of lines by its name, whose repetitions say nothing: no table of points.
+bool may_be_condensed(fs::path file) {
+  if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
+  const std::string extension = file.extension().string();
+  return extension != ".csv" && extension != ".json" && extension != ".xml";
 }
 
 std::vector<fs::path> logs_in(const fs::path& folder) {
@@ -59,16 +56,46 @@ std::vector<fs::path> logs_in(const fs::path& folder) {
   }
   std::sort(out.begin(), out.end());
   if (out.empty())
-    throw io::fault_of_file(folder.string(), "there is no log in this folder", "logs end in .txt, .log, .out, .err or .gz, or in nothing");
+    throw io::fault_of_file(folder.string(), "there is no log in this folder",
+                            "logs end in .txt, .log, .out, .err, .gz or .zst, dumps in .pickle or .json, or either in nothing");
   return out;
 }
 
-void write_all(std::ofstream& out, const char* data, std::size_t size, std::uintmax_t& written, const std::string& name) {
-  written += size;
-  if (written > io::LineReader::largest_file)
-    throw io::fault_of_file(name, "is larger than 2 GiB", "keep the lines with messages, for example with grep");
-  out.write(data, static_cast<std::streamsize>(size));
-  if (!out) throw io::fault_of_file(name, "cannot be copied: there is no room for temporary files", "set TMPDIR to a folder that has it");
+/// Read as it is: a file of its own that is short, not packed and no dump.
+bool is_plain(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return true;  // the reader of lines says what it is
+  if (fs::file_size(file, ignored) > short_log && may_be_condensed(file)) return false;
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 4096> first{};
+  in.read(first.data(), first.size());
+  const std::string_view head{first.data(), static_cast<std::size_t>(in.gcount())};
+  if (head.starts_with("\x1F\x8B") || head.starts_with("\x28\xB5\x2F\xFD") || head.starts_with('\x80')) return false;
+  const auto start = head.find_first_not_of(" \t\r\n");
+  return start == std::string_view::npos || (head[start] != '{' && head[start] != '[');
+}
+
+/// Words that tell a dump from any other JSON.
+bool may_be_dump(std::string_view head) {
+  const auto start = head.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  for (const char* word : {"\"entries\"", "\"pg_config\"", "\"pg_status\"", "\"coll_perf\"", "\"p2p_perf\"", "\"communicators\""})
+    if (head.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+/// The rest of a source behind its head.
+void read_whole(io::ByteSource& source, std::string& head) {
+  for (std::size_t size = head.size();;) {
+    if (size > longest_dump) throw io::fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
+    head.resize(size + block);
+    const std::size_t count = source.read(head.data() + size, block);
+    size += count;
+    if (count == 0) {
+      head.resize(size);
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -76,23 +103,39 @@ void write_all(std::ofstream& out, const char* data, std::size_t size, std::uint
 Inputs::Inputs(const std::vector<fs::path>& given) {
   try {
     std::vector<fs::path> logs;
+    std::error_code ignored;
     for (const fs::path& one : given) {
-      std::error_code ignored;
-      if (one == "-")
-        logs.push_back(spooled());
-      else if (fs::is_directory(one, ignored))
+      if (one != "-" && fs::is_directory(one, ignored))
         for (fs::path& log : logs_in(one)) logs.push_back(std::move(log));
       else
         logs.push_back(one);
     }
-    std::error_code ignored;
-    const bool folder = given.size() == 1 && fs::is_directory(given.front(), ignored);
+    const bool folder = given.size() == 1 && given.front() != "-" && fs::is_directory(given.front(), ignored);
+    const bool several = logs.size() > 1 || folder;
+    const fs::path& only = logs.front();
     name_ = given.size() != 1 ? fmt::format("{} files", logs.size()) : given.front() == "-" ? "standard input" : given.front().string();
-    if (logs.size() > 1 || folder) {
-      join(logs, folder ? given.front() : fs::path{});
-    } else {
-      file_ = unpacked(logs.front());
+    if (!several && only != "-" && is_plain(only)) {
+      file_ = only;
+      return;
     }
+    const fs::path inner = only.extension() == ".gz" || only.extension() == ".zst" ? only.stem() : only;
+    condensed_ = several || only == "-" || may_be_condensed(only);
+    make(several || inner.extension().empty() || inner.extension() == ".pickle" ? ".txt" : inner.extension().string());
+    bool any = false;
+    for (const fs::path& log : logs) {
+      const std::string name = folder ? log.lexically_relative(given.front()).string() : log == "-" ? log.string() : log.filename().string();
+      try {
+        take(log, name, several ? fmt::format("{}{}", io::file_mark, io::plain_text(name)) : std::string{});
+        any = true;
+      } catch (const SpecError& error) {
+        if (!folder) throw;
+        left_out_.push_back(fmt::format("{}: {}", name, error.issues().front().message));
+      }
+    }
+    if (!any) throw io::fault_of_file(name_, "none of its files can be read", left_out_.front());
+    condenser_.finish();
+    out_.close();
+    file_ = made_.front();
   } catch (...) {
     clear();
     throw;
@@ -106,80 +149,129 @@ void Inputs::clear() {
   for (const fs::path& one : made_) fs::remove(one, ignored);
 }
 
-fs::path Inputs::make(const std::string& extension) {
+void Inputs::make(const std::string& extension) {
   std::string name = (fs::temp_directory_path() / ("fabricost-XXXXXX" + extension)).string();
   const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
   if (file < 0)
     throw io::fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
   close(file);
   made_.emplace_back(name);
-  return made_.back();
+  out_.open(name, std::ios::binary);
 }
 
-fs::path Inputs::spooled() {
-  const std::string name = "standard input";
-  if (isatty(STDIN_FILENO) == 1)
-    throw io::fault_of_file(name, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
-  const fs::path to = make(".txt");
-  std::ofstream out(to, std::ios::binary);
-  std::array<char, block> buffer{};
-  std::uintmax_t written = 0;
-  for (;;) {
-    const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw io::fault_of_file(name, std::string{"cannot be read: "} + std::strerror(errno), "");
-    if (count == 0) break;
-    write_all(out, buffer.data(), static_cast<std::size_t>(count), written, name);
+void Inputs::write(std::string_view text) {
+  written_ += text.size();
+  if (written_ > io::LineReader::largest_file)
+    throw io::fault_of_file(name_, "is larger than 2 GiB", "keep the lines with messages, for example with grep");
+  out_.write(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!out_) throw io::fault_of_file(name_, "cannot be copied: there is no room for temporary files", "set TMPDIR to a folder that has it");
+}
+
+void Inputs::line(std::string_view text) {
+  if (condensed_) {
+    condenser_.line(text);
+    return;
   }
-  return to;
+  write(text);
+  write("\n");
 }
 
-fs::path Inputs::unpacked(const fs::path& packed) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(packed, ignored)) return packed;  // the reader of lines says what it is
-  const Packing packing = packing_of(packed);
-  const std::string name = packed.string();
-  if (packing == Packing::none) return packed;
-  if (packing == Packing::zstd) throw io::fault_of_file(name, "is packed by zstd", "zstd -dc FILE | fabricost diagnose -");
-  const fs::path inner = packed.stem();
-  const fs::path to = make(inner.extension().empty() || packed.extension() != ".gz" ? ".txt" : inner.extension().string());
-  std::ofstream out(to, std::ios::binary);
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(name.c_str(), "rb"), gzclose);
-  if (!in) throw io::fault_of_file(name, "cannot be read", "name a file that you may read");
-  std::array<char, block> buffer{};
-  std::uintmax_t written = 0;
-  int count = 0;
-  while ((count = gzread(in.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0)
-    write_all(out, buffer.data(), static_cast<std::size_t>(count), written, name);
-  if (count < 0 && written == 0) throw io::fault_of_file(name, "is no whole gzip file", "unpack it by hand, and name what came out");
-  if (count < 0) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", packed.filename().string()));
-  return to;
+void Inputs::take(const fs::path& log, const std::string& name, const std::string& mark) {
+  if (log != "-") {
+    std::error_code ignored;
+    if (!fs::is_regular_file(log, ignored)) io::LineReader{log};  // says what it is
+  }
+  io::ByteSource source(log);
+  std::string head(block, '\0');
+  std::size_t size = 0;
+  for (std::size_t count = 1; count > 0 && size < head.size(); size += count) count = source.read(head.data() + size, head.size() - size);
+  head.resize(size);
+  if (source.cut() && size == 0) throw io::fault_of_file(log.string(), "is packed, and damaged or cut from its start", "unpack it by hand");
+  if (!mark.empty()) condenser_.mark(mark);
+  if (!take_dump(source, head, name)) take_lines(source, head, log.string());
+  if (source.cut()) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", name));
 }
 
-void Inputs::join(const std::vector<fs::path>& logs, const fs::path& root) {
-  const fs::path to = make(".txt");
-  std::ofstream out(to, std::ios::binary);
-  std::uintmax_t written = 0;
-  bool any = false;
-  for (const fs::path& log : logs) {
-    const std::string name = root.empty() ? log.filename().string() : log.lexically_relative(root).string();
+void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::string& name) {
+  std::string buffer = std::move(head);
+  std::size_t size = buffer.size(), begin = 0, checked = 0;
+  int number = 0;
+  const auto fault = [&](std::string message, std::string remedy) {
+    throw SpecError({io::fault_in_line(name, number + 1, 1, "", std::move(message), std::move(remedy))});
+  };
+  const std::string_view start = std::string_view{buffer}.substr(0, size);
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
+    fault("the file is UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE");
+  if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
+  for (;;) {
+    read_ += size - checked;
+    if (read_ > most_read) throw io::fault_of_file(name_, "holds more than 64 GiB", "name the logs of some ranks");
+    while (begin < size) {
+      const char* const from = buffer.data() + begin;
+      const auto* const end = static_cast<const char*>(std::memchr(from, '\n', size - begin));
+      if (end == nullptr) break;
+      std::string_view text{from, static_cast<std::size_t>(end - from)};
+      if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+      if (text.size() > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+      if (std::memchr(text.data(), '\0', text.size()) != nullptr)
+        fault("there is a zero byte: the file is not text", "unpack or export it first");
+      line(text);
+      ++number;
+      begin += static_cast<std::size_t>(end - from) + 1;
+    }
+    if (size - begin > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+    buffer.erase(0, begin);
+    size -= begin;
+    begin = 0;
+    checked = size;
+    buffer.resize(size + block);
+    const std::size_t count = source.read(buffer.data() + size, block);
+    size += count;
+    buffer.resize(size);
+    if (count == 0) break;
+  }
+  if (size == 0) return;
+  if (std::memchr(buffer.data(), '\0', size) != nullptr) fault("there is a zero byte: the file is not text", "unpack or export it first");
+  line(buffer);
+}
+
+bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::string& name) {
+  const bool pickle = head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05';
+  if (!pickle && !may_be_dump(head)) return false;
+  read_whole(source, head);
+  if (pickle) {
+    const io::PlainTree tree = io::read_pickle(head, name);
+    if (!io::is_flight_dump(tree)) throw io::fault_of_file(name, "is a pickle, but no dump of PyTorch's flight recorder", "");
+    line(io::add_flight_dump(tree, name, dumps_.flights));
+    return true;
+  }
+  std::size_t next = 0, records = 0;
+  while (head.find_first_not_of(" \t\r\n", next) != std::string::npos) {
+    io::PlainTree tree;
     try {
-      io::LineReader lines(unpacked(log));
-      std::string line = fmt::format("{}{}\n", io::file_mark, io::plain_text(name));
-      write_all(out, line.data(), line.size(), written, log.string());
-      while (lines.next(line)) {
-        line += '\n';
-        write_all(out, line.data(), line.size(), written, log.string());
-      }
-      any = true;
+      tree = io::read_json_value(head, next, name);
     } catch (const SpecError& error) {
-      if (root.empty()) throw;
-      left_out_.push_back(fmt::format("{}: {}", name, error.issues().front().message));
+      if (records == 0) throw;
+      left_out_.push_back(fmt::format("{}: its end, {}", name, error.issues().front().message));
+      break;
+    }
+    if (io::is_flight_dump(tree)) {
+      line(io::add_flight_dump(tree, name, dumps_.flights));
+    } else if (io::is_ras_report(tree)) {
+      std::string lines = io::ras_lines(tree);
+      for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+        line(std::string_view{lines}.substr(at, end - at));
+    } else {
+      const auto& list = tree.items(tree.root);
+      const bool one = io::is_inspector_record(tree, tree.root);
+      if (!one && (list.empty() || !io::is_inspector_record(tree, list.front()))) return false;
+      if (one) io::add_inspector_record(tree, tree.root, name, dumps_.inspected);
+      for (const io::PlainTree::Id record : list) io::add_inspector_record(tree, record, name, dumps_.inspected);
+      records += one ? 1 : list.size();
     }
   }
-  out.close();
-  if (!any) throw io::fault_of_file(root.string(), "none of its files can be read", left_out_.front());
-  file_ = to;
+  if (records > 0) line(fmt::format("NCCL Inspector: {} records", records));
+  return true;
 }
 
 }  // namespace fabricost::diagnosis

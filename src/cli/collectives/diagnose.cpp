@@ -38,6 +38,14 @@ namespace {
     out += wrapped("  seen  ", f.evidence);
     out += wrapped("  try   ", f.remedy);
   }
+  if (!a.differences.empty()) {
+    out += terminal.strong("\nOtherwise than in the run that went well") + "\n";
+    for (const DifferenceAnswer& one : a.differences)
+      out += wrapped("  ", one.there.empty() && one.here.empty() ? one.what
+                           : one.there.empty()                   ? fmt::format("{}: {}", one.what, one.here)
+                                                                 : fmt::format("{}: {}, there {}", one.what,
+                                                                               one.here.empty() ? "not stated" : one.here, one.there));
+  }
   if (!a.sizes.empty()) {
     const DiagnosedSize& first = a.sizes.front();
     out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",

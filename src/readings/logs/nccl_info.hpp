@@ -8,6 +8,8 @@
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
 /// ...").
 
+#include "readings/logs/tool_states.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -151,6 +153,7 @@ struct NcclInfo {
   std::string widest_path;                  ///< of the graph search: "type LOC/PHB" -> "PHB"
   LogLine widest_path_line;
   std::vector<Tuned> tuned;
+  std::map<std::string, NvlinkState> nvlinks;        ///< of nvidia-smi nvlink -s, by GPU
   std::vector<std::pair<double, LogLine>> averages;  ///< Avg bus bandwidth
 
   [[nodiscard]] const Seen& seen(std::string_view sign) const;

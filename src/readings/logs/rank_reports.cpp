@@ -61,12 +61,15 @@ class RankReportReader {
         continue;
       }
       const int tag = unprefix(line);
+      if (ras_.open() || RasReader::begins(line)) ras_.take(line, quote(line));
       if (line.empty() || line.front() == '#' || is_table_row(line)) continue;
       speaks(line, tag);
+      states(line, tag);
       waits(line, tag);
       progresses(line, tag);
       joins(line);
     }
+    out_.ras = std::move(ras_.report);
     return std::move(out_);
   }
 
@@ -81,10 +84,53 @@ class RankReportReader {
     const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : std::string{};
     if (who.empty() || (out_.speakers.size() >= most_speakers && !out_.speakers.contains(who))) return;
     Speaker& one = out_.speakers[who];
-    ++one.lines;
+    one.lines += lines_.times();
     one.last = lines_.number();
+    for (const char* tool : {"flight recorder of PyTorch", "NCCL Inspector: ", "NVSMI LOG", "CA '", "hca_id:", "Communicators..."})
+      if (one.lines <= 8 && line.find(tool) != std::string::npos) one.tool = true;
     for (const auto& [words, name] : milestones)
       if (has(line, words)) one.said.emplace(name);
+  }
+
+  /// "HOST:PID" of a line of NCCL, where neither a file nor a tag tells ranks apart.
+  static std::string process_of(std::string_view line) {
+    const auto first = line.find(':'), second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos || line.find(' ') < second) return {};
+    return std::string{line.substr(0, second)};
+  }
+
+  void states(const std::string& line, int tag) {
+    if (!has(line, "NCCL ")) return;
+    std::string what, value;
+    Stated::Kind kind = Stated::Kind::variable;
+    const auto set = line.find(" set by environment to ");
+    if (set != std::string::npos) {
+      const auto blank = line.rfind(' ', set - 1);
+      what = line.substr(blank + 1, set - blank - 1);
+      value = line.substr(set + 23);
+    } else if (const auto version = line.find("NCCL version "); version != std::string::npos) {
+      kind = Stated::Kind::version;
+      what = "NCCL version";
+      value = word_after(line, "NCCL version ");
+    } else if (const auto adapters = line.find("NET/IB : Using "); adapters != std::string::npos) {
+      kind = Stated::Kind::adapters;
+      what = "adapters";
+      value = line.substr(adapters + 15, line.find_first_of(";", adapters) - adapters - 15);
+    } else {
+      return;
+    }
+    while (!value.empty() && (value.back() == ' ' || value.back() == '.')) value.pop_back();
+    for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
+      if (what.find(own) != std::string::npos) return;
+    const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : process_of(line);
+    constexpr std::size_t most_stated = 128, most_values = 64, longest_value = 200;
+    if (who.empty() || value.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what)))
+      return;
+    Stated& one = out_.stated[what];
+    one.kind = kind;
+    if (one.who.size() >= most_values && !one.who.contains(value)) return;
+    if (one.who[value].size() < most_speakers) one.who[value].insert(who);
+    one.lines.try_emplace(value, quote(line));
   }
 
   void waits(const std::string& line, int tag) {
@@ -133,6 +179,7 @@ class RankReportReader {
   std::string file_;
   int before_ = 0;
   RankReports out_;
+  RasReader ras_;
 };
 
 }  // namespace
