@@ -304,6 +304,27 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::St
   return std::nullopt;
 }
 
+/// The address that more ranks do not reach than any other: its node, or its port.
+std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
+  const auto& all = c.reports.unreached;
+  const auto by_count = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+  const auto most = std::max_element(all.begin(), all.end(), by_count);
+  if (most == all.end() || static_cast<double>(most->second.size()) < n["speakers"]) return std::nullopt;
+  for (const auto& one : all)
+    if (&one != &*most && one.second.size() >= most->second.size()) return std::nullopt;
+  const auto some = [](const std::set<std::string>& names) {
+    std::string out;
+    constexpr std::size_t most_named = 4;
+    std::size_t count = 0;
+    for (const std::string& one : names)
+      if (++count <= most_named) out += (out.empty() ? "" : ", ") + one;
+    return count > most_named ? out + fmt::format(" and {} more", count - most_named) : out;
+  };
+  const auto there = c.reports.at_address.find(most->first);
+  const std::string ranks = there == c.reports.at_address.end() ? "a node without a log here" : some(there->second);
+  return Facts{cited(c.reports.unreached_lines.at(most->first)), most->first, ranks, some(most->second)};
+}
+
 template <io::Stated::Kind kind>
 std::optional<Facts> stated_differs(const Context& c, const Numbers& n) {
   return stated_otherwise(c, n, kind);
@@ -323,6 +344,7 @@ std::span<const Signal> dump_signals() {
       {"ras_status", ras_status, {"line", "who", "where", "communicator", "state"}},
       {"inspector_behind", inspector_behind, {"behind", "where", "least", "most", "communicator"}, {{"calls"}}},
       {"inspector_late", inspector_late, {"late", "where", "share", "communicator"}, {{"share"}}},
+      {"address_unreached", address_unreached, {"line", "address", "ranks", "others"}, {{"speakers"}}},
       {"against", nullptr, {}, {{"share"}}},
       {"nvlinks_differ", nvlinks_differ, {"odd", "ways"}},
       {"environment_differs", stated_differs<Kind::variable>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},

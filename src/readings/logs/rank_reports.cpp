@@ -68,6 +68,7 @@ class RankReportReader {
       waits(line, tag);
       progresses(line, tag);
       joins(line);
+      reaches(line, tag);
     }
     out_.ras = std::move(ras_.report);
     return std::move(out_);
@@ -81,7 +82,7 @@ class RankReportReader {
   static bool has(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
 
   void speaks(const std::string& line, int tag) {
-    const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : std::string{};
+    const std::string who = !file_.empty() || tag >= 0 ? who_says(line, tag) : std::string{};
     if (who.empty() || (out_.speakers.size() >= most_speakers && !out_.speakers.contains(who))) return;
     Speaker& one = out_.speakers[who];
     one.lines += lines_.times();
@@ -97,6 +98,35 @@ class RankReportReader {
     const auto first = line.find(':'), second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos || line.find(' ') < second) return {};
     return std::string{line.substr(0, second)};
+  }
+
+  [[nodiscard]] std::string who_says(std::string_view line, int tag) const {
+    return !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : process_of(line);
+  }
+
+  /// The address in "10.77.0.4<20024>"; empty: none.
+  static std::string address_in(std::string_view line) {
+    const auto open = line.find('<');
+    if (open == std::string_view::npos || open == 0) return {};
+    std::size_t first = open;
+    while (first > 0 && std::string_view{"0123456789abcdef.:%"}.find(line[first - 1]) != std::string_view::npos) --first;
+    const std::string_view address = line.substr(first, open - first);
+    if (const auto colon = address.rfind(':'); colon != std::string_view::npos && address.find('.') != std::string_view::npos)
+      return std::string{address.substr(colon + 1)};  // "eth0:10.77.0.4"
+    return address.find_first_of(".:") == std::string_view::npos ? std::string{} : std::string{address};
+  }
+
+  /// Whom a rank does not reach, and which address it has itself.
+  void reaches(const std::string& line, int tag) {
+    if (!has(line, "NCCL ")) return;
+    const bool own = has(line, "Bootstrap : Using ");
+    const bool lost = !own && has(line, "NCCL WARN") && (has(line, "failed") || has(line, "losed by") || has(line, "ompletion") || has(line, "imed out"));
+    if (!own && !lost) return;
+    const std::string address = address_in(line), who = who_says(line, tag);
+    auto& all = own ? out_.at_address : out_.unreached;
+    if (address.empty() || who.empty() || (all.size() >= most_speakers && !all.contains(address))) return;
+    all[address].insert(who);
+    if (lost) out_.unreached_lines.try_emplace(address, quote(line));
   }
 
   void states(const std::string& line, int tag) {
@@ -122,7 +152,7 @@ class RankReportReader {
     while (!value.empty() && (value.back() == ' ' || value.back() == '.')) value.pop_back();
     for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
       if (what.find(own) != std::string::npos) return;
-    const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : process_of(line);
+    const std::string who = who_says(line, tag);
     constexpr std::size_t most_stated = 128, most_values = 64, longest_value = 200;
     if (who.empty() || value.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what)))
       return;

@@ -64,6 +64,9 @@ struct RankReports {
   std::map<std::string, Joined> communicators;
   std::map<std::string, Speaker> speakers;  ///< by file or tag
   std::map<std::string, Stated> stated;     ///< by variable, "NCCL version", "adapters"
+  std::map<std::string, std::set<std::string>> unreached;  ///< by address: who says that it failed
+  std::map<std::string, std::set<std::string>> at_address;  ///< who gave itself this address
+  std::map<std::string, LogLine> unreached_lines;           ///< the first of each address
   RasReport ras;
   int world = 0;                            ///< ranks of the job, as a line says; 0: unknown
 };
