@@ -44,12 +44,12 @@ namespace {
 
 /// Seconds of the sizes of a stretch, put where they belong.
 void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& stretch, std::span<const double> sizes, int threads,
-                      std::vector<double>& times, double* seconds, const fabricost::detail::LaunchedSeconds& launched) {
+                      std::vector<double>& times, double* seconds, const fabricost::detail::Launched& launched) {
   const bool in_place = stretch.at.empty();
   if (!in_place) times.resize(sizes.size());
   double* const to = in_place ? seconds + stretch.first : times.data();
   if (fabricost::detail::evaluate_some(curve, sizes, to, threads) < sizes.size()) throw_bad_size(p, stretch, sizes);
-  if (launched.any()) std::transform(to, to + sizes.size(), to, launched);
+  if (launched.any()) std::transform(to, to + sizes.size(), to, [&](double gpu) { return launched(gpu); });
   if (in_place) return;
   double* const from = seconds + stretch.first;
   for (std::size_t i = 0; i < times.size(); ++i) from[stretch.at[i]] = times[i];

@@ -129,52 +129,49 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
-/// Seconds of a call for those of its GPUs: the host's time beside them, or a module's around them.
-class LaunchedSeconds {
+/// What a launch takes besides the GPUs: seconds beside theirs, of which nearly the larger counts, or after them.
+class Launched {
  public:
-  LaunchedSeconds(const System& system, const Fabric& f, Collective op, CallLaunch launch) {
+  Launched(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {
     const ScaleUpForm& form = system.constants.scale_up.form;
-    needs_ = launch.mode == LaunchMode::xla ? rccl_module(form, f, op)
-                                            : host_time(form, system.host_launch.value.value(), f, op, launch).seconds();
-    if (launch.mode == LaunchMode::xla && !(needs_ > 0)) module_ = form.host_module;
-    overlap_ = system.constants.custom.form.host_overlap;
+    const IntervalWidths& w = system.constants.interval;
+    width_ = w.host_bound;
+    if (launch.mode == LaunchMode::xla) {
+      beside_ = rccl_module(form, f, op);
+      if (!(beside_ > 0)) after_ = form.host_module, width_ = w.xla_module;
+      return;
+    }
+    const double own = system.host_launch.value.value();
+    if (own > 0) width_ = w.host_bound_here;
+    host_ = host_time(form, own, f, op, launch);
+    beside_ = host_.seconds();
   }
-  [[nodiscard]] bool any() const { return module_ > 0 || needs_ > 0; }
-  [[nodiscard]] double operator()(double gpu) const { return module_ + (needs_ > 0 ? norm(gpu, needs_, overlap_) : gpu); }
+  [[nodiscard]] bool any() const { return beside_ > 0 || after_ > 0; }
+  /// Zero where a module launches.
+  [[nodiscard]] const HostTime& host() const { return host_; }
+  /// Half width, in log, of what is known of its own time.
+  [[nodiscard]] double width() const { return width_; }
+  /// Seconds of a call. \param gpu those of its GPUs \param factor on its own time
+  [[nodiscard]] double operator()(double gpu, double factor = 1) const {
+    return beside_ > 0 ? norm(gpu, beside_ * factor, overlap_) : gpu + after_ * factor;
+  }
 
  private:
-  double module_ = 0, needs_ = 0, overlap_ = 1;
+  HostTime host_;
+  double beside_ = 0, after_ = 0, width_ = 0, overlap_ = 1;
 };
 
 /// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
 inline void add_launches(Prediction& p, const System& system, CallLaunch launch) {
-  if (launch.mode == LaunchMode::xla) {
-    if (const double beside = rccl_module(system.constants.scale_up.form, p.made_from.fabric, p.operation.collective); beside > 0) {
-      const double factor = std::exp(system.constants.interval.host_bound), overlap = system.constants.custom.form.host_overlap;
-      const double gpu = p.seconds;
-      p.low = norm(p.low, beside / factor, overlap);
-      p.high = norm(p.high, beside * factor, overlap);
-      p.seconds = norm(gpu, beside, overlap);
-      p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(p.seconds - gpu)});
-      return;
-    }
-    const double module = system.constants.scale_up.form.host_module, factor = std::exp(system.constants.interval.xla_module);
-    p.terms.add({.name = "module", .tier = "host", .time = Time::from_value(module)});
-    p.low += module / factor, p.seconds += module, p.high += module * factor;
-    return;
-  }
-  const double own = system.host_launch.value.value();
-  const HostTime host = host_time(system.constants.scale_up.form, own, p.made_from.fabric, p.operation.collective, launch);
-  const double needs = host.seconds();
-  if (!(needs > 0)) return;
-  p.made_from.host = host;
-  p.made_from.gpu_seconds = p.seconds;
-  const IntervalWidths& w = system.constants.interval;
-  const double factor = std::exp(own > 0 ? w.host_bound_here : w.host_bound), overlap = system.constants.custom.form.host_overlap;
-  p.low = norm(p.low, needs / factor, overlap);
-  p.high = norm(p.high, needs * factor, overlap);
-  p.seconds = norm(p.seconds, needs, overlap);
-  p.terms.add({.name = "launches", .tier = "host", .time = Time::from_value(p.seconds - p.made_from.gpu_seconds)});
+  const Launched launched(system, p.made_from.fabric, p.operation.collective, launch);
+  if (!launched.any()) return;
+  const double gpu = p.seconds, factor = std::exp(launched.width());
+  const bool by_host = launched.host().seconds() > 0;
+  if (by_host) p.made_from.host = launched.host(), p.made_from.gpu_seconds = gpu;
+  p.low = launched(p.low, 1 / factor);
+  p.high = launched(p.high, factor);
+  p.seconds = launched(gpu);
+  p.terms.add({.name = by_host ? "launches" : "module", .tier = "host", .time = Time::from_value(p.seconds - gpu)});
 }
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
