@@ -2,7 +2,7 @@
 /// \file context.hpp
 /// Input of the signals, and derived properties that several of them need. Private.
 
-#include "diagnose/inputs.hpp"
+#include "diagnose/inputs/inputs.hpp"
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"

@@ -3,9 +3,9 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 
-#include "diagnose/against.hpp"
+#include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
-#include "diagnose/inputs.hpp"
+#include "diagnose/inputs/inputs.hpp"
 #include "readings/logs/nccl_tests.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"

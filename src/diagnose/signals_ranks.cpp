@@ -2,7 +2,7 @@
 /// What the ranks of a job say against each other: who waits for another collective, who never came, whose log stops before the others'.
 
 #include "diagnose/context.hpp"
-#include "diagnose/listed.hpp"
+#include "diagnose/across/listed.hpp"
 
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@
 namespace fabricost::io {
 
 /// A line of this form gives the next one its number and says how many like it were left out with it: "#fabricost-line 120 17"
-/// (diagnose/condense.hpp).
+/// (diagnose/inputs/condense.hpp).
 inline constexpr std::string_view line_mark = "#fabricost-line ";
 
 class LineReader {

@@ -24,13 +24,13 @@ struct DiagnoseRequest {
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz), a folder of a job's logs, - for standard input", true),
+    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz, .zst), a folder of a job's logs, - for standard input", true),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
                       asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
                       asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
                       asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
                       asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
-                      asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well: what differs")};
+                      asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
   }
 };
 

@@ -169,8 +169,8 @@ std::string add_flight_dump(const PlainTree& tree, const std::string& file, Flig
   std::string line = fmt::format("flight recorder of PyTorch, {}: {} calls of NCCL, all completed", who, dump.entries.size());
   if (waited != nullptr)
     line = fmt::format("flight recorder of PyTorch, {} waits for {} number {} of group {}, {}{}{}", who, into.words[waited->operation],
-                       waited->sequence, into.groups[waited->group].name, into.words[waited->shape], waited->frame == 0 ? "" : ", called at ",
-                       into.words[waited->frame]);
+                       waited->sequence, into.groups[waited->group].name, into.words[waited->shape],
+                       waited->frame == 0 ? "" : ", called at ", into.words[waited->frame]);
   into.dumps.push_back(std::move(dump));
   return line;
 }

@@ -40,7 +40,8 @@ void add_inspector_record(const PlainTree& tree, PlainTree::Id record, const std
   InspectedRank& one = communicator.by_rank[static_cast<int>(rank)];
   one.host = plain_text(tree.shown(tree.find(tree.find(record, "metadata"), "hostname")));
   one.file = plain_text(std::string{file});
-  const InspectedCall call{tree.whole(tree.find(performance, "coll_sn"), -1), tree.real(tree.find(performance, "coll_exec_time_us"), 0) * microsecond};
+  const InspectedCall call{tree.whole(tree.find(performance, "coll_sn"), -1),
+                           tree.real(tree.find(performance, "coll_exec_time_us"), 0) * microsecond};
   if (call.sequence > one.last) {
     one.last = call.sequence;
     one.operation = plain_text(tree.shown(tree.find(performance, "coll")));

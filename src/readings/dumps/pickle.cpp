@@ -219,16 +219,16 @@ class Unpickler {
         push_real(std::bit_cast<double>(bits));
         break;
       }
-      case 'X': push_text(take(number(4))); break;      // BINUNICODE
-      case '\x8c': push_text(take(number(1))); break;   // SHORT_BINUNICODE
-      case '\x8d': push_text(take(number(8))); break;   // BINUNICODE8
-      case 'V': push_text(line()); break;               // UNICODE
-      case 'U':                                         // SHORT_BINSTRING
-      case 'C': push_text(take(number(1))); break;      // SHORT_BINBYTES
-      case 'T':                                         // BINSTRING
-      case 'B': push_text(take(number(4))); break;      // BINBYTES
-      case '\x8e':                                      // BINBYTES8
-      case '\x96': push_text(take(number(8))); break;   // BYTEARRAY8
+      case 'X': push_text(take(number(4))); break;     // BINUNICODE
+      case '\x8c': push_text(take(number(1))); break;  // SHORT_BINUNICODE
+      case '\x8d': push_text(take(number(8))); break;  // BINUNICODE8
+      case 'V': push_text(line()); break;              // UNICODE
+      case 'U':                                        // SHORT_BINSTRING
+      case 'C': push_text(take(number(1))); break;     // SHORT_BINBYTES
+      case 'T':                                        // BINSTRING
+      case 'B': push_text(take(number(4))); break;     // BINBYTES
+      case '\x8e':                                     // BINBYTES8
+      case '\x96': push_text(take(number(8))); break;  // BYTEARRAY8
       case 'S': {
         std::string_view text = line();
         if (text.size() >= 2) text = text.substr(1, text.size() - 2);
@@ -286,7 +286,8 @@ class Unpickler {
       case 'j': recall(number(4)); break;
       default:
         if (const char* what = refused(code))
-          fail(fmt::format("holds {}: only plain values are read, and nothing is run", what), "a flight recorder's dump has none; do not load it");
+          fail(fmt::format("holds {}: only plain values are read, and nothing is run", what),
+               "a flight recorder's dump has none; do not load it");
         fail("has an unknown instruction", "this is no pickle of protocol 0 to 5, or it is damaged");
     }
   }

@@ -63,9 +63,8 @@ struct PlainLimits {
 /// \param name for messages \throws SpecError with the byte where it is cut, broken or holds more than plain values
 [[nodiscard]] PlainTree read_pickle(std::string_view bytes, const std::string& name, const PlainLimits& limits = {});
 
-/// Several documents may follow each other, as in lines of JSON: `next` is where the next one starts. A comma missing between the members of
-/// a map is accepted: NCCL 2.28 forgets one.
-/// \throws SpecError with line and column
+/// Several documents may follow each other, as in lines of JSON: `next` is where the next one starts. A comma missing between the members
+/// of a map is accepted: NCCL 2.28 forgets one. \throws SpecError with line and column
 [[nodiscard]] PlainTree read_json_value(std::string_view text, std::size_t& next, const std::string& name, const PlainLimits& limits = {});
 
 }  // namespace fabricost::io

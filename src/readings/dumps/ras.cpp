@@ -54,13 +54,15 @@ void RasReader::take(const std::string& line, const LogLine& quoted) {
   const auto start = [&](RasGroup::Kind kind, std::string what, std::int64_t count, std::int64_t ranks) {
     group_ = nullptr;
     if (report.groups.size() >= most_ras_groups) return;
-    report.groups.push_back({kind, communicator_, std::move(what), count, static_cast<int>(std::clamp<std::int64_t>(ranks, 0, 1 << 20)), {}, {}, quoted});
+    report.groups.push_back(
+        {kind, communicator_, std::move(what), count, static_cast<int>(std::clamp<std::int64_t>(ranks, 0, 1 << 20)), {}, {}, quoted});
     group_ = &report.groups.back();
   };
   const auto name = [&](std::string_view said) {
     if (group_ == nullptr) return;
     if (const int rank = as_rank(count_at(said)); rank >= 0 && group_->named.size() < most_named) group_->named.insert(rank);
-    if (const auto node = between(said, " on node ", " "); !node.empty() && group_->nodes.size() < 64) group_->nodes.insert(std::string{node});
+    if (const auto node = between(said, " on node ", " "); !node.empty() && group_->nodes.size() < 64)
+      group_->nodes.insert(std::string{node});
   };
   if (text.starts_with("INCOMPLETE")) {  // of processes: its ranks follow with their communicators
     communicator_ = "the job";
@@ -106,7 +108,8 @@ bool is_ras_report(const PlainTree& tree) {
 }
 
 std::string ras_lines(const PlainTree& tree) {
-  std::string out = fmt::format("NCCL version {} of the RAS report\nCommunicators... (JSON)\n", plain_text(tree.shown(tree.find(tree.root, "nccl_version"))));
+  std::string out = fmt::format("NCCL version {} of the RAS report\nCommunicators... (JSON)\n",
+                                plain_text(tree.shown(tree.find(tree.root, "nccl_version"))));
   int place = 0;
   const auto where = [&](Id rank) {
     return fmt::format(" -- GPU {} managed by process {} on node {}\n", tree.whole(tree.find(rank, "cuda_dev"), -1),
@@ -124,10 +127,10 @@ std::string ras_lines(const PlainTree& tree) {
     std::map<std::string, std::map<std::int64_t, std::vector<Id>>> launched;  // by collective, then by count
     for (const Id rank : tree.items(tree.find(communicator, "ranks"))) {
       const auto& counts = tree[tree.find(rank, "collective_counts")].values;
-      for (std::size_t i = 0; i + 1 < counts.size(); i += 2)
-        launched[tree.shown(counts[i])][tree.whole(counts[i + 1], 0)].push_back(rank);
+      for (std::size_t i = 0; i + 1 < counts.size(); i += 2) launched[tree.shown(counts[i])][tree.whole(counts[i + 1], 0)].push_back(rank);
       const Id status = tree.find(rank, "status");
-      for (const auto& [key, words] : {std::pair{"init_state", "an error of initialisation"}, std::pair{"async_error", "an asynchronous error"}}) {
+      for (const auto& [key, words] :
+           {std::pair{"init_state", "an error of initialisation"}, std::pair{"async_error", "an asynchronous error"}}) {
         const std::int64_t code = tree.whole(tree.find(status, key), 0);
         constexpr std::int64_t in_progress = 7;
         if (code > 0 && code != in_progress)

@@ -67,7 +67,7 @@ struct Seen {
   int last = 0;  ///< number of the last line that fits, over all files
 };
 
-/// A line of this form starts another file where several are read as one (diagnose/inputs.hpp); what follows is its name.
+/// A line of this form starts another file where several are read as one (diagnose/inputs/inputs.hpp); what follows is its name.
 inline constexpr std::string_view file_mark = "#fabricost-file ";
 
 /// A variable and its value, from NCCL's own message or from a command line.

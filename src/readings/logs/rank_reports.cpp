@@ -120,7 +120,10 @@ class RankReportReader {
   void reaches(const std::string& line, int tag) {
     if (!has(line, "NCCL ")) return;
     const bool own = has(line, "Bootstrap : Using ");
-    const bool lost = !own && has(line, "NCCL WARN") && (has(line, "failed") || has(line, "losed by") || has(line, "ompletion") || has(line, "imed out"));
+    // a connection that is closed or reset by its peer tells of a process that gave up, often because of others
+    const bool lost =
+        !own && has(line, "NCCL WARN") &&
+        (has(line, "imed out") || has(line, "No route") || has(line, "nreachable") || has(line, "refused") || has(line, "status=12"));
     if (!own && !lost) return;
     const std::string address = address_in(line), who = who_says(line, tag);
     auto& all = own ? out_.at_address : out_.unreached;

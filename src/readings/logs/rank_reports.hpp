@@ -45,7 +45,7 @@ struct Joined {
 /// One file of several, or all lines with one launcher's tag.
 struct Speaker {
   int lines = 0, last = 0;
-  bool tool = false;  ///< the output of a tool or a dump: no rank's log
+  bool tool = false;           ///< the output of a tool or a dump: no rank's log
   std::set<std::string> said;  ///< milestones of NCCL and of the program
   LogLine last_line;
 };
@@ -62,13 +62,13 @@ struct RankReports {
   std::vector<Waited> waited;  ///< the first of each rank
   std::map<int, Progress> progress;
   std::map<std::string, Joined> communicators;
-  std::map<std::string, Speaker> speakers;  ///< by file or tag
-  std::map<std::string, Stated> stated;     ///< by variable, "NCCL version", "adapters"
-  std::map<std::string, std::set<std::string>> unreached;  ///< by address: who says that it failed
+  std::map<std::string, Speaker> speakers;                  ///< by file or tag
+  std::map<std::string, Stated> stated;                     ///< by variable, "NCCL version", "adapters"
+  std::map<std::string, std::set<std::string>> unreached;   ///< by address: who says that it failed
   std::map<std::string, std::set<std::string>> at_address;  ///< who gave itself this address
   std::map<std::string, LogLine> unreached_lines;           ///< the first of each address
   RasReport ras;
-  int world = 0;                            ///< ranks of the job, as a line says; 0: unknown
+  int world = 0;  ///< ranks of the job, as a line says; 0: unknown
 };
 
 /// \throws SpecError when the file is not readable as text

@@ -1,6 +1,6 @@
 /// \file tool_states.cpp
-/// Sections by indentation. A tool's output begins with a line that no other has, and ends with the first line that is neither a heading nor
-/// "key : value".
+/// Sections by indentation. The output of a tool begins with a line that no other has, and ends with the first line that is neither a
+/// heading nor "key : value".
 
 #include "readings/logs/tool_states.hpp"
 
@@ -120,7 +120,8 @@ std::string ToolStates::take(std::string_view line) {
       headings_.push_back({indent, std::string{colon == std::string_view::npos ? text : text.substr(0, colon)}});
     return {};
   }
-  const std::string_view key = without_blanks(text.substr(0, colon)), value = without_blanks(text.substr(colon + (tool_ == Tool::smi ? 3 : 1)));
+  const std::string_view key = without_blanks(text.substr(0, colon)),
+                         value = without_blanks(text.substr(colon + (tool_ == Tool::smi ? 3 : 1)));
   if (tool_ == Tool::devinfo && key == "port") {
     headings_.assign(1, {indent, fmt::format("port {}", value)});
     return {};

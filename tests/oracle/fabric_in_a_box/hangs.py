@@ -105,7 +105,8 @@ class Rank:
         call = self.entries[-1]
         self.say(f"[rank{self.rank}]:[E ProcessGroupNCCL.cpp:616] [Rank {self.rank}] Watchdog caught collective operation timeout: "
                  f"WorkNCCL(SeqNum={call['collective_seq_id']}, OpType=ALLREDUCE, NumelIn={call['input_sizes'][0][0]}, "
-                 f"NumelOut={call['input_sizes'][0][0]}, Timeout(ms)={1000 * TIMEOUT:.0f}) ran for {1000 * TIMEOUT + 5:.0f} milliseconds before timing out.")
+                 f"NumelOut={call['input_sizes'][0][0]}, Timeout(ms)={1000 * TIMEOUT:.0f}) ran for {1000 * TIMEOUT + 5:.0f} milliseconds "
+                 "before timing out.")
         dump = {"version": "2.9", "entries": self.entries,
                 "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(RANKS)))}}}
         with open(os.path.join(self.folder, f"nccl_trace_rank_{self.rank}"), "wb") as file:
@@ -115,8 +116,9 @@ class Rank:
 def job(box, fault, folder):
     """All ranks, until those that can have given up."""
     os.makedirs(folder)
-    ranks = [subprocess.Popen(["ip", "netns", "exec", box.space(f"n{r // PER_NODE}"), sys.executable, "-S", "-E", __file__, "--rank", str(r),
-                               fault, folder], stdin=subprocess.DEVNULL) for r in range(RANKS)]
+    program = [sys.executable, "-S", "-E", __file__, "--rank"]
+    ranks = [subprocess.Popen(["ip", "netns", "exec", box.space(f"n{r // PER_NODE}"), *program, str(r), fault, folder],
+                              stdin=subprocess.DEVNULL) for r in range(RANKS)]
     end = time.monotonic() + 60
     try:
         while time.monotonic() < end and sum(one.poll() is None for one in ranks) > (fault == "stopped"):

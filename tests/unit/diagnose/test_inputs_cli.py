@@ -99,7 +99,8 @@ def flight_recorder(folder):
         if rank == 2:
             entries.append(entry(4, state="started", group=("1", "tp")))
         made = dump(entries, 4, groups)
-        made["pg_status"] = {"0": {"last_enqueued_collective": 10 if rank < 2 else 9}, "1": {"last_enqueued_collective": 4 if rank == 2 else 3}}
+        made["pg_status"] = {"0": {"last_enqueued_collective": 10 if rank < 2 else 9},
+                             "1": {"last_enqueued_collective": 4 if rank == 2 else 3}}
         if rank < 2:
             del made["pg_status"]["1"]
         put(folder, f"nested/trace_{rank}", pickle.dumps(made, 2))
@@ -188,7 +189,8 @@ def ras(folder):
   Rank 13 -- GPU 5 managed by process 323033 on node 10.137.190.124
 """)
     answer, cause = first(put(folder, "ras.txt", mismatch))
-    assert cause["cause"] == "rank_lost" and "AllGather of #0-0 (fa93daea854b060b): rank 12, 13 on 10.137.190.124 launched 641" in cause["evidence"]
+    assert cause["cause"] == "rank_lost", cause
+    assert "AllGather of #0-0 (fa93daea854b060b): rank 12, 13 on 10.137.190.124 launched 641" in cause["evidence"], cause
     missing = RAS.format(in_group=31, status="INCOMPLETE", warnings="", errors="""
 INCOMPLETE
   Missing communicator data from 1 job process
@@ -234,7 +236,8 @@ def inspector(folder):
 
     def job(name, time_of, last_of=lambda rank: 50):
         for rank in range(8):
-            put(folder, f"{name}/inspector-{rank}.log", "".join(record(rank, n, time_of(rank, n)) + "\n" for n in range(1, last_of(rank) + 1)))
+            lines = [record(rank, n, time_of(rank, n)) + "\n" for n in range(1, last_of(rank) + 1)]
+            put(folder, f"{name}/inspector-{rank}.log", "".join(lines))
         return os.path.join(folder, name)
 
     answer, cause = first(job("late", lambda rank, n: 1000 if rank == 6 else 9000 + n))
@@ -285,7 +288,8 @@ def tools(folder):
     answer = found(put(folder, "smi.txt", SMI))
     assert not answer["causes"] and answer["state"] == "nothing_to_judge", answer
     for old, new, cause, words in (
-            ("Pending                           : No", "Pending                           : Yes", "gpu_fault", "Remapped Rows > Pending = Yes"),
+            ("Pending                           : No", "Pending                           : Yes", "gpu_fault",
+             "Remapped Rows > Pending = Yes"),
             ("DRAM Uncorrectable            : 0", "DRAM Uncorrectable            : 3", "gpu_fault", "DRAM Uncorrectable = 3"),
             ("State                             : Completed", "State                             : In Progress", "fabric_manager",
              "Fabric > State = In Progress"),
@@ -295,18 +299,21 @@ def tools(folder):
         assert old in SMI, old
         answer, named = first(put(folder, "smi.txt", SMI.replace(old, new)))
         assert named["cause"] == cause and words in named["evidence"] and "GPU 00000000:18:00.0" in named["evidence"], (new, answer)
-    links = "".join(f"GPU {g}: NVIDIA H100 80GB HBM3 (UUID: GPU-{g})\n" + "".join(f"\t Link {i}: 26.562 GB/s\n" for i in range(18)) for g in range(8))
+    eighteen = "".join(f"\t Link {i}: 26.562 GB/s\n" for i in range(18))
+    links = "".join(f"GPU {g}: NVIDIA H100 80GB HBM3 (UUID: GPU-{g})\n" + eighteen for g in range(8))
     answer = found(put(folder, "nvlink.txt", links))
     assert not answer["causes"], answer
     answer, named = first(put(folder, "nvlink.txt", links.replace("Link 17: 26.562 GB/s", "Link 17: <inactive>", 1)))
     assert named["cause"] == "nvlink_not_used" and "GPU 0 has 17 active links, others have 18" in named["evidence"], answer
-    port = "CA '{}'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: {}\n\t\tPhysical state: {}\n\t\tRate: 400\n\t\tLink layer: InfiniBand\n"
+    port = ("CA '{}'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: {}\n\t\tPhysical state: {}\n\t\tRate: 400\n"
+            "\t\tLink layer: InfiniBand\n")
     fine = "".join(port.format(f"mlx5_{i}", "Active", "LinkUp") for i in range(4))
     answer = found(put(folder, "ibstat.txt", fine))
     assert not answer["causes"], answer
     answer, named = first(put(folder, "ibstat.txt", fine + port.format("mlx5_4", "Down", "Polling")))
     assert "mlx5_4: Port 1 > State = Down" in named["evidence"], answer
-    info = "hca_id:\tmlx5_2\n\ttransport:\t\t\tInfiniBand (0)\n\tphys_port_cnt:\t\t\t1\n\t\tport:\t1\n\t\t\tstate:\t\t\t{}\n\t\t\tmax_mtu:\t\t4096 (5)\n"
+    info = ("hca_id:\tmlx5_2\n\ttransport:\t\t\tInfiniBand (0)\n\tphys_port_cnt:\t\t\t1\n\t\tport:\t1\n\t\t\tstate:\t\t\t{}\n"
+            "\t\t\tmax_mtu:\t\t4096 (5)\n")
     assert not found(put(folder, "devinfo.txt", info.format("PORT_ACTIVE (4)")))["causes"]
     answer, named = first(put(folder, "devinfo.txt", info.format("PORT_DOWN (1)")))
     assert "ibv_devinfo: mlx5_2: port 1 > state = PORT_DOWN" in named["evidence"], answer

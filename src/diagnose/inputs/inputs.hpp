@@ -1,10 +1,10 @@
 #pragma once
 /// \file inputs.hpp
 /// What an operator has in hand: a log, a packed log (.gz, .zst), standard input ("-"), several logs of one job, a folder of them, dumps of
-/// the flight recorder, of RAS and of Inspector. The readers of logs take one file and pass over it several times: anything but a single short
-/// log is written to one temporary file, condensed, in which a line with io::file_mark starts every log. Private.
+/// the flight recorder, of RAS and of Inspector. The readers of logs take one file and pass over it several times: anything but a single
+/// short log is written to one temporary file, condensed, in which a line with io::file_mark starts every log. Private.
 
-#include "diagnose/condense.hpp"
+#include "diagnose/inputs/condense.hpp"
 #include "readings/dumps/flight_recorder.hpp"
 #include "readings/dumps/inspector.hpp"
 
@@ -15,11 +15,9 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
-class ByteSource;
-}
-
 namespace fabricost::diagnosis {
+
+class ByteSource;
 
 /// What dumps of single ranks hold beside their lines.
 struct Dumps {
@@ -49,9 +47,9 @@ class Inputs {
   void write(std::string_view text);
   /// \param mark the line before its first one; empty: none
   void take(const std::filesystem::path& log, const std::string& name, const std::string& mark);
-  void take_lines(io::ByteSource& source, std::string& head, const std::string& name);
+  void take_lines(ByteSource& source, std::string& head, const std::string& name);
   /// \return true if it is a dump, or several
-  [[nodiscard]] bool take_dump(io::ByteSource& source, std::string& head, const std::string& name);
+  [[nodiscard]] bool take_dump(ByteSource& source, std::string& head, const std::string& name);
   void line(std::string_view text);
   void clear();
 

@@ -1,9 +1,9 @@
 /// \file against.cpp
 /// Compares what two runs say of themselves. Values are compared as sets over all ranks, lines by their form: without numbers and hosts.
 
-#include "diagnose/against.hpp"
+#include "diagnose/across/against.hpp"
 
-#include "diagnose/condense.hpp"
+#include "diagnose/inputs/condense.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
 
@@ -143,7 +143,8 @@ std::vector<Difference> differences(const Shows& here, const Shows& there, const
   std::set<std::string> names;
   for (const auto* stated : {&here.reports.stated, &there.reports.stated})
     for (const auto& [what, one] : *stated) names.insert(what);
-  for (const std::string& what : names) compare(what, joined_values(values_of(here.reports.stated, what)), joined_values(values_of(there.reports.stated, what)));
+  for (const std::string& what : names)
+    compare(what, joined_values(values_of(here.reports.stated, what)), joined_values(values_of(there.reports.stated, what)));
   std::set<std::string> typed;
   for (const auto* info : {&here.info, &there.info})
     for (const io::Setting& one : info->settings)

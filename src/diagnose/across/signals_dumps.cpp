@@ -1,8 +1,8 @@
 /// \file signals_dumps.cpp
 /// Ranks against each other in dumps: PyTorch's flight recorder, NCCL's RAS and Inspector, and the NVLinks of a node's GPUs.
 
+#include "diagnose/across/listed.hpp"
 #include "diagnose/context.hpp"
-#include "diagnose/listed.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,8 @@ std::string called_at(const FlightDumps& all, const FlightEntry& entry) {
   return entry.frame == 0 ? std::string{} : ", called at " + all.words[entry.frame];
 }
 std::string call_in_words(const FlightDumps& all, const FlightEntry& entry) {
-  return fmt::format("{} number {}{}{}", all.words[entry.operation], entry.sequence, entry.shape == 0 ? "" : " of ", all.words[entry.shape]);
+  return fmt::format("{} number {}{}{}", all.words[entry.operation], entry.sequence, entry.shape == 0 ? "" : " of ",
+                     all.words[entry.shape]);
 }
 
 /// What has to agree between the ranks of one collective: lists of tensors may be uneven on the side where every rank has its own.
@@ -78,9 +79,9 @@ std::optional<Facts> flight_collectives_differ(const Context& c, const Numbers&)
     });
     std::set<int> odd;
     for (std::size_t i = 1; i < order.size(); ++i) odd.insert(order[i]->ranks.begin(), order[i]->ranks.end());
-    const std::string said = fmt::format("rank {} called {}{}, rank {} called {}{}", listed(order[1]->ranks), call_in_words(all, *order[1]->entry),
-                                         called_at(all, *order[1]->entry), listed(order[0]->ranks), call_in_words(all, *order[0]->entry),
-                                         called_at(all, *order[0]->entry));
+    const std::string said = fmt::format("rank {} called {}{}, rank {} called {}{}", listed(order[1]->ranks),
+                                         call_in_words(all, *order[1]->entry), called_at(all, *order[1]->entry), listed(order[0]->ranks),
+                                         call_in_words(all, *order[0]->entry), called_at(all, *order[0]->entry));
     return Facts{said, listed(odd), all.groups[order[1]->entry->group].name};
   }
   return std::nullopt;
@@ -105,10 +106,13 @@ std::optional<Late> latest_group(const FlightDumps& all) {
     one.group = group;
     std::map<int, std::int64_t> enqueued;
     for (const FlightDump& dump : all.dumps)
-      if (const auto at = dump.enqueued.find(group); at != dump.enqueued.end() && dump.rank >= 0) enqueued[dump.rank] = at->second;
-      else if (dump.rank >= 0 && all.groups[group].ranks.contains(dump.rank)) enqueued[dump.rank] = 0;
+      if (const auto at = dump.enqueued.find(group); at != dump.enqueued.end() && dump.rank >= 0)
+        enqueued[dump.rank] = at->second;
+      else if (dump.rank >= 0 && all.groups[group].ranks.contains(dump.rank))
+        enqueued[dump.rank] = 0;
     if (enqueued.size() < 2) continue;
-    one.least = std::min_element(enqueued.begin(), enqueued.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+    one.least =
+        std::min_element(enqueued.begin(), enqueued.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
     for (const FlightDump& dump : all.dumps)
       for (const FlightEntry& entry : dump.entries)
         if (entry.group == group && waits(entry) && entry.sequence > one.least) {
@@ -204,7 +208,8 @@ std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
     std::stable_sort(groups.begin(), groups.end(), [](const io::RasGroup* a, const io::RasGroup* b) { return a->ranks > b->ranks; });
     const io::RasGroup &most = *groups.front(), &odd = *groups.back();
     const std::string who = odd.named.empty() ? fmt::format("{} ranks", odd.ranks) : "rank " + listed(odd.named);
-    return Facts{cited(odd.line), who, on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count), key.second};
+    return Facts{cited(odd.line), who, on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
+                 key.second};
   }
   return std::nullopt;
 }
@@ -290,7 +295,8 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::St
       if (most == nullptr || way.second.size() > most->second.size()) most = &way;
       if (least == nullptr || way.second.size() < least->second.size()) least = &way;
     }
-    if (static_cast<double>(all) < n["speakers"] || static_cast<double>(most->second.size()) < n["share"] * static_cast<double>(all)) continue;
+    if (static_cast<double>(all) < n["speakers"] || static_cast<double>(most->second.size()) < n["share"] * static_cast<double>(all))
+      continue;
     std::string odd;
     std::size_t count = 0;
     constexpr std::size_t most_named = 6;

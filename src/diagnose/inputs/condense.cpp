@@ -1,7 +1,7 @@
 /// \file condense.cpp
 /// The form of a line is a hash over its letters, each number counted as one sign; behind " via " numbers are devices and count as letters.
 
-#include "diagnose/condense.hpp"
+#include "diagnose/inputs/condense.hpp"
 
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
@@ -140,9 +140,9 @@ void Condenser::line(std::string_view line) {
       return;
     }
     at = forms_.emplace(place, Form{}).first;
-    constexpr std::array<std::string_view, 12> counted{"Init START",  "Init COMPLETE", "SeqNum=",    " last enqueued", "WORLD_SIZE",
-                                                       "world_size",  "world size",    " set by env", "LnkCap",        "LnkSta",
-                                                       "flight reco", " device "};
+    constexpr std::array<std::string_view, 12> counted{"Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
+                                                       "WORLD_SIZE", "world_size",    "world size",  " set by env",
+                                                       "LnkCap",     "LnkSta",        "flight reco", " device "};
     if (contains_text(said, " via NET/"))
       at->second.kind = Kind::network;
     else if (said.empty() || said.front() == '#' || io::is_table_row(said) || (said.front() >= '0' && said.front() <= '9') ||

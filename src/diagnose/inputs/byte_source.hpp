@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::diagnosis {
 
 class ByteSource {
  public:
@@ -38,4 +38,4 @@ class ByteSource {
   bool cut_ = false;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::diagnosis

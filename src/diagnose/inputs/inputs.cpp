@@ -1,11 +1,11 @@
 /// \file inputs.cpp
 /// Makes one file of what was given. Packed files and dumps are recognised by their first bytes, not by their name.
 
-#include "diagnose/inputs.hpp"
+#include "diagnose/inputs/inputs.hpp"
 
+#include "diagnose/inputs/byte_source.hpp"
 #include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
-#include "text/byte_source.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
 constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{64} << 30U;
 
-constexpr std::array<std::string_view, 13> endings{".txt",   ".log",    ".out", ".err", ".gz",   ".stdout", ".stderr",
-                                                   ".zst",   ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
+constexpr std::array<std::string_view, 13> endings{".txt", ".log",    ".out", ".err",  ".gz",    ".stdout", ".stderr",
+                                                   ".zst", ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
 
 /// A log by its name: not hidden, and no picture, source or table.
 bool may_be_log(const fs::path& file) {
@@ -85,7 +85,7 @@ bool may_be_dump(std::string_view head) {
 }
 
 /// The rest of a source behind its head.
-void read_whole(io::ByteSource& source, std::string& head) {
+void read_whole(ByteSource& source, std::string& head) {
   for (std::size_t size = head.size();;) {
     if (size > longest_dump) throw io::fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
     head.resize(size + block);
@@ -123,7 +123,9 @@ Inputs::Inputs(const std::vector<fs::path>& given) {
     make(several || inner.extension().empty() || inner.extension() == ".pickle" ? ".txt" : inner.extension().string());
     bool any = false;
     for (const fs::path& log : logs) {
-      const std::string name = folder ? log.lexically_relative(given.front()).string() : log == "-" ? log.string() : log.filename().string();
+      const std::string name = folder       ? log.lexically_relative(given.front()).string()
+                               : log == "-" ? log.string()
+                                            : log.filename().string();
       try {
         take(log, name, several ? fmt::format("{}{}", io::file_mark, io::plain_text(name)) : std::string{});
         any = true;
@@ -181,7 +183,7 @@ void Inputs::take(const fs::path& log, const std::string& name, const std::strin
     std::error_code ignored;
     if (!fs::is_regular_file(log, ignored)) io::LineReader{log};  // says what it is
   }
-  io::ByteSource source(log);
+  ByteSource source(log);
   std::string head(block, '\0');
   std::size_t size = 0;
   for (std::size_t count = 1; count > 0 && size < head.size(); size += count) count = source.read(head.data() + size, head.size() - size);
@@ -192,7 +194,7 @@ void Inputs::take(const fs::path& log, const std::string& name, const std::strin
   if (source.cut()) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", name));
 }
 
-void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::string& name) {
+void Inputs::take_lines(ByteSource& source, std::string& head, const std::string& name) {
   std::string buffer = std::move(head);
   std::size_t size = buffer.size(), begin = 0, checked = 0;
   int number = 0;
@@ -235,7 +237,7 @@ void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::st
   line(buffer);
 }
 
-bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::string& name) {
+bool Inputs::take_dump(ByteSource& source, std::string& head, const std::string& name) {
   const bool pickle = head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05';
   if (!pickle && !may_be_dump(head)) return false;
   read_whole(source, head);
