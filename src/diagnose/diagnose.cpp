@@ -306,6 +306,10 @@ Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest
 
 }  // namespace
 
+std::string contradiction(const std::filesystem::path& log, const System& system) {
+  return io::plain_text(diagnosis::contradiction_of(io::read_nccl_info(log, {}), system));
+}
+
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
   const diagnosis::Inputs inputs(files);
   try {
