@@ -112,6 +112,8 @@ struct Machine {
 
 /// What the log says of its GPUs or ranks and the system cannot be; empty: they agree, or the log does not say.
 [[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
+/// Whether all conditions hold.
+[[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);
 

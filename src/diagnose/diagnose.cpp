@@ -334,6 +334,10 @@ Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& 
 
 }  // namespace
 
+std::string contradiction(const std::filesystem::path& log, const System& system) {
+  return io::plain_text(diagnosis::contradiction_of(io::read_nccl_info(log, {}), system));
+}
+
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
   const diagnosis::Inputs inputs(files);
   try {

@@ -39,7 +39,7 @@ struct FindingAnswer {
   std::string cause;
   double confidence = 0;
   std::string evidence, remedy;
-  std::string what{};
+  std::string what{}, rule{}, page{};
   bool operator==(const FindingAnswer&) const = default;
 
   static constexpr auto fields() {
@@ -48,7 +48,36 @@ struct FindingAnswer {
                       gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
                       gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
                       gives(&A::remedy, "remedy", "remedy", "What to try."),
-                     gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true)};
+                      gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true),
+                      gives(&A::rule, "rule", "rule", "The strongest rule of data/diagnosis behind it.", {}, true),
+                      gives(&A::page, "page", "page", "Where the documentation says what it is, how to be sure and what helps.", {}, true)};
+  }
+};
+
+/// A rule of data/diagnosis that held.
+struct RuleAnswer {
+  std::string rule, cause;
+  double weight = 0;
+  bool operator==(const RuleAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = RuleAnswer;
+    return std::tuple{gives(&A::rule, "rule", "rule", "FILE.cause.number in data/diagnosis."),
+                      gives(&A::cause, "cause", "cause", "The cause it speaks for."),
+                      gives(&A::weight, "weight", "weight", "How often it is right, 0 to 1.")};
+  }
+};
+
+/// A command that would tell the remaining causes apart.
+struct QuestionAnswer {
+  std::string ask, tells;
+  double bits = 0;
+  bool operator==(const QuestionAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = QuestionAnswer;
+    return std::tuple{gives(&A::ask, "ask", "ask", "The command."), gives(&A::tells, "tells", "tells", "What its outcome means."),
+                      gives(&A::bits, "bits", "bits", "What it is expected to settle of the doubt, in bits.")};
   }
 };
 
@@ -93,6 +122,8 @@ struct DiagnosisAnswer {
   std::string state = "nothing_to_judge";
   bool healthy = true;
   std::vector<FindingAnswer> causes{};
+  std::vector<QuestionAnswer> next{};
+  std::vector<RuleAnswer> rules{};
   std::string verdict, system;
   std::optional<std::string> compared_with{};  ///< the same; nothing where no prediction was possible
   bool system_guessed = false;
@@ -106,6 +137,8 @@ struct DiagnosisAnswer {
     return std::tuple{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
                       gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
                       gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
+                      gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),
+                      gives(&A::rules, "rules", "rules", "List of RuleSeen: all rules that held."),
                       gives(&A::verdict, "verdict", "verdict", "One sentence."),
                       gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
                       gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
