@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
-constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{64} << 30U;
+constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{16} << 30U;
 
 constexpr std::array<std::string_view, 13> endings{".txt", ".log",    ".out", ".err",  ".gz",    ".stdout", ".stderr",
                                                    ".zst", ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
@@ -46,13 +46,42 @@ bool may_be_condensed(fs::path file) {
   return extension != ".csv" && extension != ".json" && extension != ".xml";
 }
 
+bool is_pickle(std::string_view head) { return head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05'; }
+
+/// Words that tell a dump from any other JSON.
+bool may_be_dump(std::string_view head) {
+  const auto start = head.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  for (const char* word : {"\"entries\"", "\"pg_config\"", "\"pg_status\"", "\"coll_perf\"", "\"p2p_perf\"", "\"communicators\""})
+    if (head.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+/// The first bytes of a file.
+std::string first_bytes(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string out(4096, '\0');
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<std::size_t>(in.gcount()));
+  return out;
+}
+
+/// A folder's JSON and pickles are read if they are dumps: the others are settings and tables.
+bool is_other_data(const fs::path& file) {
+  const std::string extension = file.extension().string();
+  if (extension != ".json" && extension != ".jsonl" && extension != ".pickle" && extension != ".pkl" && extension != ".dump") return false;
+  const std::string head = first_bytes(file);
+  return !is_pickle(head) && !may_be_dump(head);
+}
+
 std::vector<fs::path> logs_in(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored) && may_be_log(at->path()) && out.size() < most_logs) out.push_back(at->path());
+    if (at->is_regular_file(ignored) && may_be_log(at->path()) && !is_other_data(at->path()) && out.size() < most_logs)
+      out.push_back(at->path());
   }
   std::sort(out.begin(), out.end());
   if (out.empty())
@@ -66,22 +95,10 @@ bool is_plain(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return true;  // the reader of lines says what it is
   if (fs::file_size(file, ignored) > short_log && may_be_condensed(file)) return false;
-  std::ifstream in(file, std::ios::binary);
-  std::array<char, 4096> first{};
-  in.read(first.data(), first.size());
-  const std::string_view head{first.data(), static_cast<std::size_t>(in.gcount())};
+  const std::string head = first_bytes(file);
   if (head.starts_with("\x1F\x8B") || head.starts_with("\x28\xB5\x2F\xFD") || head.starts_with('\x80')) return false;
   const auto start = head.find_first_not_of(" \t\r\n");
   return start == std::string_view::npos || (head[start] != '{' && head[start] != '[');
-}
-
-/// Words that tell a dump from any other JSON.
-bool may_be_dump(std::string_view head) {
-  const auto start = head.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
-  for (const char* word : {"\"entries\"", "\"pg_config\"", "\"pg_status\"", "\"coll_perf\"", "\"p2p_perf\"", "\"communicators\""})
-    if (head.find(word) != std::string_view::npos) return true;
-  return false;
 }
 
 /// The rest of a source behind its head.
@@ -207,7 +224,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
   if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
   for (;;) {
     read_ += size - checked;
-    if (read_ > most_read) throw io::fault_of_file(name_, "holds more than 64 GiB", "name the logs of some ranks");
+    if (read_ > most_read) throw io::fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
     while (begin < size) {
       const char* const from = buffer.data() + begin;
       const auto* const end = static_cast<const char*>(std::memchr(from, '\n', size - begin));
@@ -238,7 +255,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
 }
 
 bool Inputs::take_dump(ByteSource& source, std::string& head, const std::string& name) {
-  const bool pickle = head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05';
+  const bool pickle = is_pickle(head);
   if (!pickle && !may_be_dump(head)) return false;
   read_whole(source, head);
   if (pickle) {
