@@ -71,7 +71,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
 
 /// Logs of another machine than the named one; runs that take more than twice as long as predicted before, and as the others of their
 /// machine do.
-[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const Points& points, const PointSource& otherwise) {
+[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointSource& otherwise) {
   constexpr std::size_t most = 8;
   std::vector<std::string> out;
   for (const Skipped& one : contradictions(r.samples, r.system, otherwise)) out.push_back(one.reason);
@@ -79,7 +79,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   request.system = r.system;
   request.calibration = r.calibration;
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
-  for (const ComparedPoint& one : validated(points, request).report.points)
+  for (const ComparedPoint& one : validated(read(r.samples, otherwise, false), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
   for (auto& [system, runs] : ratios) {
     const auto median = [](std::vector<double>& values) {
@@ -190,7 +190,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
   // after merging, the source of each repeat is lost
   Points points = read(r.samples, otherwise, r.leave_out.empty());
-  const std::vector<std::string> warnings = warnings_of(r, points, otherwise);
+  const std::vector<std::string> warnings = warnings_of(r, otherwise);
   Calibration fit = calibrate(points, how);
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
