@@ -20,7 +20,7 @@ GROUPS = [
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
      ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation",
       "ExchangeValidation", "calibrate", "calibrate_machine", "constants", "Constants", "ListedConstant", "ListedSet", "Fit", "FittedSet", "Constant", "Residual", "Calibrat*", "ThisMachine",
-      "CollectivesFit", "measure", "measure_plan", "Measurement", "MeasurePlan", "MeasuredPoint", "NotMeasured", "PlannedStep", "KernelFit", "TrainingFit", "ServingFit", "GenerationFit", "GenerationConstant", "StackFactor", "diagnose", "Diagnos*", "Errors", "Finding", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo", "Topo*", "Machine", "Difference"]),
+      "CollectivesFit", "measure", "measure_plan", "Measurement", "MeasurePlan", "MeasuredPoint", "NotMeasured", "PlannedStep", "KernelFit", "TrainingFit", "ServingFit", "GenerationFit", "GenerationConstant", "StackFactor", "diagnose", "Diagnos*", "Errors", "Finding", "NextQuestion", "RuleSeen", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo", "Topo*", "Machine", "Difference"]),
     ("Models and stacks", "models", "Shapes of models, software stacks.",
      ["load_model", "model_names", "models", "ListedModel", "Model", "ModelFigures", "Mixer", "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),
     ("Training", "training", "Layouts, steps, memory, pipeline schedules.",

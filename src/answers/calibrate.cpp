@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <set>
 
 namespace fabricost {
@@ -65,6 +67,35 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   };
   if (r.only == ConstantSet::compute) throw refuse("tables of training steps and kernels");
   if (r.only == ConstantSet::moe) throw refuse("tables of MoE dispatch and combine");
+}
+
+/// Logs of another machine than the named one; runs that take more than twice as long as predicted before, and as the others of their
+/// machine do.
+[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointSource& otherwise) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> out;
+  for (const Skipped& one : contradictions(r.samples, r.system, otherwise)) out.push_back(one.reason);
+  ValidateRequest request;
+  request.system = r.system;
+  request.calibration = r.calibration;
+  std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
+  for (const ComparedPoint& one : validated(read(r.samples, otherwise, false), request).report.points)
+    ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
+  for (auto& [system, runs] : ratios) {
+    const auto median = [](std::vector<double>& values) {
+      const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
+      std::nth_element(values.begin(), middle, values.end());
+      return *middle;
+    };
+    std::vector<double> medians;
+    for (auto& [source, values] : runs) medians.push_back(median(values));
+    const double kin = runs.size() > 1 ? median(medians) : 1;
+    for (auto& [source, values] : runs)
+      if (const double own = median(values); own > 2 && own > 2 * kin && out.size() < most)
+        out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", source,
+                                  own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", kin) : std::string{}));
+  }
+  return out;
 }
 
 }  // namespace
@@ -159,9 +190,11 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
   // after merging, the source of each repeat is lost
   Points points = read(r.samples, otherwise, r.leave_out.empty());
+  const std::vector<std::string> warnings = warnings_of(r, otherwise);
   Calibration fit = calibrate(points, how);
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
+  out.warnings = warnings;
   if (!system.empty()) out.system = {system, r.system.overrides, out.yaml("fitted", today())};
   return out;
 }

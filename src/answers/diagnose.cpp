@@ -4,6 +4,8 @@
 #include <fabricost/answers/diagnose.hpp>
 #include <fabricost/diagnose/diagnose.hpp>
 
+#include <fmt/format.h>
+
 namespace fabricost {
 
 DiagnosisAnswer answer(const DiagnoseRequest& request) {
@@ -18,7 +20,8 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
                                              .ranks = request.ranks,
                                              .expected = request.expected,
                                              .overrides = request.system.overrides,
-                                             .calibration = request.system.calibration});
+                                             .calibration = request.system.calibration,
+                                             .against = request.against});
   DiagnosisAnswer out{.state = std::string{name(d.state)},
                       .healthy = d.healthy,
                       .verdict = d.verdict,
@@ -27,10 +30,14 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
                       .basis = std::string{name(d.basis)},
                       .notes = d.notes};
   if (!d.system.empty()) out.compared_with = d.system;
-  for (const Finding& f : d.causes) out.causes.push_back({std::string{name(f.cause)}, f.confidence, f.evidence, f.remedy, f.what});
+  for (const Finding& f : d.causes) out.causes.push_back({std::string{name(f.cause)}, f.confidence, f.evidence, f.remedy, f.what, f.rule,
+                                                           fmt::format("docs/causes.md#{}", name(f.cause))});
+  for (const NextQuestion& q : d.next) out.next.push_back({q.ask, q.tells, q.bits});
+  for (const RuleSeen& r : d.rules) out.rules.push_back({r.rule, std::string{name(r.cause)}, r.weight});
   for (const ComparedSize& s : d.sizes)
     out.sizes.push_back({std::string{name(s.operation.collective)}, s.operation.bytes.value(), s.ranks, s.operation.nodes, s.measured,
                          s.predicted, s.low, s.high, s.bus, s.measured / s.predicted});
+  for (const Difference& one : d.differences) out.differences.push_back({one.what, one.here, one.there});
   return out;
 }
 

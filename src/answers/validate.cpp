@@ -2,6 +2,7 @@
 /// Compares measured points with predictions.
 
 #include <fabricost/answers/validate.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -48,13 +49,26 @@ ValidationAnswer validated(Points points, const ValidateRequest& r) {
   return out;
 }
 
+std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointSource& otherwise) {
+  std::vector<Skipped> out;
+  if (!machine) return out;
+  const auto system = machine.get();
+  for (const Sample& one : samples) {
+    const std::string said = one.file.empty() ? std::string{} : contradiction(one.file, *system);
+    if (!said.empty()) count_skipped(out, said, static_cast<int>(read({one}, otherwise, false).points.size()));
+  }
+  return out;
+}
+
 ValidationAnswer answer(const ValidateRequest& r) {
   if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
   check_ranges(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const PointSource otherwise{.system = unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
-  return validated(read(r.samples, otherwise, !r.raw), r);
+  ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
+  for (Skipped& one : contradictions(r.samples, r.system, otherwise)) out.report.untrustworthy.push_back(std::move(one));
+  return out;
 }
 
 }  // namespace fabricost

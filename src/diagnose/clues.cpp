@@ -58,7 +58,7 @@ Clue clue_of(const Row& row, const NamedFacts& facts) {
   for (const auto& [name, value] : facts)
     for (std::size_t i = 0; !row.cause && name == "cause" && i < cause_names.size(); ++i)
       if (cause_names[i] == value) cause = static_cast<Cause>(i);
-  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts), row.what}, row.role};
+  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts), row.what, row.id}, row.role};
 }
 
 /// A variable quoted with a figure was set in a separate run: it is compared there and not blamed here.
@@ -107,6 +107,31 @@ std::optional<Facts> one_adapter_chosen(const Context& c, const Numbers&) {
 std::span<const Signal> setting_signals() {
   static const std::vector<Signal> all{{"one_adapter_chosen", one_adapter_chosen, {"line", "ranks"}}};
   return all;
+}
+
+bool all_hold(const std::vector<Condition>& conditions, const Context& c) {
+  NamedFacts facts;
+  int line = 0;
+  return all_hold(conditions, c, facts, line);
+}
+
+std::vector<const Signal*> all_signals() {
+  std::vector<const Signal*> out;
+  for (const auto& some :
+       {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(), rank_report_signals(), dump_signals()})
+    for (const Signal& one : some) out.push_back(&one);
+  return out;
+}
+
+std::vector<std::string> placeholders(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    const auto close = text.find('}', open);
+    if (close == std::string_view::npos) break;
+    out.emplace_back(text.substr(open + 1, close - open - 1));
+  }
+  return out;
 }
 
 std::vector<Clue> clues_of(const RuleFile& file, const Context& c, std::span<const Role> roles) {

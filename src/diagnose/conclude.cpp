@@ -10,23 +10,99 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace fabricost::diagnosis {
 
 namespace {
 
-/// Keeps the strongest finding of each cause and adds the evidence of the others to it.
-void merge(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+bool likelier(const Finding& a, const Finding& b) { return a.confidence > b.confidence; }
+
+double log_odds(double share) { return std::log(share / (1 - share)); }
+
+/// The line that a finding cites, or the first words of its arithmetic.
+std::string_view place(const Finding& f) { return std::string_view{f.evidence}.substr(0, f.evidence.find(':')); }
+
+/// The findings of one cause become one. Its log odds are those of the strongest, and for each further line or figure a share of
+/// the log likelihood ratio of its weight against the share of runs that have the cause anyway. Findings from one line count once.
+void merge(std::vector<Finding>& findings, const Context& c) {
+  const Numbers& n = c.numbers("judgement");
+  constexpr std::size_t quoted = 2;
+  std::stable_sort(findings.begin(), findings.end(), likelier);
   std::vector<Finding> out;
+  std::map<Cause, std::set<std::string>> places;
   for (Finding& one : findings) {
+    auto& seen = places[one.cause];
+    const bool fresh = seen.insert(std::string{place(one)}).second;
     const auto same = std::find_if(out.begin(), out.end(), [&](const Finding& f) { return f.cause == one.cause; });
-    if (same == out.end())
+    if (same == out.end()) {
       out.push_back(std::move(one));
-    else if (same->evidence.find(one.evidence) == std::string::npos)
-      same->evidence += "; " + one.evidence;
+    } else if (fresh) {
+      if (seen.size() <= quoted) same->evidence += "; " + one.evidence;
+      const double ratio = log_odds(one.confidence) - log_odds(n["met_by_chance"]);
+      if (same->confidence < 1 && ratio > 0)
+        same->confidence = 1 / (1 + std::exp(-(log_odds(same->confidence) + n["further_lines"] * ratio)));
+    }
   }
   findings = std::move(out);
+  std::stable_sort(findings.begin(), findings.end(), likelier);
+}
+
+/// The commands that tell most of the remaining causes apart. The outcome of a command is known for each cause, so what it settles is the
+/// entropy of its outcomes; each is asked after those before it, and of two that settle as much, the one about fewer causes. What no rule
+/// names has the probability that none of the causes holds.
+std::vector<NextQuestion> questions_for(const std::vector<Finding>& causes, const Context& c) {
+  constexpr std::size_t most = 3;
+  constexpr int hundredths = 100;
+  const double least = c.numbers("judgement")["least_bits"];
+  std::vector<double> shares;
+  double none = 1, sum = 0;
+  for (const Finding& one : causes) {
+    shares.push_back(one.confidence);
+    none *= 1 - one.confidence;
+  }
+  shares.push_back(none);
+  for (const double share : shares) sum += share;
+  std::vector<std::vector<std::size_t>> outcomes(shares.size());  // of the questions asked so far, for each cause
+  std::vector<NextQuestion> out;
+  std::set<const Question*> asked;
+  double settled = 0;
+  while (out.size() < most && sum > 0) {
+    const Question* best = nullptr;
+    double gain = 0;
+    std::pair rank{std::lround(hundredths * least), 0L};
+    std::vector<std::vector<std::size_t>> after;
+    for (const Question& q : c.rules.questions) {
+      if (asked.contains(&q) || !all_hold(q.when, c)) continue;
+      auto with = outcomes;
+      std::map<std::vector<std::size_t>, double> parts;
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        std::size_t group = q.groups.size();
+        for (std::size_t g = 0; i < causes.size() && g < q.groups.size(); ++g)
+          if (std::find(q.groups[g].begin(), q.groups[g].end(), causes[i].cause) != q.groups[g].end()) group = g;
+        with[i].push_back(group);
+        parts[with[i]] += shares[i] / sum;
+      }
+      double bits = 0;
+      for (const auto& [outcome, share] : parts) bits -= share > 0 ? share * std::log2(share) : 0;
+      long named = 0;
+      for (const auto& group : q.groups) named += std::ssize(group);
+      if (std::pair{std::lround(hundredths * (bits - settled)), -named} <= rank) continue;
+      rank = {std::lround(hundredths * (bits - settled)), -named};
+      gain = bits - settled;
+      best = &q;
+      after = std::move(with);
+    }
+    if (best == nullptr) break;
+    asked.insert(best);
+    outcomes = std::move(after);
+    settled += gain;
+    out.push_back({best->ask, best->tells, gain});
+  }
+  return out;
 }
 
 /// The first finding of the rows of one role, over all files.
@@ -39,6 +115,7 @@ std::optional<Finding> first_of(const Context& c, Role role) {
 /// What the rows say, in the groups that a verdict needs.
 struct Spoken {
   std::vector<Finding> failures, faults, defences;
+  std::vector<RuleSeen> rules;
   bool accused = false, proven = false;
 };
 
@@ -52,6 +129,7 @@ Spoken spoken(const Context& c) {
       // a table that goes on after the line was measured all the same
       if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
+      if (clue.role != Role::hint || c.in_doubt()) out.rules.push_back({clue.finding.rule, clue.finding.cause, clue.finding.confidence});
       if (clue.role == Role::failure) {
         out.failures.push_back(std::move(clue.finding));
       } else if (clue.role == Role::defence) {
@@ -61,7 +139,7 @@ Spoken spoken(const Context& c) {
         out.faults.push_back(std::move(clue.finding));
       }
     }
-  merge(out.defences);
+  merge(out.defences, c);
   return out;
 }
 
@@ -72,7 +150,7 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   const auto weaker = [](const Finding& a, const Finding& b) { return a.confidence < b.confidence; };
   const Finding first = *std::max_element(causes.begin(), causes.end(), weaker);
   for (Finding& fault : all.faults) causes.push_back(std::move(fault));
-  merge(causes);
+  merge(causes, c);
   out.state = RunState::failed;
   out.healthy = false;
   out.causes = std::move(causes);
@@ -80,8 +158,8 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
-  auto& [failures, faults, defences, accused, proven] = all;
-  merge(faults);
+  auto& [failures, faults, defences, rules, accused, proven] = all;
+  merge(faults, c);
   if (const auto wrong = first_of(c, Role::expectation)) {
     // a user whose run exceeds the expectation does not ask why another quoted run was slow
     const bool exceeded = !accused && exceeds_expectation(c);
@@ -133,12 +211,19 @@ void conclude_all(Diagnosis& out, const Context& c) {
     return;
   }
   Spoken all = spoken(c);
+  out.rules = all.rules;
   const bool as_predicted = c.judged.compared && !c.judged.slow && !c.judged.slow_small;
   if (all.failures.empty() && !all.proven && !as_predicted) {
     constexpr Role role = Role::unexplained;
     for (const RuleFile& file : c.rules.files)
       for (Clue& clue : clues_of(file, c, {&role, 1}))
-        if (clue.last_line > c.last_row || c.last_row == 0) all.failures.push_back(std::move(clue.finding));
+        if (clue.last_line <= c.last_row && c.last_row > 0) {
+          continue;
+        } else if (clue.last_line > c.info.seen("communicator_made").last) {
+          all.failures.push_back(std::move(clue.finding));
+        } else {  // the communicators were made after it
+          out.notes.push_back("a warning that the start survived: " + clue.finding.evidence);
+        }
   }
   if (!all.failures.empty())
     conclude_failure(out, c, all);
@@ -158,6 +243,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
 
 void conclude(Diagnosis& out, const Context& c) {
   conclude_all(out, c);
+  if (!out.fine()) out.next = questions_for(out.causes, c);
   note_silence(out, c);
 }
 

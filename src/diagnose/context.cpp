@@ -1,14 +1,54 @@
 /// \file context.cpp
-/// Derived properties that several rules need.
+/// Derived properties that several rules need; thresholds by name, and values of variables that match.
 
 #include "diagnose/context.hpp"
+
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 namespace fabricost::diagnosis {
+
+std::string uppered(std::string text) {
+  for (char& c : text) c = io::upper(c);
+  return text;
+}
+
+void Numbers::set(std::string_view name, std::vector<double> values) {
+  for (auto& [known, old] : values_)
+    if (known == name) {
+      old = std::move(values);
+      return;
+    }
+  values_.emplace_back(name, std::move(values));
+}
+
+const std::vector<double>* Numbers::find(std::string_view name) const {
+  for (const auto& [known, values] : values_)
+    if (known == name) return &values;
+  return nullptr;
+}
+
+const std::vector<double>& Numbers::list(std::string_view name) const {
+  const std::vector<double>* values = find(name);
+  if (values == nullptr) throw std::logic_error(fmt::format("a signal asks for the threshold \"{}\", which it does not declare", name));
+  return *values;
+}
+
+bool ValueTest::fits(std::string_view value) const {
+  const std::string given = uppered(std::string{value});
+  if (!any.empty() && std::find(any.begin(), any.end(), given) == any.end()) return false;
+  if (!given.starts_with(starts) || (!not_starts.empty() && given.starts_with(not_starts))) return false;
+  if (!holds.empty() && given.find(holds) == std::string::npos) return false;
+  if (!max) return true;
+  const double number = io::parse_number(given).value_or(0);
+  return number > 0 && number <= *max;
+}
 
 int Context::nodes() const {
   if (!sizes.empty() && sizes.front().operation.nodes > 0) return sizes.front().operation.nodes;

@@ -2,6 +2,7 @@
 /// \file context.hpp
 /// Input of the signals, and derived properties that several of them need. Private.
 
+#include "diagnose/inputs/inputs.hpp"
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
@@ -62,6 +63,7 @@ struct Context {
   Impossible impossible;
   Expectation expected;
   io::RankReports reports;
+  const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
   int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
   bool rows_follow = false;   ///< the head of a table was printed, and no row of it
   std::string contradiction;  ///< between the machine of the request and that of the log
@@ -110,6 +112,8 @@ struct Machine {
 
 /// What the log says of its GPUs or ranks and the system cannot be; empty: they agree, or the log does not say.
 [[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
+/// Whether all conditions hold.
+[[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);
 

@@ -139,8 +139,11 @@ void read_label(std::string_view label, Quoted& out) {
   out.by_default = folded.find("default") != std::string::npos;
   const auto says = [&](const char* word) { return folded.find(word) != std::string::npos; };
   const bool place = says("leaf") || says("rack") || says("spine") || says("tor") || says("switch") || says("pod");
-  out.near = place && (says("same") || says("within") || says("intra"));
-  out.far = place && !out.near && (says("across") || says("cross") || says("different") || says("inter") || says("spine"));
+  out.near = place && (says("same") || says("within") || says("intra") || says("single"));
+  out.far = place && !out.near &&
+            (says("across") || says("cross") || says("different") || says("inter") || says("spine") || says("double") || says("two "));
+  out.this_run = says("this run");
+  out.sibling = says("base setting") || says("baseline") || says("reference") || says("sibling") || says("other runs");
   out.whole = folded.find("all ") != std::string::npos && folded.find("nic") != std::string::npos;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::string_view token = tokens[i];
@@ -161,6 +164,9 @@ void read_label(std::string_view label, Quoted& out) {
       if (before == "nccl" || before == "rccl" || before == "rocm" || before == "version") out.version = std::string{token};
     }
     const std::string word = lower(token);
+    if (i > 0 && (word == "on" || word == "off" || word == "enabled" || word == "disabled"))  // "NVLS off": a setting without a variable
+      for (const std::string_view feature : {"NVLS", "P2P", "GDR", "GDRDMA", "ACS", "IOMMU", "SHARP", "LL128", "PXN"})
+        if (tokens[i - 1] == feature) out.settings.emplace_back(feature, word == "on" || word == "enabled" ? "ON" : "OFF");
     const bool machine = !is_variable(token) && is_alpha(token.front()) && is_digit(token.back());
     if (i > 0 && machine && (lower(tokens[i - 1]) == "without" || lower(tokens[i - 1]) == "excluding")) out.left_out = std::string{token};
     for (const std::string_view algorithm : {"ring", "tree", "nvls", "nvlstree", "collnet"})
@@ -204,8 +210,10 @@ bool telling(const Quoted& q) {
 bool means_a_rate(const Quoted& q, bool last, bool under_heading, bool glued) {
   const bool colon = q.label.ends_with(":");
   if (!q.algorithm.empty() && (colon || q.label.empty())) return true;
-  if (!last || !telling(q)) return false;
   const std::string folded = lower(q.label);
+  const bool of_algorithm = (q.near || q.far) && !q.algorithm.empty() && folded.ends_with(q.algorithm);
+  if (telling(q) && (folded.ends_with("busbw") || of_algorithm)) return true;
+  if (!last || !telling(q)) return false;
   return under_heading || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos ||
          folded.find("busbw") != std::string::npos || (!q.version.empty() && (colon || glued));
 }
@@ -251,6 +259,8 @@ class Reader {
     if (whole.find("NCCL INFO") != std::string_view::npos || whole.find("NCCL WARN") != std::string_view::npos) return;
     if (table_row(whole)) return;
     std::string close{whole};  // "bandwidth    : 24" is one piece
+    for (char& c : close)
+      if (c == '|') c = ' ';
     for (std::size_t at = close.find(" :"); at != std::string::npos; at = close.find(" :", at)) {
       close.erase(at, 1);
       if (at > 0) --at;
@@ -353,12 +363,14 @@ class Reader {
         q.rate = number->value * rate;
       else if (time > 0)
         q.seconds = number->value * time;
+      else if (number->rest.empty() && comment && last && (q.this_run || q.sibling) && whole.find("time_us") != std::string_view::npos)
+        q.seconds = number->value * factor_in(time_units, "us");
       else if (number->rest.empty() && comment && means_a_rate(q, last, bare, !glued.empty()))
         q.rate = number->value * 1e9;
       else
         continue;
-      const std::string rest = lower(piece);
-      if (rest.find("algbw") != std::string::npos || q.rate > 1e15) return;  // another quantity
+      const bool bus = lower(label).find("busbw") != std::string::npos;
+      if ((lower(piece).find("algbw") != std::string::npos && !bus) || q.rate > 1e15) return;  // another quantity
       out_.push_back(std::move(q));
       return;
     }

@@ -27,6 +27,7 @@ struct Quoted {
   bool perftest = false;  ///< of ib_write_bw and similar tools: the wire without NCCL
   bool by_default = false;
   bool near = false, far = false;  ///< below one leaf or rack; across several
+  bool this_run = false, sibling = false;  ///< the run complained of; another at the same scale, as a measure
   std::string left_out;            ///< "without node17"
   bool whole = false;              ///< of all adapters together
   io::LogLine line;

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <stdexcept>
 
 namespace fabricost::diagnosis {
 
@@ -27,33 +26,8 @@ using io::MapReader;
 using io::SpecNode;
 
 /// Signs that the log reader computes, or that signals depend on.
-constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_unsupported", "protection_error", "retries_exceeded",
-                                                       "verbs_missing"};
-
-std::vector<const Signal*> all_signals() {
-  std::vector<const Signal*> out;
-  for (const auto& some :
-       {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
-        distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(), rank_report_signals()})
-    for (const Signal& one : some) out.push_back(&one);
-  return out;
-}
-
-std::string uppered(std::string text) {
-  for (char& c : text) c = io::upper(c);
-  return text;
-}
-
-/// The {names} in a text.
-std::vector<std::string> placeholders(std::string_view text) {
-  std::vector<std::string> out;
-  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
-    const auto close = text.find('}', open);
-    if (close == std::string_view::npos) break;
-    out.emplace_back(text.substr(open + 1, close - open - 1));
-  }
-  return out;
-}
+constexpr std::array<std::string_view, 6> needed_signs{"communicator_made", "link_downgraded",  "p2p_unsupported",
+                                                       "protection_error",  "retries_exceeded", "verbs_missing"};
 
 /// A failure's evidence is its line, unless its row says more.
 Row preset(Role role) { return {.role = role, .evidence = role == Role::failure ? "{line}" : ""}; }
@@ -86,6 +60,11 @@ class RuleReader {
     for (const std::string_view sign : needed_signs)
       if (!is_sign(sign)) missing(fmt::format("signs.{}", sign), "the reader of logs names this sign: add it to one of its files");
     for (const SpecNode& tree : trees_) read_rules(tree);
+    for (RuleFile& file : rules_.files) {
+      for (std::vector<Row>& group : file.groups)
+        for (Row& row : group) weigh(row);
+      for (SettingRow& one : file.settings) weigh(one.row);
+    }
     faults_.raise();
     std::stable_sort(rules_.files.begin(), rules_.files.end(), [](const RuleFile& a, const RuleFile& b) { return a.order < b.order; });
     return std::move(rules_);
@@ -174,9 +153,9 @@ class RuleReader {
 
   void read_rules(const SpecNode& tree) {
     MapReader in(tree, "", faults_);
-    for (const char* key : {"signs", "signals"}) in.take(key);
+    for (const char* key : {"signs", "signals", "causes"}) in.take(key);  // causes: for the documentation
     in.text("notes");
-    in.name("name", true);
+    const std::string of = in.name("name", true);
     in.text("title", true);
     in.text("source", true);
     in.text("confidence", true);
@@ -190,7 +169,15 @@ class RuleReader {
           flatten(rules->items[i], fmt::format("{}[{}]", key, i), preset(role), Given{.role = role == Role::failure},
                   file.groups.emplace_back());
       }
+    std::map<std::string, int> numbers;
+    for (std::vector<Row>& group : file.groups)
+      for (Row& row : group) {
+        row.id = fmt::format("{}.{}", of, row.cause ? name(*row.cause) : "any");
+        row.id += fmt::format(".{}", ++numbers[row.id]);
+      }
     if (const SpecNode* settings = in.take("settings")) read_settings(*settings, file);
+    if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
+    if (const SpecNode* counted = in.take("counted")) read_counted(*counted);
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
         MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);
@@ -201,6 +188,47 @@ class RuleReader {
     }
     in.finish();
     rules_.files.push_back(std::move(file));
+  }
+
+  void read_questions(const SpecNode& list) {
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      MapReader in(list.items[i], fmt::format("questions[{}]", i), faults_);
+      Question& one = rules_.questions.emplace_back();
+      one.ask = in.text("ask", true);
+      one.tells = in.text("tells", true);
+      const SpecNode* when = in.node().find("when");
+      for (const std::string& text : one_or_more(in, "when")) one.when.push_back(condition(in, *when, text));
+      if (const SpecNode* groups = in.take("groups", true))
+        for (const SpecNode& group : groups->items) {
+          std::vector<Cause>& causes = one.groups.emplace_back();
+          const auto add = [&](const SpecNode& cause) {
+            const auto at = std::find(cause_names.begin(), cause_names.end(), cause.text);
+            if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", io::clipped(cause.text)), "name one");
+            if (at != cause_names.end()) causes.push_back(static_cast<Cause>(at - cause_names.begin()));
+          };
+          if (group.kind == SpecNode::Kind::scalar) add(group);
+          for (const SpecNode& cause : group.items) add(cause);
+        }
+      in.finish();
+    }
+  }
+
+  void read_counted(const SpecNode& list) {
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      MapReader in(list.items[i], fmt::format("counted[{}]", i), faults_);
+      const std::string rule = in.text("rule", true);
+      counted_[rule] = {static_cast<double>(in.count("right", 0, 0, 1000000)), static_cast<double>(in.count("wrong", 0, 0, 1000000))};
+      in.finish();
+    }
+  }
+
+  /// The share of cases in which the rule was right, where its weight as written counts like some cases more.
+  void weigh(Row& row) const {
+    const auto counted = counted_.find(row.id);
+    if (counted == counted_.end()) return;
+    const double written = rules_.numbers.find("judgement")->second["cases_of_a_weight"];
+    const auto [right, wrong] = counted->second;
+    row.weight = (right + written * row.weight) / (right + wrong + written);
   }
 
   struct Given {  ///< inherited from what surrounds a row
@@ -350,6 +378,7 @@ class RuleReader {
       read_row(row, path, one.row, given);
       row.finish();
       complete(rows->items[i], path, one.row, given, {"line", "what", "variable", "value"});
+      one.row.id = fmt::format("{}.{}", one.variable, one.row.cause ? name(*one.row.cause) : "any");
       file.settings.push_back(std::move(one));
     }
     in.finish();
@@ -359,41 +388,11 @@ class RuleReader {
   Faults faults_;
   std::vector<SpecNode> trees_;
   std::map<std::string, const Signal*, std::less<>> signals_;
+  std::map<std::string, Counted> counted_;
   Rules rules_;
 };
 
 }  // namespace
-
-void Numbers::set(std::string_view name, std::vector<double> values) {
-  for (auto& [known, old] : values_)
-    if (known == name) {
-      old = std::move(values);
-      return;
-    }
-  values_.emplace_back(name, std::move(values));
-}
-
-const std::vector<double>* Numbers::find(std::string_view name) const {
-  for (const auto& [known, values] : values_)
-    if (known == name) return &values;
-  return nullptr;
-}
-
-const std::vector<double>& Numbers::list(std::string_view name) const {
-  const std::vector<double>* values = find(name);
-  if (values == nullptr) throw std::logic_error(fmt::format("a signal asks for the threshold \"{}\", which it does not declare", name));
-  return *values;
-}
-
-bool ValueTest::fits(std::string_view value) const {
-  const std::string given = uppered(std::string{value});
-  if (!any.empty() && std::find(any.begin(), any.end(), given) == any.end()) return false;
-  if (!given.starts_with(starts) || (!not_starts.empty() && given.starts_with(not_starts))) return false;
-  if (!holds.empty() && given.find(holds) == std::string::npos) return false;
-  if (!max) return true;
-  const double number = io::parse_number(given).value_or(0);
-  return number > 0 && number <= *max;
-}
 
 Rules load_rules() { return RuleReader{}.read(); }
 

@@ -61,12 +61,18 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> node_signals();
 [[nodiscard]] std::span<const Signal> run_signals();
 [[nodiscard]] std::span<const Signal> rank_report_signals();
+[[nodiscard]] std::span<const Signal> dump_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();
 [[nodiscard]] std::span<const Signal> distance_signals();
 [[nodiscard]] std::span<const Signal> quoted_signals();
 [[nodiscard]] std::span<const Signal> quoted_network_signals();
 [[nodiscard]] std::span<const Signal> expectation_signals();
+
+[[nodiscard]] std::string uppered(std::string text);
+[[nodiscard]] std::vector<const Signal*> all_signals();
+/// The {names} in a text.
+[[nodiscard]] std::vector<std::string> placeholders(std::string_view text);
 
 /// Weight of a finding relative to a measurement.
 enum class Role : unsigned char {
@@ -93,6 +99,7 @@ using Condition = std::vector<Term>;  ///< one of them
 
 /// The conclusion if every condition holds.
 struct Row {
+  std::string id{};  ///< FILE.cause.number, of its cause's rows in the file
   std::optional<Cause> cause{};  ///< nothing: a fact of that name has it
   double weight = 0;
   Role role = Role::hint;
@@ -129,10 +136,23 @@ struct RuleFile {
   std::vector<SettingRow> settings;
 };
 
+/// A command, and the causes that its outcomes tell apart: those of one group from those of another and from all that are not named.
+struct Question {
+  std::string ask, tells;
+  std::vector<Condition> when{};
+  std::vector<std::vector<Cause>> groups;
+};
+
+/// Labelled cases in which a rule held: where its cause was the confirmed one, and where it was not.
+struct Counted {
+  double right = 0, wrong = 0;
+};
+
 struct Rules {
   std::vector<io::Sign> signs;
   std::vector<RuleFile> files;  ///< in their order: of equal weights, the first is named first
   std::vector<Help> helps;
+  std::vector<Question> questions;
   std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is used
 };
 

@@ -74,6 +74,16 @@ std::optional<Facts> slower_version(const Context& c, const Numbers& n) {
                fmt::format("{:.3g}", max)};
 }
 
+/// One version, two topology files: the slower one describes another machine.
+std::optional<Facts> another_topology(const Context& c, const Numbers& n) {
+  const auto names_one = [](const Quoted& q) { return q.label.find("topo") != std::string::npos; };
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (of_versions(a, b) && a.version == b.version && a.label != b.label && names_one(a) && names_one(b) && a.rate > n["ratio"] * b.rate)
+        return Facts{a.label, shown(a), b.label, shown(b)};
+  return std::nullopt;
+}
+
 std::optional<Facts> version_lost_a_path(const Context& c, const Numbers& n) {
   for (const Quoted& a : c.quoted)
     for (const Quoted& b : c.quoted)
@@ -188,6 +198,7 @@ std::optional<Facts> as_predicted(const Context& c, const Numbers& n) {
 std::span<const Signal> quoted_signals() {
   static const std::vector<Signal> all{
       {"slower_version", slower_version, {"word", "fast", "more", "slow", "less", "ratio"}, {{"ratio"}}},
+      {"another_topology", another_topology, {"fast", "more", "slow", "less"}, {{"ratio"}}},
       {"version_lost_a_path", version_lost_a_path, {"fast", "more", "slow", "less", "ratio"}, {{"ratio"}}},
       {"setting_that_helps", setting_that_helps, {"cause", "variable", "value", "with", "without"}, {{"ratio"}}},
       {"default_is_slower", default_is_slower, {"slow", "less", "fast", "more", "ratio"}, {{"ratio"}}},

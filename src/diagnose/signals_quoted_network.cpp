@@ -24,6 +24,15 @@ std::optional<Facts> slower_across_leaves(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
+/// The run takes several times as long as others at the same scale: the setting it differs in does not explain that.
+std::optional<Facts> slower_than_siblings(const Context& c, const Numbers& n) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (a.this_run && b.sibling && a.line.number == b.line.number && b.seconds > 0 && a.seconds > n["ratio"] * b.seconds)
+        return Facts{cited(a.line), fmt::format("{:.2g}", a.seconds / b.seconds)};
+  return std::nullopt;
+}
+
 std::optional<Facts> better_without_one(const Context& c, const Numbers& n) {
   for (const Quoted& a : c.quoted)
     for (const Quoted& b : c.quoted)
@@ -165,6 +174,7 @@ std::optional<Facts> rare_stalls(const Context& c, const Numbers& n) {
 std::span<const Signal> quoted_network_signals() {
   static const std::vector<Signal> all{
       {"slower_across_leaves", slower_across_leaves, {"near", "more", "far", "less"}, {{"ratio"}}},
+      {"slower_than_siblings", slower_than_siblings, {"line", "ratio"}, {{"ratio"}}},
       {"better_without_one", better_without_one, {"node", "more", "less"}, {{"ratio"}}},
       {"pairs_of_nodes", nullptr, {}, {{"ratio"}}},
       {"pairs_of_nodes_differ", pairs_of_nodes_differ, {"figures"}},

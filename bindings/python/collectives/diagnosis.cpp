@@ -12,9 +12,12 @@ namespace py = pybind11;
 namespace fabricost::python {
 
 void add_diagnosis(py::module_& module) {
+  add_answer<DifferenceAnswer>(module, "Difference", "What a run does otherwise than one that went well.");
   add_answer<FindingAnswer>(module, "Finding", "One likely cause of a slow run.").def("__repr__", [](const FindingAnswer& f) {
     return fmt::format("{} ({:.0f} %): {}", f.cause, 100 * f.confidence, f.evidence);
   });
+  add_answer<QuestionAnswer>(module, "NextQuestion", "A command that would tell the remaining causes apart.");
+  add_answer<RuleAnswer>(module, "RuleSeen", "A rule of data/diagnosis that held.");
   add_answer<DiagnosedSize>(module, "_DiagnosedSize", "One size of a log, beside its prediction.");
   using D = DiagnosisAnswer;
   add_answer<D>(module, "Diagnosis",

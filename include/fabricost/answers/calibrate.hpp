@@ -129,6 +129,7 @@ struct FitAnswer {
   std::vector<FittedSet> sets{};
   std::vector<Skipped> left{};  ///< rows that were not fitted
   std::string origin{};         ///< how and from what, for the files' source
+  std::vector<std::string> warnings{};  ///< what speaks against fitting these points
 
   [[nodiscard]] double median_error() const { return median_after / 100; }
   [[nodiscard]] double mean_error() const { return mean_after / 100; }
@@ -155,7 +156,8 @@ struct FitAnswer {
                       gives(&A::sets, "sets", "sets", "List of FittedSet, one for each file."),
                       gives(&A::constants, "", "constants", "List of Constant, of all sets."),
                       gives(&A::skipped_rows, "skipped", "", ""),
-                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
+                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason."),
+                      gives(&A::warnings, "warnings", "warnings", "What speaks against fitting these points.")};
   }
 };
 

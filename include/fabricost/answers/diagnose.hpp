@@ -19,16 +19,18 @@ struct DiagnoseRequest {
   int nodes = 0, ranks = 0;
   std::string expected;
   std::vector<std::string> more{};  ///< further logs of the same job
+  std::string against{};            ///< a log, or a folder of logs, of a run that went well
 
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz), a folder of a job's logs, - for standard input", true),
+    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, packed or not, a dump, a folder of them, - for standard input", true),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
                       asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
                       asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
                       asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
-                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes")};
+                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
+                      asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
   }
 };
 
@@ -37,7 +39,7 @@ struct FindingAnswer {
   std::string cause;
   double confidence = 0;
   std::string evidence, remedy;
-  std::string what{};
+  std::string what{}, rule{}, page{};
   bool operator==(const FindingAnswer&) const = default;
 
   static constexpr auto fields() {
@@ -46,7 +48,49 @@ struct FindingAnswer {
                       gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
                       gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
                       gives(&A::remedy, "remedy", "remedy", "What to try."),
-                     gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true)};
+                      gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true),
+                      gives(&A::rule, "rule", "rule", "The strongest rule of data/diagnosis behind it.", {}, true),
+                      gives(&A::page, "page", "page", "Where the documentation says what it is, how to be sure and what helps.", {}, true)};
+  }
+};
+
+/// A rule of data/diagnosis that held.
+struct RuleAnswer {
+  std::string rule, cause;
+  double weight = 0;
+  bool operator==(const RuleAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = RuleAnswer;
+    return std::tuple{gives(&A::rule, "rule", "rule", "FILE.cause.number in data/diagnosis."),
+                      gives(&A::cause, "cause", "cause", "The cause it speaks for."),
+                      gives(&A::weight, "weight", "weight", "How often it is right, 0 to 1.")};
+  }
+};
+
+/// A command that would tell the remaining causes apart.
+struct QuestionAnswer {
+  std::string ask, tells;
+  double bits = 0;
+  bool operator==(const QuestionAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = QuestionAnswer;
+    return std::tuple{gives(&A::ask, "ask", "ask", "The command."), gives(&A::tells, "tells", "tells", "What its outcome means."),
+                      gives(&A::bits, "bits", "bits", "What it is expected to settle of the doubt, in bits.")};
+  }
+};
+
+/// What the run does otherwise than one that went well.
+struct DifferenceAnswer {
+  std::string what, here, there;
+  bool operator==(const DifferenceAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = DifferenceAnswer;
+    return std::tuple{gives(&A::what, "what", "what", "What differs: a variable, a version, a bandwidth, a line."),
+                      gives(&A::here, "here", "here", "In this run; empty: not stated."),
+                      gives(&A::there, "there", "there", "In the run that went well; empty: not stated.")};
   }
 };
 
@@ -78,24 +122,30 @@ struct DiagnosisAnswer {
   std::string state = "nothing_to_judge";
   bool healthy = true;
   std::vector<FindingAnswer> causes{};
+  std::vector<QuestionAnswer> next{};
+  std::vector<RuleAnswer> rules{};
   std::string verdict, system;
   std::optional<std::string> compared_with{};  ///< the same; nothing where no prediction was possible
   bool system_guessed = false;
   std::string basis;
   std::vector<DiagnosedSize> sizes{};
   std::vector<std::string> notes;
+  std::vector<DifferenceAnswer> differences{};
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
     return std::tuple{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
                       gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
                       gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
+                      gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),
+                      gives(&A::rules, "rules", "rules", "List of RuleSeen: all rules that held."),
                       gives(&A::verdict, "verdict", "verdict", "One sentence."),
                       gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
                       gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
                       gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
                       gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
                       gives(&A::sizes, "sizes", "", "Each size of the log."),
+                      gives(&A::differences, "differences", "differences", "List of Difference, from the run of `against`.", {}, true),
                       gives(&A::notes, "notes", "notes", "What the log did not say, what was set aside.")};
   }
 };

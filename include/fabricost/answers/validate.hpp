@@ -104,6 +104,9 @@ struct ValidationAnswer : Errors {
   }
 };
 
+/// What logs say of their GPUs and ranks that the named machine cannot be, each with the number of its points.
+[[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointSource& otherwise);
+
 /// \throws Refusal without samples; SpecError, RequestError as read_points, validate, load_system
 [[nodiscard]] ValidationAnswer answer(const ValidateRequest& request);
 /// The same for points already read.

@@ -16,6 +16,8 @@
 
 namespace fabricost {
 
+struct System;
+
 /// Why a run fails, is slow, or only appears to be. Names are those of `fabricost diagnose --json`.
 enum class Cause : unsigned char {
   acs_enabled,
@@ -108,6 +110,27 @@ struct Finding {
   std::string evidence;  ///< lines of the log with their numbers, or the arithmetic
   std::string remedy;
   std::string what = {};  ///< in a few words, where the cause's name says less; may be empty
+  std::string rule = {};  ///< of data/diagnosis: FILE.cause.number
+};
+
+/// A rule that held, with its weight before the weights of a cause were joined.
+struct RuleSeen {
+  std::string rule;
+  Cause cause = Cause::other;
+  double weight = 0;
+};
+
+/// A command whose outcome would tell the remaining causes apart.
+struct NextQuestion {
+  std::string ask, tells;
+  double bits = 0;  ///< what its outcome is expected to settle, of the entropy of the remaining causes
+};
+
+/// What a run does otherwise than one that went well.
+struct Difference {
+  std::string what;   ///< "NCCL version", a variable, "bus bandwidth at 1 GiB", "a line only here"
+  std::string here;   ///< in this run; empty: not stated
+  std::string there;  ///< in the other; empty: not stated
 };
 
 /// What a log is judged to show. Names are those of `fabricost diagnose --json`.
@@ -132,6 +155,7 @@ struct DiagnosisRequest {
   std::string expected{};  ///< as entered: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
   std::vector<std::string> overrides{};  ///< for `system`, as load_system takes them
   std::string calibration{};             ///< likewise
+  std::filesystem::path against{};       ///< a log, or a folder of logs, of a run that went well; empty: none
 };
 
 struct Diagnosis {
@@ -139,10 +163,13 @@ struct Diagnosis {
   bool healthy = true;  ///< the run was seen to end, and nothing speaks against it
   std::string verdict;
   std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; other if a failure is not understood
+  std::vector<RuleSeen> rules;        ///< all that held, in the order of their files
+  std::vector<NextQuestion> next;     ///< most telling first
   std::vector<ComparedSize> sizes;
   std::string system;           ///< used for the prediction; empty: no prediction was possible
   bool system_guessed = false;  ///< derived from the log, not from the request
   Basis basis = Basis::datasheet;
+  std::vector<Difference> differences{};  ///< from the run of `against`, the most telling first
   std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
 
   /// Nothing speaks against the run, though it may not have been measured.
@@ -154,6 +181,9 @@ struct Diagnosis {
 /// RequestError for an unknown system, an expectation that is not a rate, ranks or nodes that contradict the
 /// log
 [[nodiscard]] Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request = {});
+
+/// What a log says of its GPUs and ranks that this machine cannot be; empty: they agree, or the log does not say.
+[[nodiscard]] std::string contradiction(const std::filesystem::path& log, const System& system);
 
 /// The same of several logs of one job, as of its ranks or nodes: files, packed ones (.gz), folders, "-" for standard input.
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});

@@ -102,6 +102,9 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
       [&](const auto& fit) {
         std::string out = json ? printed(json_of(fit)) : text_of(fit.made, terminal);
         if (!typed.out.empty()) write(typed, fit, date);
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, CalibrationAnswer>)
+          for (const std::string& warning : fit.warnings)
+            if (!json) out.insert(0, wrapped("warning: ", warning));
         if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
           if (!json && typed.out.empty()) out += fit.files(date).front().second;
         return out;

@@ -11,14 +11,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+
 namespace fabricost::cli {
 namespace {
 
-/// Measured and predicted time of every size, at most 40 rows.
-[[nodiscard]] std::string table_of(const DiagnosisAnswer& a) {
-  constexpr std::size_t max = 40;
+/// An answer is read at once: on one screen.
+constexpr std::ptrdiff_t most_lines = 25;
+
+[[nodiscard]] std::ptrdiff_t lines_of(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// At most so many lines of it, wrapped.
+[[nodiscard]] std::string few_lines(std::string_view first, const std::string& text, std::ptrdiff_t most) {
+  std::string out = wrapped(first, text, 100);
+  std::size_t end = 0;
+  for (std::ptrdiff_t i = 0; i < most && end < out.size(); ++i) end = out.find('\n', end) + 1;
+  if (end >= out.size()) return out;
+  out.resize(end - 1);
+  return out + " ...\n";
+}
+
+/// Measured and predicted time of some of the sizes, the largest among them.
+[[nodiscard]] std::string table_of(const DiagnosisAnswer& a, std::size_t most) {
   TextTable table{{{"operation"}, {"size", right}, {"measured", right}, {"predicted", right}, {"ratio", right}, {"busbw", right}, {""}}};
-  const std::size_t step = (a.sizes.size() + max - 1) / max;
+  const std::size_t step = (a.sizes.size() + most - 1) / most;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];
@@ -29,25 +46,46 @@ namespace {
   return table.text(2);
 }
 
+/// The verdict, the likeliest causes with what was seen and what to do now, what to collect next; then as much of the table and the notes
+/// as there is room for. All of it stands in the JSON.
 [[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
-  std::string verdict = wrapped("", a.verdict);
+  constexpr std::size_t told = 3, asked = 2, differences_told = 8;
+  constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
+  std::string verdict = few_lines("", a.verdict, 2);
   verdict.pop_back();
-  std::string out = terminal.strong(verdict) + "\n";
-  for (const FindingAnswer& f : a.causes) {
-    out += fmt::format("\n{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
-    out += wrapped("  seen  ", f.evidence);
-    out += wrapped("  try   ", f.remedy);
+  std::string out = terminal.strong(verdict) + "\n", pages, others;
+  for (std::size_t i = 0; i < a.causes.size(); ++i) {
+    const FindingAnswer& f = a.causes[i];
+    if (i >= told) {
+      others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", f.cause, 100 * f.confidence);
+      continue;
+    }
+    out += fmt::format("{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
+    out += few_lines("  seen  ", f.evidence, 2) + few_lines("  try   ", f.remedy, 2);
+    pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
   }
-  if (!a.sizes.empty()) {
+  for (std::size_t i = 0; i < a.differences.size() && i < differences_told; ++i) {
+    const DifferenceAnswer& one = a.differences[i];
+    const std::string here = one.here.empty() ? "not stated" : one.here;
+    const bool line = one.there.empty() && one.what == "a line only here";
+    out += few_lines(i == 0 ? "there   " : "        ",
+                     line ? fmt::format("{}: {}", one.what, here)
+                          : fmt::format("{}: {}, here {}", one.what, one.there.empty() ? "not stated" : one.there, here),
+                     1);
+  }
+  if (!others.empty()) out += few_lines("also possible: ", others, 1);
+  for (std::size_t i = 0; i < a.next.size() && i < asked; ++i)
+    out += few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2);
+  if (!pages.empty()) out += "more    " + pages + "\n";
+  if (!a.sizes.empty() && most_lines - lines_of(out) >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
+    const auto rows = most_lines - lines_of(out) - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
     out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
                                        first.ranks, counted(first.nodes, "node"), a.basis));
-    out += "\n" + table_of(a);
+    out += "\n" + table_of(a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
-  if (!a.notes.empty()) {
-    out += terminal.strong("\nWhat the log did not say, or could not be used") + "\n";
-    for (const std::string& note : a.notes) out += wrapped("  ", note);
-  }
+  for (const std::string& note : a.notes)
+    if (lines_of(out) < most_lines) out += few_lines("note    ", note, 1);
   return out;
 }
 

@@ -38,7 +38,8 @@ def contract(folder):
     assert confidences == sorted(confidences, reverse=True), confidences
     assert len({c["cause"] for c in found["causes"]}) == len(found["causes"]), "a cause is named once"
     for cause in found["causes"]:
-        assert set(cause) - {"what"} == {"cause", "confidence", "evidence", "remedy"}, cause
+        assert set(cause) - {"what", "rule", "page"} == {"cause", "confidence", "evidence", "remedy"}, cause
+        assert cause["page"] == "docs/causes.md#" + cause["cause"], cause
         assert cause["cause"] in CAUSES and 0 < cause["confidence"] <= 1 and cause["evidence"] and cause["remedy"], cause
     fine = json.loads(works(written(folder, "fine.log", FINE), "--json", "--system", "dgx-h100"))
     assert fine["healthy"] is True and fine["state"] == "as_predicted" and fine["causes"] == [], fine
@@ -107,6 +108,45 @@ def watched(rank, number, elements):
             "milliseconds before timing out.\n")
 
 
+def next_questions(folder):
+    """What to collect next, where several causes remain; a cause that is all but certain asks nothing."""
+    hang = ("n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\nn1:1:2 [0] NCCL INFO Connected all rings\n"
+            "#       size         count      type   redop    root     time   algbw   busbw #wrong\n")
+    found = json.loads(works(written(folder, "hang.log", hang), "--json"))
+    assert {c["cause"] for c in found["causes"]} >= {"iommu", "acs_enabled"}, found
+    asked = [q["ask"] for q in found["next"]]
+    assert any("ACSCtl" in ask for ask in asked) and len(asked) == len(set(asked)) <= 3, found["next"]
+    assert all(q["tells"] and q["bits"] > 0 for q in found["next"]), found["next"]
+    assert not any("NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS" in ask for ask in asked), "NCCL's lines are there"
+    certain = json.loads(works(written(folder, "double.log", INFO.replace("INFO", "WARN") + "Duplicate GPU detected : rank 1 and rank 0\n"),
+                               "--json"))
+    assert certain["causes"][0]["confidence"] > 0.9 and certain["next"] == [], certain
+    assert certain["rules"][0]["rule"].startswith("failures.launch_mistake."), certain["rules"]
+
+
+def one_screen(folder):
+    """All of it fits on a screen, however much was seen."""
+    lines = "".join(f"n{i}:1:2 [0] a.cc:1 NCCL WARN {words}\n" for i, words in enumerate(
+        ["Duplicate GPU detected", "Cuda failure 700 'an illegal memory access was encountered'", "Cuda failure 'out of memory'",
+         "Connect to 10.0.0.1<1> failed : No route to host", "Mismatched NCCL version detected", "Call to ibv_reg_mr failed: Bad address"]))
+    for text in (lines, lines * 200, FINE + lines, BROKEN, FINE):
+        out = works(written(folder, "screen.log", text))
+        assert out.count("\n") <= 25, out
+        assert max(map(len, out.splitlines())) <= 400, out
+    assert "also possible:" in works(written(folder, "screen.log", lines)), "causes beyond the third are named"
+
+
+def survived(folder):
+    """A warning that no rule explains, before the communicators were made: noted, and no failure."""
+    odd = "x:1:2 [0] net.cc:9 NCCL WARN The flux capacitor is empty\n"
+    made = INFO + "ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 - Init COMPLETE\n"
+    found = json.loads(works(written(folder, "odd.log", odd + made), "--json"))
+    assert found["state"] == "nothing_to_judge" and any("flux capacitor" in note for note in found["notes"]), found
+    assert json.loads(works(written(folder, "odd.log", made + odd), "--json"))["state"] == "failed"
+    ended = "n1: Test NCCL failure common.cu:1 'internal error / '\n"
+    assert json.loads(works(written(folder, "odd.log", ended + made), "--json"))["state"] == "failed", "this line ends a process"
+
+
 def several(folder):
     """Standard input, packed logs, and one log per rank: what is wrong stands between them."""
     job = os.path.join(folder, "job")
@@ -147,7 +187,7 @@ def main():
         contract(folder)
         for_people(folder)
         refusals(folder)
-    for test in (states, contradictions, several, tags):
+    for test in (states, contradictions, several, tags, next_questions, one_screen, survived):
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     print("diagnose keeps its contract")

@@ -61,7 +61,7 @@ const Case cases[] = {
      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/0/GDRDMA\na:1:2 [0] NCCL INFO 2 coll channels, 2 p2p channels\n",
      Cause::rail_missing},
     {"two tests", "# Rank 0 Group 0 Pid 1 on a device 0 [0x03] NVIDIA A100\n# Rank 0 Group 0 Pid 1 on b device 0 [0x03] NVIDIA A100\n",
-     Cause::other},
+     Cause::launch_mistake},
     {"bridged pairs", "GPU0 X NV12 SYS SYS 0-31 0\nGPU1 NV12 X SYS SYS 0-31 0\nGPU2 SYS SYS X NV12 32-63 1\nGPU3 SYS SYS NV12 X 32-63 1\n",
      Cause::nvlink_not_used},
 };

@@ -89,6 +89,42 @@ def settings():
     assert causes(rows, log.replace("to 7", "to 9")) == []
 
 
+def counted():
+    """Counted cases correct a weight: (right + n weight) / (right + wrong + n)."""
+    plain = causes(ROW)[0]
+    assert plain["rule"] == "mine.other.1", plain
+    weight = plain["confidence"]
+    for right, wrong in ((0, 0), (12, 0), (0, 12), (3, 9)):
+        found = causes(ROW + f"counted:\n- {{rule: mine.other.1, right: {right}, wrong: {wrong}}}\n")[0]["confidence"]
+        share = right / (right + wrong) if right + wrong else weight
+        assert min(share, weight) - 1e-3 <= found <= max(share, weight) + 1e-3, (right, wrong, found)
+        assert (found > weight) == (right > 0 and wrong == 0) and (found < weight) == (wrong > 0), (right, wrong, found)
+
+
+def two_lines():
+    """A second line for the same cause makes it likelier, the same line said twice does not."""
+    row = ROW.split("rules:\n")[1].replace("weight: 0.9", "weight: 0.6")
+    once = causes("rules:\n" + row)[0]["confidence"]
+    assert causes("rules:\n" + row + row)[0]["confidence"] == once == 0.6
+    second = row.replace("[Double GPU seen]", "[Third GPU seen]")
+    log = LOG + "x:1:2 [0] init.cc:9 NCCL INFO Third GPU seen\n"
+    more = causes("rules:\n" + row + second, log)[0]["confidence"]
+    assert once < more < 1, more
+
+
+def questions():
+    ask = "questions:\n- {ask: look here, tells: much, groups: [other], when: WHEN}\n"
+    row = ROW.replace("weight: 0.9", "weight: 0.6")
+    def asked(when):
+        with_question = diagnosed(row + ask.replace("WHEN", when))
+        assert with_question[0] == 0, with_question
+        return [q["ask"] for q in json.loads(with_question[1])["next"]]
+    assert "look here" in asked("nccl_messages") and "look here" not in asked("not nccl_messages")
+    for broken, said in ((ask.replace("[other]", "[gremlins]"), "gremlins"), (ask.replace("WHEN", "oone_node"), "neither a sign")):
+        status, _, err = diagnosed(row + broken.replace("WHEN", "one_node"))
+        assert status == 2 and said in err, err
+
+
 def faults():
     for change, said in [
             (("words: [Double GPU seen]", "when: acs_onn"),
@@ -119,6 +155,6 @@ def missing_threshold():
 
 
 if __name__ == "__main__":
-    for test in (one_row, first_of, settings, faults, missing_threshold):
+    for test in (one_row, first_of, settings, counted, two_lines, questions, faults, missing_threshold):
         test()
     print("rules are rows")

@@ -13,7 +13,7 @@ using namespace fabricost::diagnosis;
 TEST_CASE("every signal that the code computes is asked by a rule, or is a table of thresholds") {
   const Rules rules = load_rules();
   std::set<std::string> asked;
-  const auto look = [&](const Row& row) {
+  const auto look = [&](const auto& row) {
     for (const Condition& one : row.when)
       for (const diagnosis::Term& term : one) asked.insert(term.name);
   };
@@ -21,18 +21,45 @@ TEST_CASE("every signal that the code computes is asked by a rule, or is a table
     for (const auto& group : file.groups) std::for_each(group.begin(), group.end(), look);
     for (const SettingRow& one : file.settings) look(one.row);
   }
-  for (const auto& signals : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
-                              curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(),
-                              rank_report_signals()})
+  std::for_each(rules.questions.begin(), rules.questions.end(), look);
+  for (const auto& signals :
+       {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals(), rank_report_signals()})
     for (const Signal& one : signals) {
       INFO(one.name);
       CHECK((one.test == nullptr || asked.contains(std::string{one.name})));
     }
   // words that only tell that a file speaks of a run
-  const std::set<std::string> unrequested{"fabric_manager", "gdr_on", "plugin_missing", "p2p_unsupported", "table_head"};
+  const std::set<std::string> unrequested{"communicator_made", "fabric_manager",  "gdr_on",
+                                          "plugin_missing",    "p2p_unsupported", "table_head"};
   for (const io::Sign& one : rules.signs) {
     INFO(one.name);
     CHECK(asked.contains(one.name) != unrequested.contains(one.name));
+  }
+}
+
+TEST_CASE("every rule has a name of its own, and every cause that a rule names is told apart from others by some question") {
+  const Rules rules = load_rules();
+  std::set<std::string> names;
+  std::set<Cause> named,
+      told{Cause::other, Cause::expected_value_wrong, Cause::small_message, Cause::cpu_launch_bound, Cause::wrong_machine};
+  for (const RuleFile& file : rules.files)
+    for (const auto& group : file.groups)
+      for (const Row& row : group) {
+        INFO(row.id);
+        CHECK((row.id.find('.') != std::string::npos && names.insert(row.id).second));
+        if (row.cause) named.insert(*row.cause);
+      }
+  for (const Question& one : rules.questions) {
+    INFO(one.ask);
+    std::set<Cause> of_one;
+    for (const auto& group : one.groups)
+      for (const Cause cause : group) CHECK(of_one.insert(cause).second);
+    told.insert(of_one.begin(), of_one.end());
+  }
+  for (const Cause cause : named) {
+    INFO(name(cause));
+    CHECK(told.contains(cause));
   }
 }
 
