@@ -15,7 +15,7 @@ GROUPS = [
       "Collective", "DataType", "Algorithm", "Protocol", "Choice", "Path", "operations", "algorithms", "protocols", "dtypes"]),
     ("Predictions", "predictions", "How long, what runs, why, and how sure.",
      ["predict", "explain", "Prediction", "Predictions", "Term", "Terms", "predict_moe", "predict_inference", "fused_norm", "FusedNorm",
-      "Upgrade", "MoePrediction", "crossovers", "Crossover", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
+      "Upgrade", "MoePrediction", "crossovers", "Crossover*", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
      ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation",
       "ExchangeValidation", "calibrate", "calibrate_machine", "constants", "Constants", "ListedConstant", "ListedSet", "Fit",
