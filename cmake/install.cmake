@@ -8,7 +8,7 @@ if(TARGET fabricost_tool)
   install(TARGETS fabricost_tool RUNTIME COMPONENT Runtime)
 endif()
 install(DIRECTORY data/ DESTINATION ${FABRICOST_INSTALL_DATADIR} COMPONENT Runtime)
-install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
+install(FILES LICENSE THIRD_PARTY.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
 install(DIRECTORY include/fabricost ${PROJECT_BINARY_DIR}/include/fabricost DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development)
 # the installed version.hpp also says where the data is, from the header that uses it: compiled_part.hpp
 file(RELATIVE_PATH data_from_header /${CMAKE_INSTALL_INCLUDEDIR}/fabricost/compiled_part.hpp /${FABRICOST_INSTALL_DATADIR})

@@ -13,10 +13,10 @@ project = "fabricost"
 copyright = "the fabricost authors, Apache-2.0"
 version = release = re.search(r"project\(fabricost VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4  # as GitHub makes them, so that one link serves both
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]  # formulas between $ and $$, as GitHub shows them
 highlight_language = "none"  # most blocks are what a command prints
 
 autodoc_member_order = "bysource"

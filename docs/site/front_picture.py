@@ -9,8 +9,8 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-import fabricost as fc  # noqa: E402
-from fabricost import plot  # noqa: E402
+import fabricost as fc
+from fabricost import plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

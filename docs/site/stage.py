@@ -18,7 +18,8 @@ import reference_cpp
 import reference_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "LICENSE": None}  # file: page
+AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "ROADMAP.md": "roadmap.md", "SECURITY.md": "security.md",
+           "LICENSE": None}  # file: page
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 

@@ -61,8 +61,8 @@ def page(command, measurements):
     left_out = [line.split(",", 1)[0] for line in (ROOT / "data/measurements/left-out.csv").read_text().splitlines()[1:]]
     print("# What each constant is worth\n")
     print("Written by `python3 examples/accuracy_page/constants.py build/fabricost ../shared/measurements > docs/constants-worth.md`.")
-    print("Each constant is left out in turn (a time or size at its lower bound, a share or the order of a norm at 1, any other number at")
-    print("0 or its lower bound), all others are fitted again to the same points, and the mean error is compared. Values that do not")
+    print("Each constant is left out in turn (a time or size at its lower bound, a share or the order of a norm at 1, any other number")
+    print("at 0 or its lower bound), all others are fitted again to the same points, and the mean error is compared. Values that do not")
     print("depend on the machine (`form.` of `fabricost calibrate --list`) stand in `data/priors` with the measurements they come from.")
     for name, prior, heading, files, options in FITS:
         if name == "transport":

@@ -27,7 +27,7 @@ SIDECAR = {"id": "id", "system": "system", "nodes": "nodes", "gpus_per_node": "g
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def shipped(machine):
     """The system of that name or alias; None where there is none."""
     try:

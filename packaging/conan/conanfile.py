@@ -1,7 +1,8 @@
 """Conan 2 recipe of the checkout it lies in: conan create packaging/conan -s compiler.cppstd=gnu20
 
-Eigen, Boost, yaml-cpp, fmt, pugixml, zlib, zstd, CLI11 and nlohmann_json are the system's (README: Debian's names), not Conan's: that is the way this
-recipe is tested, and one machine then has one yaml-cpp. find_package(fabricost) finds the package's own files.
+Eigen, Boost, yaml-cpp, fmt, pugixml, zlib, zstd, CLI11 and nlohmann_json are the system's (quickstart: Debian's names),
+not Conan's: that is the way this recipe is tested, and one machine then has one yaml-cpp.
+find_package(fabricost) finds the package's own files.
 """
 import pathlib
 import re
@@ -32,7 +33,7 @@ class Fabricost(ConanFile):
         self.version = re.search(r"project\(fabricost VERSION ([\d.]+)", lists)[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "cmake/*", "include/*", "src/*", "data/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "THIRD_PARTY.md", "CHANGELOG.md", "cmake/*", "include/*", "src/*", "data/*"):
             copy(self, pattern, self._checkout(), self.export_sources_folder)
 
     def validate(self):
@@ -58,7 +59,8 @@ class Fabricost(ConanFile):
 
     def package(self):
         CMake(self).install()
-        copy(self, "LICENSE", self.source_folder, pathlib.Path(self.package_folder) / "licenses")
+        for name in ("LICENSE", "THIRD_PARTY.md"):
+            copy(self, name, self.source_folder, pathlib.Path(self.package_folder) / "licenses")
 
     def package_info(self):
         self.cpp_info.set_property("cmake_find_mode", "none")  # the package's own fabricost-config.cmake

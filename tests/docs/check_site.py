@@ -7,13 +7,12 @@ and every public Python name has its place.
 import html.parser
 import importlib
 import pathlib
-import subprocess
 import sys
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs/site"))
-import reference_command  # noqa: E402
-import reference_python  # noqa: E402
+import reference_command
+import reference_python
 
 BESIDE = {"genindex.html", "search.html", "py-modindex.html"}  # Sphinx's own
 

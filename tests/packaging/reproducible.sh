@@ -21,7 +21,7 @@ command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 copy() { # a checkout without history and build trees
   mkdir -p "$1"
   (cd "$checkout" &&
-    tar cf - --exclude=__pycache__ CMakeLists.txt LICENSE CHANGELOG.md README.md pyproject.toml cmake include src data bindings) |
+    tar cf - --exclude=__pycache__ CMakeLists.txt LICENSE THIRD_PARTY.md CHANGELOG.md README.md pyproject.toml cmake include src data bindings) |
     (cd "$1" && tar xf -)
 }
 build() { # checkout: builds and packs it

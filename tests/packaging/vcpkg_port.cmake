@@ -5,8 +5,8 @@
 cmake_minimum_required(VERSION 3.25)
 set(SOURCE ${PLACE}/fabricost)
 file(REMOVE_RECURSE ${PLACE}/packages ${PLACE}/moved ${PLACE}/consumer ${SOURCE})
-file(COPY ${CHECKOUT}/CMakeLists.txt ${CHECKOUT}/LICENSE ${CHECKOUT}/CHANGELOG.md ${CHECKOUT}/cmake ${CHECKOUT}/include ${CHECKOUT}/src
-  ${CHECKOUT}/data ${CHECKOUT}/packaging ${CHECKOUT}/tests/packaging/consumers DESTINATION ${SOURCE})
+file(COPY ${CHECKOUT}/CMakeLists.txt ${CHECKOUT}/LICENSE ${CHECKOUT}/THIRD_PARTY.md ${CHECKOUT}/CHANGELOG.md ${CHECKOUT}/cmake
+  ${CHECKOUT}/include ${CHECKOUT}/src ${CHECKOUT}/data ${CHECKOUT}/packaging ${CHECKOUT}/tests/packaging/consumers DESTINATION ${SOURCE})
 set(PORT fabricost)
 set(FEATURES core tool)
 set(CURRENT_PORT_DIR ${SOURCE}/packaging/vcpkg/${PORT})

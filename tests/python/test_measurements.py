@@ -99,7 +99,7 @@ def test_machines_fitted_together_are_the_commands(command, log, tmp_path):
     fit = fc.calibrate(None, fc.read_log(log, system="dgx-h100"))
     assert [s.name for s in fit.sets] == [s["name"] for s in wanted["sets"]]
     with pytest.raises(fc.RequestError, match="several machines"):
-        fit.system
+        _ = fit.system
     fit.save(tmp_path)
     assert sorted(p.stem for p in tmp_path.iterdir()) == sorted(s.name for s in fit.sets)
 

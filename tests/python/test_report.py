@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="a report has pictures, which need matplotlib")
 
-import fabricost as fc  # noqa: E402
-from test_html import LOG, Page, number  # noqa: E402
+import fabricost as fc
+from test_html import LOG, Page, number
 
 
 def command(*arguments, folder=None):

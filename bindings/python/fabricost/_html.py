@@ -5,7 +5,8 @@ Notebooks call `_repr_html_` of a cell's last value; `attach` adds it to the cla
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable
 
 from ._plot_style import rate_text, seconds_text, size_text
 
@@ -303,4 +304,4 @@ def attach(module: Any) -> None:
     """Adds `_repr_html_` to the classes of the compiled module."""
     for name, view in VIEWS.items():
         if hasattr(module, name):
-            setattr(getattr(module, name), "_repr_html_", view)
+            getattr(module, name)._repr_html_ = view

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,7 @@ def again(operation: Operation, **changed: Any) -> Operation:
         changed.setdefault("nodes", 0)
     if "nodes" in changed:
         changed.setdefault("ranks", 0)
-    kept = {"bytes": operation.bytes, "ranks": operation.ranks, "nodes": operation.nodes, "dtype": operation.dtype}
-    return type(operation)(**{**kept, **changed})
+    return type(operation)(**{name: changed.get(name, getattr(operation, name)) for name in ("bytes", "ranks", "nodes", "dtype")})
 
 
 def default_sizes(low: float = 2.0**10, high: float = 2.0**34, per_doubling: int = 4) -> np.ndarray:

@@ -8,7 +8,8 @@ Nature Methods 8:441 (2011); and grey.
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ._extras import module
 

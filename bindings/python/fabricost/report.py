@@ -11,7 +11,8 @@ import io
 import os
 import time
 from pathlib import Path
-from typing import Any, Callable, Sequence, cast
+from collections.abc import Sequence
+from typing import Any, Callable, cast
 
 from . import _html as html
 from ._output import checked_output, written

@@ -6,7 +6,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "examples/accuracy_page"))
-import from_sources  # noqa: E402, F401
+import from_sources  # noqa: E402
 import published_sources  # noqa: E402
 
 HEAD = """#                                                              out-of-place                       in-place

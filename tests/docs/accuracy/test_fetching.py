@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("yaml", reason="pip install pyyaml")
 pytest.importorskip("fabricost", reason="the package is not built here")
-from published import Made, run, table, write_sources  # noqa: E402, I001  finds the module below
-import published_fetch  # noqa: E402
+from published import Made, run, table, write_sources
+import published_fetch
 
 TEXT = table()
 PLACE = "fetched/github.com/someone/measured/logs/a_run.txt"

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="pip install pyyaml")
 fc = pytest.importorskip("fabricost", reason="the package is not built here")
-from published import ROOT, Made, from_sources, run, table, write_sources  # noqa: E402, I001  finds the modules below
+from published import ROOT, Made, from_sources, run, table, write_sources  # noqa: E402  finds the modules below
 import published_figures  # noqa: E402
 import published_formats  # noqa: E402
 import published_sources  # noqa: E402

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="pip install pyyaml")
 fc = pytest.importorskip("fabricost", reason="the package is not built here")
-from published import ROOT, from_sources, published_sources  # noqa: E402, I001  finds the module below
+from published import ROOT, from_sources, published_sources  # noqa: E402  finds the module below
 from check_page import same  # noqa: E402
 from test_fetching import serving  # noqa: E402
 import published_figures  # noqa: E402

@@ -56,8 +56,8 @@ def main():
     built = subprocess.run([cmake, "--build", build, "--target", "headers_alone", "-j", "2", "--", *all_of_them], capture_output=True,
                            text=True, check=False)
     if built.returncode != 0:
-        print("a header does not stand alone\n" + "\n".join(l for l in built.stdout.splitlines() if not l.startswith("["))[-6000:] +
-              built.stderr[-2000:])
+        said = "\n".join(line for line in built.stdout.splitlines() if not line.startswith("["))
+        print("a header does not stand alone\n" + said[-6000:] + built.stderr[-2000:])
     objects = pathlib.Path(build, "tests", "CMakeFiles", "headers_alone.dir", "headers_alone")
     missing = [h for h in headers if not (objects / f"{h}.cpp.o").exists()] if fine and built.returncode == 0 else []
     if missing:

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written  # noqa: E402
+from command import Command, written
 
 TOOL, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
 tool = Command(TOOL).run

@@ -9,7 +9,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from support.command import Command  # noqa: E402
+from support.command import Command
 
 TOOL = sys.argv.pop(1)
 compare, plan = Command(TOOL, "compare"), Command(TOOL, "plan")

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from support.command import Command  # noqa: E402
+from support.command import Command
 
 plan = Command(sys.argv.pop(1), "plan", "--train")
 JOB = ("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128")

@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command  # noqa: E402
+from command import Command
 
 PREDICT = Command(os.path.abspath(sys.argv[1]), "predict")
 H100 = ["--system", "dgx-h100"]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command  # noqa: E402
+from command import Command
 
 TOOL, SOURCE = sys.argv[1], sys.argv[2]
 COMMAND = Command(TOOL, "validate")
