@@ -129,7 +129,7 @@ def a_machine_that_cannot_be_described_is_refused(folder):
     for failure in ("cudaGetDeviceCount@1=unsupported", "cudaGetDeviceProperties@1=fault", "cudaMemGetInfo@1=out_of_memory",
                     "cudaDeviceGetPCIBusId@1=lost"):
         out, error = measured(folder, *SMALL, status=2, gpus=f"devices=2 fail={failure}")
-        assert not out and error.startswith("fabricost: ") and not list(folder.iterdir()), (failure, out, error, list(folder.iterdir()))
+        assert not out and error.startswith("fabricost measure: ") and not list(folder.iterdir()), (failure, out, error, list(folder.iterdir()))
 
 
 def two_processes(folder, budget):
@@ -137,8 +137,9 @@ def two_processes(folder, budget):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return [started(folder, *SMALL, "--budget", str(budget), "--only", "all_reduce", gpus="devices=2 collective_microseconds=500",
-                    RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank, LOCAL_WORLD_SIZE="2", FABRICOST_PORT=str(port)) for rank in "01"]
+    return [started(folder, *SMALL, "--budget", str(budget), "--quick", "--only", "all_reduce",
+                    gpus="devices=2 collective_microseconds=500", RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank,
+                    LOCAL_WORLD_SIZE="2", FABRICOST_PORT=str(port)) for rank in "01"]
 
 
 def ended(processes):
