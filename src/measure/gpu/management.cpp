@@ -139,8 +139,9 @@ void Management::describe(Unit& unit) const {
   unit.pcie_generation_max = static_cast<int>(query(f.generation_most, *gpu));
   unit.pcie_lanes_max = static_cast<int>(query(f.width_max, *gpu));
   unit.clock = megahertz * query(f.clock, *gpu, clock_sm);
-  unit.clock_max = megahertz * query(f.clock_max, *gpu, clock_sm);
-  unit.memory_clock = megahertz * query(f.clock, *gpu, clock_memory);
+  // the runtime's own figures stay where a user may not ask for these
+  if (const unsigned clock = query(f.clock_max, *gpu, clock_sm); clock > 0) unit.clock_max = megahertz * clock;
+  if (const unsigned clock = query(f.clock, *gpu, clock_memory); clock > 0) unit.memory_clock = megahertz * clock;
   unit.power_limit = milliwatts * query(f.power_limit, *gpu);
   unit.ecc = is_on(f.ecc, *gpu);
   unit.mig = is_on(f.mig, *gpu);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <random>
 
 #if defined(__has_feature)
@@ -151,24 +152,61 @@ class Block {
 #endif
 };
 
-thread_local Block running;
+// Streams come and go, and a block's fibers are dear: the next stream takes over those of one that ended.
+class Lent {
+ public:
+  Lent() {
+    const std::lock_guard lock(mutex());
+    if (!left().empty()) {
+      block_ = std::move(left().back());
+      left().pop_back();
+    } else {
+      block_ = std::make_unique<Block>();
+    }
+  }
+  ~Lent() {
+    const std::lock_guard lock(mutex());
+    left().push_back(std::move(block_));
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  [[nodiscard]] Block& block() const { return *block_; }
+
+ private:
+  // never destroyed: streams may outlive the end of main
+  static std::mutex& mutex() {
+    static auto* const one = new std::mutex;
+    return *one;
+  }
+  static std::vector<std::unique_ptr<Block>>& left() {
+    static auto* const all = new std::vector<std::unique_ptr<Block>>;
+    return *all;
+  }
+  std::unique_ptr<Block> block_{};
+};
+
+Block& running() {
+  thread_local Lent lent;
+  return lent.block();
+}
 
 void Block::enter() {
-  running.entered(nullptr);
+  Block& self = running();
+  self.entered(nullptr);
   const unsigned thread = place.thread.x;
-  (*running.body_)(thread, thread + 1);
-  running.now_->done = true;
-  running.leave(true);
+  (*self.body_)(thread, thread + 1);
+  self.now_->done = true;
+  self.leave(true);
 }
 
 }  // namespace
 
 void sync_threads() {
-  if (!running.inside()) {
+  if (!running().inside()) {
     std::fprintf(stderr, "stand-in: __syncthreads in a kernel that was launched as one without\n");
     std::abort();
   }
-  running.wait();
+  running().wait();
 }
 
 void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block) {
@@ -179,7 +217,7 @@ void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block) {
   for (const unsigned index : order) {
     place = {dim3(0, 0, 0), dim3(index, 0, 0), block, grid};
     if (syncs)
-      running.run(threads, block.x);
+      running().run(threads, block.x);
     else
       threads(0, block.x);
   }

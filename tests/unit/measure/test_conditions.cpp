@@ -78,12 +78,12 @@ TEST_CASE("a process that goes away between two cases ends the run with what was
     return measured_on(device, {.quick = true, .only = {"launch"}});
   }();
   std::size_t most = 0;
-  for (int words = 0; words < 400; words += 7) {
+  for (int words = 0; words < 6000; words += 61) {
     LeftAlone device({.gpus = 2}, words);
     const Measured found = measured_on(device, {.quick = true, .only = {"launch"}});
     if (found.complete) continue;
     CHECK(found.ended == "another process is gone");
-    CHECK(found.rows.size() < whole.rows.size());
+    CHECK(found.rows.size() <= whole.rows.size());
     most = std::max(most, found.rows.size());
   }
   CHECK(most > 0);
