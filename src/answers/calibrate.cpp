@@ -78,6 +78,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   ValidateRequest request;
   request.system = r.system;
   request.calibration = r.calibration;
+  request.raw = true;  // merged repeats have no source
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
   for (const ComparedPoint& one : validated(read(r.samples, otherwise, false), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));

@@ -60,12 +60,11 @@ class RuleReader {
     for (const std::string_view sign : needed_signs)
       if (!is_sign(sign)) missing(fmt::format("signs.{}", sign), "the reader of logs names this sign: add it to one of its files");
     for (const SpecNode& tree : trees_) read_rules(tree);
+    faults_.raise();
     for (RuleFile& file : rules_.files) {
-      for (std::vector<Row>& group : file.groups)
-        for (Row& row : group) weigh(row);
+      for (auto& group : file.groups) std::for_each(group.begin(), group.end(), [&](Row& row) { weigh(row); });
       for (SettingRow& one : file.settings) weigh(one.row);
     }
-    faults_.raise();
     std::stable_sort(rules_.files.begin(), rules_.files.end(), [](const RuleFile& a, const RuleFile& b) { return a.order < b.order; });
     return std::move(rules_);
   }
@@ -153,7 +152,14 @@ class RuleReader {
 
   void read_rules(const SpecNode& tree) {
     MapReader in(tree, "", faults_);
-    for (const char* key : {"signs", "signals", "causes"}) in.take(key);  // causes: for the documentation
+    for (const char* key : {"signs", "signals"}) in.take(key);
+    if (const SpecNode* causes = in.take("causes")) {  // for the documentation
+      MapReader list(*causes, "causes", faults_);
+      for (const auto& [key, mark, value] : causes->entries) list.take(key);
+    }
+    for (const char* key : {"questions", "counted", "helps"})
+      if (const SpecNode* list = in.node().find(key); list != nullptr && list->kind != SpecNode::Kind::list)
+        in.fault(*list, key, "is not a list", "write `- {...}` below it");
     in.text("notes");
     const std::string of = in.name("name", true);
     in.text("title", true);
@@ -175,7 +181,7 @@ class RuleReader {
         row.id = fmt::format("{}.{}", of, row.cause ? name(*row.cause) : "any");
         row.id += fmt::format(".{}", ++numbers[row.id]);
       }
-    if (const SpecNode* settings = in.take("settings")) read_settings(*settings, file);
+    if (const SpecNode* set = in.take("settings")) read_settings(*set, file);
     if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
     if (const SpecNode* counted = in.take("counted")) read_counted(*counted);
     if (const SpecNode* helps = in.take("helps")) {
@@ -184,7 +190,6 @@ class RuleReader {
         rules_.helps.push_back({row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
         row.finish();
       }
-      if (helps->kind != SpecNode::Kind::list) in.fault(*helps, "helps", "is not a list", "write `- {variable: ..., cause: ...}` below it");
     }
     in.finish();
     rules_.files.push_back(std::move(file));
@@ -201,13 +206,11 @@ class RuleReader {
       if (const SpecNode* groups = in.take("groups", true))
         for (const SpecNode& group : groups->items) {
           std::vector<Cause>& causes = one.groups.emplace_back();
-          const auto add = [&](const SpecNode& cause) {
+          for (const SpecNode& cause : group.kind == SpecNode::Kind::scalar ? std::vector{group} : group.items) {
             const auto at = std::find(cause_names.begin(), cause_names.end(), cause.text);
             if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", io::clipped(cause.text)), "name one");
             if (at != cause_names.end()) causes.push_back(static_cast<Cause>(at - cause_names.begin()));
-          };
-          if (group.kind == SpecNode::Kind::scalar) add(group);
-          for (const SpecNode& cause : group.items) add(cause);
+          }
         }
       in.finish();
     }
@@ -216,8 +219,7 @@ class RuleReader {
   void read_counted(const SpecNode& list) {
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       MapReader in(list.items[i], fmt::format("counted[{}]", i), faults_);
-      const std::string rule = in.text("rule", true);
-      counted_[rule] = {static_cast<double>(in.count("right", 0, 0, 1000000)), static_cast<double>(in.count("wrong", 0, 0, 1000000))};
+      counted_[in.text("rule", true)] = {1.0 * in.count("right", 0, 0, 1000000), 1.0 * in.count("wrong", 0, 0, 1000000)};
       in.finish();
     }
   }
@@ -227,8 +229,7 @@ class RuleReader {
     const auto counted = counted_.find(row.id);
     if (counted == counted_.end()) return;
     const double written = rules_.numbers.find("judgement")->second["cases_of_a_weight"];
-    const auto [right, wrong] = counted->second;
-    row.weight = (right + written * row.weight) / (right + wrong + written);
+    row.weight = (counted->second.right + written * row.weight) / (counted->second.right + counted->second.wrong + written);
   }
 
   struct Given {  ///< inherited from what surrounds a row

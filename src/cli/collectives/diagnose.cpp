@@ -51,6 +51,7 @@ constexpr std::ptrdiff_t most_lines = 25;
 [[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
+  const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
   std::string verdict = few_lines("", a.verdict, 2);
   verdict.pop_back();
   std::string out = terminal.strong(verdict) + "\n", pages, others;
@@ -61,7 +62,7 @@ constexpr std::ptrdiff_t most_lines = 25;
       continue;
     }
     out += fmt::format("{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
-    out += few_lines("  seen  ", f.evidence, 2) + few_lines("  try   ", f.remedy, 2);
+    out += few_lines("  seen  ", f.evidence, each) + few_lines("  try   ", f.remedy, each);
     pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
   }
   for (std::size_t i = 0; i < a.differences.size() && i < differences_told; ++i) {
