@@ -122,6 +122,7 @@ struct TransportConstants {
   double efficiency;            ///< eff
   double host_bridge;           ///< phd: fraction of the rate that remains when GPU and NIC meet at the host bridge
   double ll_share;              ///< bll
+  double ll_rendezvous;         ///< growth of an LL tree's step up to messages that the network asks for first, over L1 (Slingshot: 4)
   double exchange_share;        ///< ea
   double exchange_base;         ///< Ca
   double exchange_peer;         ///< La per remote peer

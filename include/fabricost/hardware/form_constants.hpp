@@ -53,6 +53,7 @@ struct PcieForm {
 struct TransportForm {
   double host_bridge_one_way;      ///< fraction of the rate that remains at the host bridge for one-directional operations
   double ll_growth_size;           ///< per device, at which half of an LL step's growth is reached: (1.7)^(1/2) kB
+  double ll_rendezvous_size;       ///< per device, at which half of ll_rendezvous is reached
   double ring_ll_growth;           ///< growth of a ring's LL step over a tree's (tree_growth)
   double ring_simple_start;        ///< a ring's Simple step for an empty message, as a fraction
   double ring_simple_growth_size;  ///< per device, at which half of the rest is reached
@@ -69,7 +70,7 @@ struct TransportForm {
   double tree_simple_growth_size;  ///< per device, at which half of one more tree_simple_step is added
   double nvls_start;               ///< an NVLSTree's step for an empty message, as a fraction
   double nvls_growth_size;         ///< per device, at which half of the rest is reached
-  double exchange_tiny_size;       ///< per peer, below which an exchange pays exchange_tiny
+  double exchange_tiny_size;       ///< per peer, below which an exchange pays exchange_tiny: 128 B do, 256 do not
   double send_recv_start;          ///< start of a message to another domain, in a ring's Simple steps
   double send_recv_efficiency;     ///< fraction that it reaches of its GPU's part of the NICs
   double send_recv_crowded;        ///< fraction of it that remains beyond two domains

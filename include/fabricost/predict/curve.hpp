@@ -173,14 +173,25 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// The same for `fastest`, whose lines are not straight: samples sixteen sizes per octave and bisects where
-/// the choice changes.
+/// The next size at which the candidates of `fastest` are compared: a sixteenth of an octave on, but not past a jump of a line.
+[[nodiscard]] inline double next_sample(const PriceTable& table, double at) {
+  double next = at * std::exp2(0.0625);
+  for (int i = 0; i < table.count(); ++i)
+    for (const Jump& jump : table.line(i).jumps) {
+      const double before = std::nextafter(jump.from, 0);
+      if (at < jump.from) next = std::min(next, at < before ? before : jump.from);
+    }
+  return next;
+}
+
+/// The same for `fastest`, whose lines are not straight: samples sixteen sizes per octave and at both sides of jumps, and bisects
+/// where the choice changes.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
   double at = 1;
   int now = table.pick(at);
   while (at < largest_size) {
-    const double next = at * std::exp2(0.0625);
+    const double next = next_sample(table, at);
     const int then = table.pick(next);
     if (then != now) {
       double low = at, high = next;

@@ -12,7 +12,7 @@
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
-///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
+///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
 ///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
 ///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
@@ -192,6 +192,10 @@ struct Crossing {
                .level = 1,
                .amplitude = network * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * devices)});
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = network * t.tree_growth * (t.ll_rendezvous - 1),
+               .per_byte = 1 / (t.form.ll_rendezvous_size * devices)});
     share = network > 0 ? t.ll_share : up.form.tree_ll_share;
   } else if (protocol == Protocol::ll128) {
     line.base_part(TermKind::steps, 0, chain, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));

@@ -93,7 +93,7 @@ TEST_CASE("shipped calibrations are what a fit of the shared measurements says",
 }
 
 TEST_CASE("the prior is the geometric mean of the shipped generations", "[calibrate][measurements]") {
-  // to 12 %, and to 2 % or the standard error of a constant known less well: each fit pulls such a one towards the prior it started from
+  // to 6 %, and to 2 % or the standard error of a constant known less well: each fit pulls such a one towards the prior it started from
   const auto folder = measurements();
   std::map<std::string, double, std::less<>> deviation;
   if (!folder.empty()) {
@@ -112,9 +112,9 @@ TEST_CASE("the prior is the geometric mean of the shipped generations", "[calibr
     }
     const double off = std::fabs(std::log(p.value(prior)) - sum / count);
     const auto known = deviation.find(p.key);
-    const double unsure = known != deviation.end() ? known->second : folder.empty() ? 0.12 : 0;
+    const double unsure = known != deviation.end() ? known->second : folder.empty() ? 0.06 : 0;
     INFO(p.key << ": off by " << 100 * off << " %, standard error " << 100 * unsure << " %");
-    CHECK(off < 0.12);
+    CHECK(off < 0.06);
     CHECK(off < std::max(0.02, unsure));
   }
 }

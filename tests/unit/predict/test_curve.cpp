@@ -74,7 +74,7 @@ TEST_CASE("a curve of the fastest is the fastest but for three hundredths near i
       op.bytes = Bytes::from_value(bytes);
       const Prediction p = predict(c.system, op, fastest);
       const double t = curve(bytes);
-      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * (p.made_from.line.jumps.empty() ? 1.03 : 1.12), c, p.ran, bytes,
+      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03, c, p.ran, bytes,
                     [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
     }
   }

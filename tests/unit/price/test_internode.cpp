@@ -195,8 +195,8 @@ TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on
   const Line line = priced(Algorithm::direct, Collective::all_to_all, f, c);
   const auto latency = [&](const Line& l, double a_rank) { return l(32 * a_rank) - l.volume(32 * a_rank); };
   CHECK(latency(line, 0) == Approx(start + remote * 3 * t.exchange_peer));
-  CHECK(latency(line, 127) == Approx(start + remote * 3 * t.exchange_peer));
-  CHECK(latency(line, 129) == Approx(start + remote * t.exchange_peer));
+  CHECK(latency(line, 128) == Approx(start + remote * 3 * t.exchange_peer));
+  CHECK(latency(line, 256) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024 + 1) == Approx(start + remote * (t.exchange_peer + t.exchange_peer_simple)));
   f.outer_latency = 32e-6;  // one round of it for all 32 ranks
