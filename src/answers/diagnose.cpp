@@ -20,7 +20,8 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
                                              .ranks = request.ranks,
                                              .expected = request.expected,
                                              .overrides = request.system.overrides,
-                                             .calibration = request.system.calibration});
+                                             .calibration = request.system.calibration,
+                                             .against = request.against});
   DiagnosisAnswer out{.state = std::string{name(d.state)},
                       .healthy = d.healthy,
                       .verdict = d.verdict,
@@ -36,6 +37,7 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   for (const ComparedSize& s : d.sizes)
     out.sizes.push_back({std::string{name(s.operation.collective)}, s.operation.bytes.value(), s.ranks, s.operation.nodes, s.measured,
                          s.predicted, s.low, s.high, s.bus, s.measured / s.predicted});
+  for (const Difference& one : d.differences) out.differences.push_back({one.what, one.here, one.there});
   return out;
 }
 

@@ -2,6 +2,7 @@
 /// \file context.hpp
 /// Input of the signals, and derived properties that several of them need. Private.
 
+#include "diagnose/inputs/inputs.hpp"
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
@@ -62,6 +63,7 @@ struct Context {
   Impossible impossible;
   Expectation expected;
   io::RankReports reports;
+  const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
   int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
   bool rows_follow = false;   ///< the head of a table was printed, and no row of it
   std::string contradiction;  ///< between the machine of the request and that of the log

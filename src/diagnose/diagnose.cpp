@@ -3,8 +3,9 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 
+#include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
-#include "diagnose/inputs.hpp"
+#include "diagnose/inputs/inputs.hpp"
 #include "readings/logs/nccl_tests.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -230,6 +231,10 @@ std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
 void make_plain(Diagnosis& out) {
   const auto plain = [](std::string& text) { text = io::plain_text(std::move(text)); };
   plain(out.verdict);
+  for (Difference& one : out.differences) {
+    plain(one.here);
+    plain(one.there);
+  }
   for (Finding& finding : out.causes) {
     plain(finding.evidence);
     plain(finding.remedy);
@@ -238,9 +243,30 @@ void make_plain(Diagnosis& out) {
   std::for_each(out.notes.begin(), out.notes.end(), plain);
 }
 
-Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest& request) {
+/// Adds what differs from a run that went well, which is also a judge where nothing else is.
+void compare_with(const std::filesystem::path& good, const Context& c, const std::filesystem::path& file, Diagnosis& out) {
+  const diagnosis::Inputs inputs({good});
+  std::string test;
+  diagnosis::Shows there{io::read_nccl_info(inputs.file(), c.rules.signs), io::read_rank_reports(inputs.file()),
+                         curve_of(first_runs(inputs.file()), test), inputs.file()};
+  const diagnosis::Shows here{c.info, c.reports, c.test == test ? c.curve : std::vector<diagnosis::Shown>{}, file};
+  const diagnosis::Numbers& thresholds = c.numbers("against");
+  out.differences = diagnosis::differences(here, there, thresholds);
+  const diagnosis::Slowest worst = diagnosis::slowest_size(here.curve, there.curve);
+  if (out.state == RunState::nothing_to_judge && worst.share < thresholds["share"]) {
+    out.state = RunState::slow;
+    out.healthy = false;
+    out.verdict = fmt::format("slow: {} of bus bandwidth at {}, where the run that went well has {}", diagnosis::gigabytes(worst.here),
+                              size_text(Bytes::from_value(worst.bytes)), diagnosis::gigabytes(worst.there));
+  }
+  if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
+}
+
+Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& request) {
+  const std::filesystem::path& file = inputs.file();
   Diagnosis out;
   Context c;
+  c.dumps = &inputs.dumps();
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
   if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
   c.rules = diagnosis::load_rules();
@@ -287,7 +313,8 @@ Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest
   }
   c.impossible.without = rows_without_time(runs);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
-  if (!table && !c.info.says_anything && !words) refuse(file);
+  const bool dumps = !c.dumps->flights.empty() || !c.dumps->inspected.empty() || c.reports.ras.seen;
+  if (!table && !c.info.says_anything && !words && !dumps) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
     std::erase_if(c.curve,
@@ -299,6 +326,7 @@ Diagnosis diagnose_one(const std::filesystem::path& file, const DiagnosisRequest
   if (c.judged.compared) out.basis = c.system->constants.basis;
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
   diagnosis::conclude(out, c);
+  if (!request.against.empty()) compare_with(request.against, c, file, out);
   make_plain(out);
   out.sizes = c.sizes;
   return out;
@@ -313,7 +341,7 @@ std::string contradiction(const std::filesystem::path& log, const System& system
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
   const diagnosis::Inputs inputs(files);
   try {
-    Diagnosis out = diagnose_one(inputs.file(), request);
+    Diagnosis out = diagnose_one(inputs, request);
     for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + io::plain_text(one));
     return out;
   } catch (const SpecError& error) {

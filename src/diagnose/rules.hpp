@@ -61,6 +61,7 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> node_signals();
 [[nodiscard]] std::span<const Signal> run_signals();
 [[nodiscard]] std::span<const Signal> rank_report_signals();
+[[nodiscard]] std::span<const Signal> dump_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();
 [[nodiscard]] std::span<const Signal> distance_signals();

@@ -2,6 +2,7 @@
 /// What the ranks of a job say against each other: who waits for another collective, who never came, whose log stops before the others'.
 
 #include "diagnose/context.hpp"
+#include "diagnose/across/listed.hpp"
 
 #include <fmt/format.h>
 
@@ -12,24 +13,6 @@
 namespace fabricost::diagnosis {
 
 namespace {
-
-/// "3", "3 and 7", "0-5 and 7": at most eight parts.
-std::string listed_ranks(const std::set<int>& ranks) {
-  std::vector<std::string> parts;
-  for (auto at = ranks.begin(); at != ranks.end();) {
-    auto end = at;
-    int last = *at;
-    while (std::next(end) != ranks.end() && *std::next(end) == last + 1) last = *++end;
-    const char* const between = last > *at + 1 ? "-" : ", ";
-    parts.push_back(last == *at ? fmt::format("{}", *at) : fmt::format("{}{}{}", *at, between, last));
-    at = std::next(end);
-  }
-  constexpr std::size_t most = 8;
-  std::string out;
-  for (std::size_t i = 0; i < parts.size() && i < most; ++i) out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  if (parts.size() > most) out += fmt::format(" and {} more", parts.size() - most);
-  return out;
-}
 
 std::string in_words(const io::Waited& one) {
   std::string out = one.operation.empty() ? "a collective" : one.operation;
@@ -62,15 +45,15 @@ std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
   const auto most = std::max_element(groups.begin(), groups.end(),
                                      [](const auto& a, const auto& b) { return a.second.first.size() < b.second.first.size(); });
   std::set<int> odd;
-  std::string ways = fmt::format("rank {} in {}", listed_ranks(most->second.first), in_words(*most->second.second));
+  std::string ways = fmt::format("rank {} in {}", listed(most->second.first), in_words(*most->second.second));
   const io::Waited* other = nullptr;
   for (auto at = groups.begin(); at != groups.end(); ++at) {
     if (at == most) continue;
     odd.insert(at->second.first.begin(), at->second.first.end());
-    if (other == nullptr) ways += fmt::format(", rank {} in {}", listed_ranks(at->second.first), in_words(*at->second.second));
+    if (other == nullptr) ways += fmt::format(", rank {} in {}", listed(at->second.first), in_words(*at->second.second));
     other = at->second.second;
   }
-  return Facts{cited(other->line), listed_ranks(odd), ways};
+  return Facts{cited(other->line), listed(odd), ways};
 }
 
 /// Ranks that wait for collectives of different numbers: those behind hold the others up.
@@ -83,7 +66,7 @@ std::optional<Facts> sequences_differ(const Context& c, const Numbers&) {
     if (ranks.begin()->first == one->sequence) first = one;
   }
   if (ranks.size() < 2) return std::nullopt;
-  return Facts{cited(first->line), listed_ranks(ranks.begin()->second), fmt::format("{}", ranks.begin()->first),
+  return Facts{cited(first->line), listed(ranks.begin()->second), fmt::format("{}", ranks.begin()->first),
                fmt::format("{}", ranks.rbegin()->first)};
 }
 
@@ -96,7 +79,7 @@ std::optional<Facts> ranks_without_report(const Context& c, const Numbers&) {
   if (seen.size() < 2 || world <= static_cast<int>(seen.size()) || 2 * seen.size() < static_cast<std::size_t>(world)) return std::nullopt;
   for (int rank = 0; rank < world; ++rank)
     if (!seen.contains(rank)) missing.insert(rank);
-  return Facts{cited(c.reports.waited.front().line), listed_ranks(missing), fmt::format("{}", seen.size()), fmt::format("{}", world)};
+  return Facts{cited(c.reports.waited.front().line), listed(missing), fmt::format("{}", seen.size()), fmt::format("{}", world)};
 }
 
 /// A watchdog's report of any rank.
@@ -106,7 +89,7 @@ std::optional<Facts> collective_timed_out(const Context& c, const Numbers&) {
   std::set<int> ranks;
   for (const io::Waited& w : c.reports.waited)
     if (w.rank >= 0) ranks.insert(w.rank);
-  return Facts{cited(one.line), in_words(one), ranks.empty() ? "unknown" : listed_ranks(ranks)};
+  return Facts{cited(one.line), in_words(one), ranks.empty() ? "unknown" : listed(ranks)};
 }
 
 /// The collective that ran out of time moves next to nothing: a barrier, so the wire is not what it waited for.
@@ -132,7 +115,7 @@ std::optional<Facts> ranks_behind(const Context& c, const Numbers&) {
       behind.insert(rank);
       if (line == nullptr) line = &one.line;
     }
-  return Facts{cited(*line), listed_ranks(behind), fmt::format("{}", least), fmt::format("{}", most)};
+  return Facts{cited(*line), listed(behind), fmt::format("{}", least), fmt::format("{}", most)};
 }
 
 /// Ranks of a communicator that never began to make it, where the others did.
@@ -144,7 +127,7 @@ std::optional<Facts> ranks_never_came(const Context& c, const Numbers&) {
     std::set<int> missing;
     for (int rank = 0; rank < one.ranks; ++rank)
       if (!one.began.contains(rank)) missing.insert(rank);
-    return Facts{cited(one.first), listed_ranks(missing), fmt::format("{}", one.began.size()), fmt::format("{}", one.ranks)};
+    return Facts{cited(one.first), listed(missing), fmt::format("{}", one.began.size()), fmt::format("{}", one.ranks)};
   }
   return std::nullopt;
 }
@@ -157,14 +140,15 @@ std::optional<Facts> communicator_not_made(const Context& c, const Numbers&) {
     if (open.empty() || c.last_row > 0) continue;
     // a log whose ranks connected went on: it is a part of one that was not kept whole
     if (one.ended.empty() && (c.info.peer > 0 || c.info.shared_memory > 0 || !c.info.net.empty())) continue;
-    return Facts{cited(one.first), listed_ranks(open), fmt::format("{}", one.ended.size()), fmt::format("{}", one.ranks)};
+    return Facts{cited(one.first), listed(open), fmt::format("{}", one.ended.size()), fmt::format("{}", one.ranks)};
   }
   return std::nullopt;
 }
 
 /// Files or tags that lack what nearly all others say.
 std::optional<Facts> speaker_lacks(const Context& c, const Numbers& n) {
-  const auto& all = c.reports.speakers;
+  auto all = c.reports.speakers;
+  std::erase_if(all, [](const auto& one) { return one.second.tool; });
   if (static_cast<double>(all.size()) < n["speakers"]) return std::nullopt;
   std::map<std::string, std::size_t> said;
   for (const auto& [who, one] : all)
@@ -195,6 +179,23 @@ std::optional<Facts> network_connected(const Context& c, const Numbers&) {
 }
 
 }  // namespace
+
+std::string listed(const std::set<int>& ranks) {
+  std::vector<std::string> parts;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    auto end = at;
+    int last = *at;
+    while (std::next(end) != ranks.end() && *std::next(end) == last + 1) last = *++end;
+    const char* const between = last > *at + 1 ? "-" : ", ";
+    parts.push_back(last == *at ? fmt::format("{}", *at) : fmt::format("{}{}{}", *at, between, last));
+    at = std::next(end);
+  }
+  constexpr std::size_t most = 8;
+  std::string out;
+  for (std::size_t i = 0; i < parts.size() && i < most; ++i) out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  if (parts.size() > most) out += fmt::format(" and {} more", parts.size() - most);
+  return out;
+}
 
 std::span<const Signal> rank_report_signals() {
   static const std::vector<Signal> all{

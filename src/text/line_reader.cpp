@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
 #include <system_error>
 
 namespace fabricost::io {
@@ -97,10 +99,29 @@ bool LineReader::fill() {
   return size_ > 0;
 }
 
+bool LineReader::marked(const std::string& line) {
+  if (line.size() < line_mark.size() || line.front() != '#' || !line.starts_with(line_mark)) return false;
+  constexpr long long most = 2'000'000'000;
+  long long number = 0, times = 0;
+  const char* const end = line.data() + line.size();
+  const auto first = std::from_chars(line.data() + line_mark.size(), end, number);
+  if (first.ec != std::errc{} || first.ptr == end || std::from_chars(first.ptr + 1, end, times).ec != std::errc{}) return false;
+  number_ = static_cast<int>(std::clamp(number, 1LL, most)) - 1;
+  times_ = static_cast<int>(std::clamp(times, 1LL, most));
+  return true;
+}
+
 bool LineReader::next(std::string& line) {
+  times_ = 1;
+  while (read(line))
+    if (!marked(line)) return true;
+  return false;
+}
+
+bool LineReader::read(std::string& line) {
   line.clear();
   if (at_ == size_ && !fill()) return false;
-  ++number_;
+  if (number_ < std::numeric_limits<int>::max()) ++number_;
   ended_ = false;
   while (!ended_) {
     if (at_ == size_ && !fill()) break;

@@ -11,9 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::io {
+
+/// A line of this form gives the next one its number and says how many like it were left out with it: "#fabricost-line 120 17"
+/// (diagnose/inputs/condense.hpp).
+inline constexpr std::string_view line_mark = "#fabricost-line ";
 
 class LineReader {
  public:
@@ -27,18 +32,22 @@ class LineReader {
   [[nodiscard]] bool next(std::string& line);
   /// Number of the last line read, from 1.
   [[nodiscard]] int number() const { return number_; }
+  /// How many lines the last one read stands for.
+  [[nodiscard]] int times() const { return times_; }
   /// False if the last line read ended the file without a line end: it may be cut.
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
   [[nodiscard]] bool fill();
+  [[nodiscard]] bool read(std::string& line);
+  [[nodiscard]] bool marked(const std::string& line);
 
   std::string name_;
   std::ifstream stream_;
   std::vector<char> block_;
   std::size_t at_ = 0, size_ = 0;
-  int number_ = 0;
+  int number_ = 0, times_ = 1;
   bool ended_ = true;
 };
 

@@ -12,6 +12,7 @@ namespace py = pybind11;
 namespace fabricost::python {
 
 void add_diagnosis(py::module_& module) {
+  add_answer<DifferenceAnswer>(module, "Difference", "What a run does otherwise than one that went well.");
   add_answer<FindingAnswer>(module, "Finding", "One likely cause of a slow run.").def("__repr__", [](const FindingAnswer& f) {
     return fmt::format("{} ({:.0f} %): {}", f.cause, 100 * f.confidence, f.evidence);
   });

@@ -19,16 +19,18 @@ struct DiagnoseRequest {
   int nodes = 0, ranks = 0;
   std::string expected;
   std::vector<std::string> more{};  ///< further logs of the same job
+  std::string against{};            ///< a log, or a folder of logs, of a run that went well
 
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, a packed one (.gz), a folder of a job's logs, - for standard input", true),
+    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, packed or not, a dump, a folder of them, - for standard input", true),
                       asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
                       asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
                       asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
                       asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
-                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes")};
+                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
+                      asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
   }
 };
 
@@ -79,6 +81,19 @@ struct QuestionAnswer {
   }
 };
 
+/// What the run does otherwise than one that went well.
+struct DifferenceAnswer {
+  std::string what, here, there;
+  bool operator==(const DifferenceAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = DifferenceAnswer;
+    return std::tuple{gives(&A::what, "what", "what", "What differs: a variable, a version, a bandwidth, a line."),
+                      gives(&A::here, "here", "here", "In this run; empty: not stated."),
+                      gives(&A::there, "there", "there", "In the run that went well; empty: not stated.")};
+  }
+};
+
 /// One size of the log, beside its prediction.
 struct DiagnosedSize {
   std::string operation;
@@ -115,6 +130,7 @@ struct DiagnosisAnswer {
   std::string basis;
   std::vector<DiagnosedSize> sizes{};
   std::vector<std::string> notes;
+  std::vector<DifferenceAnswer> differences{};
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
@@ -129,6 +145,7 @@ struct DiagnosisAnswer {
                       gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
                       gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
                       gives(&A::sizes, "sizes", "", "Each size of the log."),
+                      gives(&A::differences, "differences", "differences", "List of Difference, from the run of `against`.", {}, true),
                       gives(&A::notes, "notes", "notes", "What the log did not say, what was set aside.")};
   }
 };

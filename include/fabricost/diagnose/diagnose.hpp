@@ -126,6 +126,13 @@ struct NextQuestion {
   double bits = 0;  ///< what its outcome is expected to settle, of the entropy of the remaining causes
 };
 
+/// What a run does otherwise than one that went well.
+struct Difference {
+  std::string what;   ///< "NCCL version", a variable, "bus bandwidth at 1 GiB", "a line only here"
+  std::string here;   ///< in this run; empty: not stated
+  std::string there;  ///< in the other; empty: not stated
+};
+
 /// What a log is judged to show. Names are those of `fabricost diagnose --json`.
 enum class RunState : unsigned char { failed, slow, as_predicted, nothing_to_judge };
 inline constexpr std::array<std::string_view, 4> run_state_names{"failed", "slow", "as_predicted", "nothing_to_judge"};
@@ -148,6 +155,7 @@ struct DiagnosisRequest {
   std::string expected{};  ///< as entered: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
   std::vector<std::string> overrides{};  ///< for `system`, as load_system takes them
   std::string calibration{};             ///< likewise
+  std::filesystem::path against{};       ///< a log, or a folder of logs, of a run that went well; empty: none
 };
 
 struct Diagnosis {
@@ -161,6 +169,7 @@ struct Diagnosis {
   std::string system;           ///< used for the prediction; empty: no prediction was possible
   bool system_guessed = false;  ///< derived from the log, not from the request
   Basis basis = Basis::datasheet;
+  std::vector<Difference> differences{};  ///< from the run of `against`, the most telling first
   std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
 
   /// Nothing speaks against the run, though it may not have been measured.

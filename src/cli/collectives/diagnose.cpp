@@ -49,7 +49,7 @@ constexpr std::ptrdiff_t most_lines = 25;
 /// The verdict, the likeliest causes with what was seen and what to do now, what to collect next; then as much of the table and the notes
 /// as there is room for. All of it stands in the JSON.
 [[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
-  constexpr std::size_t told = 3, asked = 2;
+  constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   std::string verdict = few_lines("", a.verdict, 2);
   verdict.pop_back();
@@ -63,6 +63,15 @@ constexpr std::ptrdiff_t most_lines = 25;
     out += fmt::format("{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
     out += few_lines("  seen  ", f.evidence, 2) + few_lines("  try   ", f.remedy, 2);
     pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
+  }
+  for (std::size_t i = 0; i < a.differences.size() && i < differences_told; ++i) {
+    const DifferenceAnswer& one = a.differences[i];
+    const std::string here = one.here.empty() ? "not stated" : one.here;
+    const bool line = one.there.empty() && one.what == "a line only here";
+    out += few_lines(i == 0 ? "there   " : "        ",
+                     line ? fmt::format("{}: {}", one.what, here)
+                          : fmt::format("{}: {}, here {}", one.what, one.there.empty() ? "not stated" : one.there, here),
+                     1);
   }
   if (!others.empty()) out += few_lines("also possible: ", others, 1);
   for (std::size_t i = 0; i < a.next.size() && i < asked; ++i)

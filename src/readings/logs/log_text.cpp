@@ -109,9 +109,13 @@ bool untagged(std::string_view& line, int& rank) {
 
 }  // namespace
 
-int unprefix(std::string& line) {
-  std::string_view rest = line;
+int unprefix(std::string_view& line) {
   int rank = -1;
+  for (std::string_view rest = line; untagged(rest, rank);) line = rest;
+  return rank;
+}
+
+int unprefix(std::string& line) {
   if (line.find('\x1B') != std::string::npos) {
     for (std::size_t at = line.find('\x1B'); at != std::string::npos; at = line.find('\x1B', at)) {
       std::size_t end = at + 1;
@@ -119,11 +123,10 @@ int unprefix(std::string& line) {
       while (end < line.size() && (is_digit(line[end]) || line[end] == ';')) ++end;
       line.erase(at, std::min(end + 1, line.size()) - at);
     }
-    rest = line;
   }
-  bool any = false;
-  while (untagged(rest, rank)) any = true;
-  if (any) line.erase(0, line.size() - rest.size());
+  std::string_view rest = line;
+  const int rank = unprefix(rest);
+  line.erase(0, line.size() - rest.size());
   return rank;
 }
 

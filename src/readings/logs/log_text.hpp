@@ -22,6 +22,8 @@ void undecorate(std::string& line);
 /// torchrun.
 /// \return the rank that a launcher named, or -1
 int unprefix(std::string& line);
+/// The same without colours.
+int unprefix(std::string_view& line);
 
 /// A variable's value at the start of a text: up to a blank, with its commas ("mlx5_0,mlx5_1"), but not the next of "A=1,B=2".
 [[nodiscard]] std::string_view setting_value(std::string_view text);

@@ -4,6 +4,7 @@
 
 #include "readings/logs/nccl_info.hpp"
 
+#include "readings/logs/line_fields.hpp"
 #include "readings/logs/log_text.hpp"
 #include "readings/topology/nvidia_words.hpp"
 #include "text/ascii.hpp"
@@ -22,32 +23,6 @@ constexpr std::size_t longest_quote = 200;
 constexpr std::size_t max_kept = 512;  // entries per list, since long logs repeat themselves
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-/// The number at the start of a text; `none` if there is none.
-template <class Number>
-Number number_at(std::string_view text, Number none) {
-  Number value = none;
-  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{} ? value : none;
-}
-int number_at(std::string_view text) { return number_at(text, -1); }
-double real_at(std::string_view text) { return number_at(text, 0.0); }
-
-/// The text after a mark, trimmed; empty if the mark is missing.
-std::string_view after(std::string_view line, std::string_view mark) {
-  const auto at = line.find(mark);
-  if (at == std::string_view::npos) return {};
-  std::string_view rest = line.substr(at + mark.size());
-  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  return rest;
-}
-std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
-/// The line from the number that precedes `end` on; empty if `end` is missing.
-std::string_view number_before(std::string_view line, std::string_view end) {
-  std::size_t first = line.find(end);
-  if (first == std::string_view::npos) return {};
-  while (first > 0 && is_digit(line[first - 1])) --first;
-  return line.substr(first);
-}
 
 /// Host of "HOST:PID:TID [0] NCCL INFO ...", after any tag of a launcher.
 std::string host_of(std::string_view line) {
@@ -73,11 +48,17 @@ class NcclInfoReader {
       if (line.starts_with(file_mark)) {
         file_ = line.substr(file_mark.size());
         before_ = lines_.number();
+        states_.leave();
         continue;
       }
       unprefix(line);
       take(line);
+      if (const std::string state = states_.take(line); !state.empty()) {  // with its headings it may be another sign
+        info_.says_words = true;
+        signs(state);
+      }
     }
+    info_.nvlinks = states_.nvlinks();
     return std::move(info_);
   }
 
@@ -99,7 +80,7 @@ class NcclInfoReader {
     // lines that start with '#' may quote expected messages
     const bool message = line[first] != '#' && (has(line, "NCCL INFO") || has(line, "NCCL WARN"));
     if (message) {
-      ++info_.messages;
+      info_.messages += lines_.times();
       info_.says_anything = true;
     }
     if (message && !has(line, " WARN ") && (has(line, "Channel ") || has(line, "Trees ["))) {
@@ -134,8 +115,9 @@ class NcclInfoReader {
 
   void see(const std::string& sign, std::string_view line) {
     Seen& seen = info_.signs[sign];
-    if (seen.times++ == 0) seen.first = quote(line);
-    seen.last = lines_.number();
+    if (seen.times == 0) seen.first = quote(line);
+    seen.times += lines_.times();
+    seen.last = std::max(seen.last, lines_.number());
     info_.says_words = true;
   }
 
@@ -182,19 +164,22 @@ class NcclInfoReader {
       return;
     }
     if (via.starts_with("P2P")) {
-      if (info_.peer++ == 0) info_.peer_line = quote(line);
+      if (info_.peer == 0) info_.peer_line = quote(line);
+      info_.peer += lines_.times();
     } else if (via.starts_with("SHM")) {
-      if (info_.shared_memory++ == 0) info_.shared_memory_line = quote(line);
+      if (info_.shared_memory == 0) info_.shared_memory_line = quote(line);
+      info_.shared_memory += lines_.times();
     } else if (via.starts_with("NET/")) {
       const std::string_view rest = via.substr(4);
       const auto slash = rest.find('/');
       if (slash == std::string_view::npos) return;
       NetUse& use = info_.net[std::string{rest.substr(0, slash)}];
-      if (use.times++ == 0) use.first = quote(line);
+      if (use.times == 0) use.first = quote(line);
+      use.times += lines_.times();
       // "via NET/IB/2(4)/GDRDMA": the adapter of the rank in brackets (PXN), else of this rank
       const int device = number_at(rest.substr(slash + 1));
       if (has(rest, "GDRDMA"))
-        ++use.direct;
+        use.direct += lines_.times();
       else if (use.first_indirect.number == 0)
         use.first_indirect = quote(line);
       if (device >= 0) {
@@ -384,6 +369,7 @@ class NcclInfoReader {
   std::string file_;  ///< of several read as one
   int before_ = 0;    ///< lines before it
   SignMatcher wanted_;
+  ToolStates states_;
   NcclInfo info_;
   std::map<int, std::string> host_of_;  ///< of ranks with network connections
   std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap

@@ -8,6 +8,8 @@
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
 /// ...").
 
+#include "readings/logs/tool_states.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -65,7 +67,7 @@ struct Seen {
   int last = 0;  ///< number of the last line that fits, over all files
 };
 
-/// A line of this form starts another file where several are read as one (diagnose/inputs.hpp); what follows is its name.
+/// A line of this form starts another file where several are read as one (diagnose/inputs/inputs.hpp); what follows is its name.
 inline constexpr std::string_view file_mark = "#fabricost-file ";
 
 /// A variable and its value, from NCCL's own message or from a command line.
@@ -151,6 +153,7 @@ struct NcclInfo {
   std::string widest_path;                  ///< of the graph search: "type LOC/PHB" -> "PHB"
   LogLine widest_path_line;
   std::vector<Tuned> tuned;
+  std::map<std::string, NvlinkState> nvlinks;        ///< of nvidia-smi nvlink -s, by GPU
   std::vector<std::pair<double, LogLine>> averages;  ///< Avg bus bandwidth
 
   [[nodiscard]] const Seen& seen(std::string_view sign) const;

@@ -61,12 +61,16 @@ class RankReportReader {
         continue;
       }
       const int tag = unprefix(line);
+      if (ras_.open() || RasReader::begins(line)) ras_.take(line, quote(line));
       if (line.empty() || line.front() == '#' || is_table_row(line)) continue;
       speaks(line, tag);
+      states(line, tag);
       waits(line, tag);
       progresses(line, tag);
       joins(line);
+      reaches(line, tag);
     }
+    out_.ras = std::move(ras_.report);
     return std::move(out_);
   }
 
@@ -78,13 +82,88 @@ class RankReportReader {
   static bool has(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
 
   void speaks(const std::string& line, int tag) {
-    const std::string who = !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : std::string{};
+    const std::string who = !file_.empty() || tag >= 0 ? who_says(line, tag) : std::string{};
     if (who.empty() || (out_.speakers.size() >= most_speakers && !out_.speakers.contains(who))) return;
     Speaker& one = out_.speakers[who];
-    ++one.lines;
+    one.lines += lines_.times();
     one.last = lines_.number();
+    for (const char* tool : {"flight recorder of PyTorch", "NCCL Inspector: ", "NVSMI LOG", "CA '", "hca_id:", "Communicators..."})
+      if (one.lines <= 8 && line.find(tool) != std::string::npos) one.tool = true;
     for (const auto& [words, name] : milestones)
       if (has(line, words)) one.said.emplace(name);
+  }
+
+  /// "HOST:PID" of a line of NCCL, where neither a file nor a tag tells ranks apart.
+  static std::string process_of(std::string_view line) {
+    const auto first = line.find(':'), second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos || line.find(' ') < second) return {};
+    return std::string{line.substr(0, second)};
+  }
+
+  [[nodiscard]] std::string who_says(std::string_view line, int tag) const {
+    return !file_.empty() ? file_ : tag >= 0 ? fmt::format("rank {}", tag) : process_of(line);
+  }
+
+  /// The address in "10.77.0.4<20024>"; empty: none.
+  static std::string address_in(std::string_view line) {
+    const auto open = line.find('<');
+    if (open == std::string_view::npos || open == 0) return {};
+    std::size_t first = open;
+    while (first > 0 && std::string_view{"0123456789abcdef.:%"}.find(line[first - 1]) != std::string_view::npos) --first;
+    const std::string_view address = line.substr(first, open - first);
+    if (const auto colon = address.rfind(':'); colon != std::string_view::npos && address.find('.') != std::string_view::npos)
+      return std::string{address.substr(colon + 1)};  // "eth0:10.77.0.4"
+    return address.find_first_of(".:") == std::string_view::npos ? std::string{} : std::string{address};
+  }
+
+  /// Whom a rank does not reach, and which address it has itself.
+  void reaches(const std::string& line, int tag) {
+    if (!has(line, "NCCL ")) return;
+    const bool own = has(line, "Bootstrap : Using ");
+    // a connection that is closed or reset by its peer tells of a process that gave up, often because of others
+    const bool lost =
+        !own && has(line, "NCCL WARN") &&
+        (has(line, "imed out") || has(line, "No route") || has(line, "nreachable") || has(line, "refused") || has(line, "status=12"));
+    if (!own && !lost) return;
+    const std::string address = address_in(line), who = who_says(line, tag);
+    auto& all = own ? out_.at_address : out_.unreached;
+    if (address.empty() || who.empty() || (all.size() >= most_speakers && !all.contains(address))) return;
+    all[address].insert(who);
+    if (lost) out_.unreached_lines.try_emplace(address, quote(line));
+  }
+
+  void states(const std::string& line, int tag) {
+    if (!has(line, "NCCL ")) return;
+    std::string what, value;
+    Stated::Kind kind = Stated::Kind::variable;
+    const auto set = line.find(" set by environment to ");
+    if (set != std::string::npos) {
+      const auto blank = line.rfind(' ', set - 1);
+      what = line.substr(blank + 1, set - blank - 1);
+      value = line.substr(set + 23);
+    } else if (const auto version = line.find("NCCL version "); version != std::string::npos) {
+      kind = Stated::Kind::version;
+      what = "NCCL version";
+      value = word_after(line, "NCCL version ");
+    } else if (const auto adapters = line.find("NET/IB : Using "); adapters != std::string::npos) {
+      kind = Stated::Kind::adapters;
+      what = "adapters";
+      value = line.substr(adapters + 15, line.find_first_of(";", adapters) - adapters - 15);
+    } else {
+      return;
+    }
+    while (!value.empty() && (value.back() == ' ' || value.back() == '.')) value.pop_back();
+    for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
+      if (what.find(own) != std::string::npos) return;
+    const std::string who = who_says(line, tag);
+    constexpr std::size_t most_stated = 128, most_values = 64, longest_value = 200;
+    if (who.empty() || value.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what)))
+      return;
+    Stated& one = out_.stated[what];
+    one.kind = kind;
+    if (one.who.size() >= most_values && !one.who.contains(value)) return;
+    if (one.who[value].size() < most_speakers) one.who[value].insert(who);
+    one.lines.try_emplace(value, quote(line));
   }
 
   void waits(const std::string& line, int tag) {
@@ -133,6 +212,7 @@ class RankReportReader {
   std::string file_;
   int before_ = 0;
   RankReports out_;
+  RasReader ras_;
 };
 
 }  // namespace

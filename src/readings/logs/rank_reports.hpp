@@ -7,6 +7,7 @@
 /// WorkNCCL(SeqNum=45, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds", "last enqueued NCCL work:
 /// 46, last completed NCCL work: 44") and NCCL (init.cc: "ncclCommInitRank comm 0x.. rank 3 nranks 8 .. commId 0x.. - Init START").
 
+#include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 
 #include <filesystem>
@@ -44,16 +45,30 @@ struct Joined {
 /// One file of several, or all lines with one launcher's tag.
 struct Speaker {
   int lines = 0, last = 0;
+  bool tool = false;           ///< the output of a tool or a dump: no rank's log
   std::set<std::string> said;  ///< milestones of NCCL and of the program
   LogLine last_line;
+};
+
+/// One thing that every rank should say alike: a variable, NCCL's version, the adapters. Who says what, by file, tag or process.
+struct Stated {
+  enum class Kind : unsigned char { variable, version, adapters };
+  Kind kind = Kind::variable;
+  std::map<std::string, std::set<std::string>> who;  ///< by value
+  std::map<std::string, LogLine> lines;              ///< the first of each value
 };
 
 struct RankReports {
   std::vector<Waited> waited;  ///< the first of each rank
   std::map<int, Progress> progress;
   std::map<std::string, Joined> communicators;
-  std::map<std::string, Speaker> speakers;  ///< by file or tag
-  int world = 0;                            ///< ranks of the job, as a line says; 0: unknown
+  std::map<std::string, Speaker> speakers;                  ///< by file or tag
+  std::map<std::string, Stated> stated;                     ///< by variable, "NCCL version", "adapters"
+  std::map<std::string, std::set<std::string>> unreached;   ///< by address: who says that it failed
+  std::map<std::string, std::set<std::string>> at_address;  ///< who gave itself this address
+  std::map<std::string, LogLine> unreached_lines;           ///< the first of each address
+  RasReport ras;
+  int world = 0;  ///< ranks of the job, as a line says; 0: unknown
 };
 
 /// \throws SpecError when the file is not readable as text

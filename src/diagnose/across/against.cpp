@@ -1,0 +1,170 @@
+/// \file against.cpp
+/// Compares what two runs say of themselves. Values are compared as sets over all ranks, lines by their form: without numbers and hosts.
+
+#include "diagnose/across/against.hpp"
+
+#include "diagnose/inputs/condense.hpp"
+#include "readings/logs/log_text.hpp"
+#include "text/line_reader.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_set>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+constexpr std::size_t most_lines_shown = 8, most_forms_kept = std::size_t{1} << 20U, most_values_shown = 4;
+
+std::string joined_values(const std::set<std::string>& values) {
+  std::string out;
+  std::size_t count = 0;
+  for (const std::string& one : values)
+    if (++count <= most_values_shown) out += (out.empty() ? "" : " or ") + one;
+  return count > most_values_shown ? out + fmt::format(" and {} more", count - most_values_shown) : out;
+}
+
+std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated, const std::string& what) {
+  std::set<std::string> out;
+  if (const auto at = stated.find(what); at != stated.end())
+    for (const auto& [value, who] : at->second.who) out.insert(value);
+  return out;
+}
+
+/// How ranks are connected: "P2P, NET/IB with GPUDirect".
+std::string connections_of(const io::NcclInfo& info) {
+  std::string out;
+  const auto add = [&](const std::string& one) { out += (out.empty() ? "" : ", ") + one; };
+  if (info.peer > 0) add("P2P");
+  if (info.shared_memory > 0) add("shared memory");
+  for (const auto& [name, use] : info.net)
+    add(fmt::format("NET/{}{}", name, use.direct == 0 ? "" : 2 * use.direct < use.times ? ", some with GPUDirect" : " with GPUDirect"));
+  return out;
+}
+
+std::string gpus_of(const io::NcclInfo& info) {
+  std::set<std::string> names;
+  for (const io::RankLine& one : info.rank_lines)
+    if (!one.gpu.empty()) names.insert(one.gpu);
+  return joined_values(names);
+}
+
+std::string listed_names(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& one : names) out += (out.empty() ? "" : ", ") + one;
+  return out;
+}
+
+std::string number_or_nothing(int number) { return number > 0 ? fmt::format("{}", number) : std::string{}; }
+
+/// What NCCL ran at sizes that both runs tuned.
+void tuned_otherwise(const io::NcclInfo& here, const io::NcclInfo& there, std::vector<Difference>& out) {
+  for (const io::Tuned& one : here.tuned)
+    for (const io::Tuned& other : there.tuned)
+      if (one.bytes == other.bytes && (one.algorithm != other.algorithm || one.protocol != other.protocol)) {
+        out.push_back({fmt::format("algorithm and protocol at {}", size_text(Bytes::from_value(one.bytes))),
+                       fmt::format("{} {}", one.algorithm, one.protocol), fmt::format("{} {}", other.algorithm, other.protocol)});
+        return;
+      }
+}
+
+/// Messages, not figures: lines of words.
+bool is_message(std::string_view line) {
+  return !io::is_table_row(line) && std::count_if(line.begin(), line.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }) > 8;
+}
+
+bool is_alarm(const std::string& line) {
+  const std::string folded = io::lower(line);
+  for (const char* word : {"warn", "error", "fail", "timeout", "timed out", "abort", "exception", "xid"})
+    if (folded.find(word) != std::string::npos) return true;
+  return false;
+}
+
+/// Lines whose form only this run has: alarms first, each form once.
+void lines_only_here(const std::filesystem::path& here, const std::filesystem::path& there, std::vector<Difference>& out) {
+  std::unordered_set<std::uint64_t> known;
+  {
+    io::LineReader lines(there);
+    for (std::string line; lines.next(line) && known.size() < most_forms_kept;) known.insert(form_of_line(line));
+  }
+  std::vector<Difference> alarms, others;
+  io::LineReader lines(here);
+  std::string file;
+  int before = 0;
+  for (std::string line; lines.next(line);) {
+    if (line.starts_with(io::file_mark)) {
+      file = line.substr(io::file_mark.size()) + " ";
+      before = lines.number();
+      continue;
+    }
+    constexpr std::size_t longest = 200;
+    if (known.size() >= 2 * most_forms_kept || !is_message(line) || !known.insert(form_of_line(line)).second) continue;
+    std::vector<Difference>& into = is_alarm(line) ? alarms : others;
+    if (into.size() < most_lines_shown)
+      into.push_back({"a line only here", fmt::format("{}line {}: {}", file, lines.number() - before, line.substr(0, longest)), ""});
+  }
+  others.resize(std::min(others.size(), most_lines_shown - std::min(alarms.size(), most_lines_shown)));
+  out.insert(out.end(), alarms.begin(), alarms.end());
+  out.insert(out.end(), others.begin(), others.end());
+}
+
+}  // namespace
+
+Slowest slowest_size(const std::vector<Shown>& here, const std::vector<Shown>& there) {
+  Slowest out;
+  for (const Shown& one : here)
+    for (const Shown& other : there)
+      if (one.bytes == other.bytes && one.bus > 0 && other.bus > 0 && one.bus < out.share * other.bus)
+        out = {one.bus / other.bus, one.bytes, one.bus, other.bus};
+  return out;
+}
+
+std::vector<Difference> differences(const Shows& here, const Shows& there, const Numbers& thresholds) {
+  std::vector<Difference> out;
+  const auto compare = [&](std::string what, std::string a, std::string b) {
+    if (a != b) out.push_back({std::move(what), std::move(a), std::move(b)});
+  };
+  if (const Slowest worst = slowest_size(here.curve, there.curve); worst.share < thresholds["share"])
+    compare(fmt::format("bus bandwidth at {} (x{:.2g})", size_text(Bytes::from_value(worst.bytes)), worst.share), gigabytes(worst.here),
+            gigabytes(worst.there));
+  if (!here.curve.empty() && !there.curve.empty()) {
+    const Shown& top = here.curve.back();
+    for (const Shown& other : there.curve)
+      if (other.bytes == top.bytes && top.bus < thresholds["share"] * other.bus)
+        compare(fmt::format("bus bandwidth at {}", size_text(Bytes::from_value(top.bytes))), gigabytes(top.bus), gigabytes(other.bus));
+  }
+  if (out.size() == 2 && out[0].here == out[1].here) out.pop_back();
+  std::set<std::string> names;
+  for (const auto* stated : {&here.reports.stated, &there.reports.stated})
+    for (const auto& [what, one] : *stated) names.insert(what);
+  for (const std::string& what : names)
+    compare(what, joined_values(values_of(here.reports.stated, what)), joined_values(values_of(there.reports.stated, what)));
+  std::set<std::string> typed;
+  for (const auto* info : {&here.info, &there.info})
+    for (const io::Setting& one : info->settings)
+      if (!names.contains(one.name)) typed.insert(one.name);
+  for (const std::string& what : typed) {
+    const io::Setting *a = here.info.setting(what), *b = there.info.setting(what);
+    compare(what, a != nullptr ? a->value : "", b != nullptr ? b->value : "");
+  }
+  compare("GPUs", gpus_of(here.info), gpus_of(there.info));
+  compare("ranks", number_or_nothing(here.info.ranks), number_or_nothing(there.info.ranks));
+  compare("nodes", number_or_nothing(here.info.node_count()), number_or_nothing(there.info.node_count()));
+  if (!names.contains("adapters")) compare("adapters", listed_names(here.info.adapters), listed_names(there.info.adapters));
+  compare("network", here.info.network, there.info.network);
+  compare("connections", connections_of(here.info), connections_of(there.info));
+  compare("channels", number_or_nothing(here.info.channels), number_or_nothing(there.info.channels));
+  compare("channels of NVLS", number_or_nothing(here.info.nvls_channels), number_or_nothing(there.info.nvls_channels));
+  compare("widest path between GPU and adapter", here.info.widest_path, there.info.widest_path);
+  tuned_otherwise(here.info, there.info, out);
+  lines_only_here(here.file, there.file, out);
+  return out;
+}
+
+}  // namespace fabricost::diagnosis

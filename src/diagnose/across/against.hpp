@@ -1,0 +1,29 @@
+#pragma once
+/// \file against.hpp
+/// A run beside one that went well: what differs is where to look first. Private.
+
+#include "diagnose/context.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// What one run shows, for a comparison.
+struct Shows {
+  io::NcclInfo info;
+  io::RankReports reports;
+  std::vector<Shown> curve;
+  std::filesystem::path file;  ///< with all its lines
+};
+
+/// The most telling first: bandwidths, versions and settings, what NCCL chose, then lines that only this run has.
+[[nodiscard]] std::vector<Difference> differences(const Shows& here, const Shows& there, const Numbers& thresholds);
+
+/// The least share of the other run's bus bandwidth at a size that both show, with that size; 1: none is less.
+struct Slowest {
+  double share = 1, bytes = 0, here = 0, there = 0;
+};
+[[nodiscard]] Slowest slowest_size(const std::vector<Shown>& here, const std::vector<Shown>& there);
+
+}  // namespace fabricost::diagnosis

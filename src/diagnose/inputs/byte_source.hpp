@@ -1,0 +1,41 @@
+#pragma once
+/// \file byte_source.hpp
+/// The bytes of a file or of standard input in blocks, unpacked if the first ones say gzip or zstd. Private to the sources.
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace fabricost::diagnosis {
+
+class ByteSource {
+ public:
+  /// \param file "-" for standard input \throws SpecError when it cannot be read
+  explicit ByteSource(const std::filesystem::path& file);
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  ~ByteSource();
+
+  /// Up to `size` bytes; 0 after the last. \throws SpecError when it cannot be read, or is damaged from the start
+  [[nodiscard]] std::size_t read(char* to, std::size_t size);
+  [[nodiscard]] bool packed() const { return unpacker_ != nullptr; }
+  /// The packed file ends too early, or is damaged after a part that could be read.
+  [[nodiscard]] bool cut() const { return cut_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  class Unpacker;
+
+ private:
+  [[nodiscard]] std::size_t raw(char* to, std::size_t size);
+
+  std::string name_;
+  int file_ = -1;
+  std::array<char, 4> head_{};
+  std::size_t head_size_ = 0, head_at_ = 0;
+  std::unique_ptr<Unpacker> unpacker_;
+  bool cut_ = false;
+};
+
+}  // namespace fabricost::diagnosis

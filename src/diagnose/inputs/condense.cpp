@@ -1,0 +1,173 @@
+/// \file condense.cpp
+/// The form of a line is a hash over its letters, each number counted as one sign; behind " via " numbers are devices and count as letters.
+
+#include "diagnose/inputs/condense.hpp"
+
+#include "readings/logs/log_text.hpp"
+#include "text/line_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+constexpr std::uint64_t verbatim = std::uint64_t{4} << 20U;  ///< bytes of all logs that are kept whole
+constexpr std::uint32_t kept_of_form = 4, kept_of_every = 65536;
+constexpr std::size_t most_forms = std::size_t{1} << 18U, most_whole = std::size_t{1} << 20U;
+
+struct Hash {
+  std::uint64_t value = 0xCBF29CE484222325ULL;
+  void add(unsigned char c) { value = (value ^ c) * 0x100000001B3ULL; }
+  void add(std::string_view text) {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+  }
+};
+
+constexpr auto sign_of_number = [] {
+  std::array<unsigned char, 256> out{};  // 1: begins a number, 2: continues one
+  for (unsigned c = '0'; c <= '9'; ++c) out[c] = 3;
+  for (unsigned c = 'a'; c <= 'f'; ++c) out[c] = out[c - 'a' + 'A'] = 2;
+  out['x'] = out['.'] = 2;
+  return out;
+}();
+
+std::uint64_t form_of(std::string_view line, std::uint64_t seed) {
+  Hash hash;
+  hash.value ^= seed;
+  const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
+  for (std::size_t i = 0; i < line.size();) {
+    const unsigned char c = text[i];
+    if ((sign_of_number[c] & 1U) != 0) {
+      while (i < line.size() && sign_of_number[text[i]] != 0) ++i;
+      hash.add('0');
+      continue;
+    }
+    hash.add(c);
+    ++i;
+    if (c == ' ' && line.size() - i > 4 && std::memcmp(text + i, "via ", 4) == 0) {
+      hash.add(line.substr(i));
+      break;
+    }
+  }
+  return hash.value;
+}
+
+/// "HOST:PID:TID [0] NCCL": the host; empty for anything else.
+std::string_view host_of(std::string_view line) {
+  const std::size_t colon = line.substr(0, 256).find(':');
+  if (colon == std::string_view::npos || colon + 1 >= line.size() || !io::is_digit(line[colon + 1])) return {};
+  return line.substr(0, line.find(' ') < colon ? 0 : colon);
+}
+
+bool contains_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
+
+}  // namespace
+
+std::uint64_t form_of_line(std::string_view line) {
+  (void)io::unprefix(line);
+  line.remove_prefix(host_of(line).size());
+  const auto first = line.find_first_not_of(" \t");
+  return form_of(first == std::string_view::npos ? "" : line.substr(first), 0);
+}
+
+void Condenser::mark(std::string_view line) {
+  finish();
+  ++file_;
+  put(line, ++number_, 1);
+}
+
+void Condenser::put(std::string_view line, std::uint64_t number, std::uint64_t times) {
+  text_.clear();
+  if (number != written_ + 1 || times > 1) fmt::format_to(std::back_inserter(text_), "{}{} {}\n", io::line_mark, number, times);
+  text_ += line;
+  text_ += '\n';
+  written_ = number;
+  write_(text_);
+}
+
+bool Condenser::keeps(Form& form, std::string_view line, std::uint64_t host) {
+  switch (form.kind) {
+    case Kind::repeated: return form.kept < kept_of_form;
+    case Kind::every: {
+      if (form.kept >= kept_of_every || whole_.size() >= most_whole) return false;
+      Hash whole;
+      whole.value ^= file_ * 0x9E3779B97F4A7C15ULL;
+      whole.add(line);
+      return whole_.insert(whole.value).second;
+    }
+    case Kind::network: {  // the adapters and channels of each host, whichever of its ranks names them first
+      if (channels_.size() >= most_whole) return false;
+      Hash channel;
+      channel.value ^= host;
+      const auto from = line.find("Channel "), via = line.rfind(" via ");
+      if (from != std::string_view::npos) channel.add(line.substr(from + 8, line.find(' ', from + 8) - from - 8));
+      if (via != std::string_view::npos) channel.add(line.substr(via));
+      return channels_.insert(channel.value).second;
+    }
+  }
+  return true;
+}
+
+void Condenser::line(std::string_view line) {
+  ++number_;
+  bytes_ += line.size() + 1;
+  std::string_view said = line;
+  int rank = -1;
+  if (contains_text(line.substr(0, 16), "\x1B")) {
+    whole_line_ = line;
+    rank = io::unprefix(whole_line_);
+    said = whole_line_;
+  } else {
+    rank = io::unprefix(said);
+  }
+  Hash who;
+  who.add(host_of(said));
+  const std::uint64_t host = who.value;
+  who.value ^= (file_ << 32U | static_cast<std::uint32_t>(rank)) * 0x9E3779B97F4A7C15ULL;
+  const std::uint64_t place = form_of(said, who.value);
+  auto at = forms_.find(place);
+  if (at == forms_.end()) {
+    if (forms_.size() >= most_forms) {  // text that hardly repeats itself
+      put(line, number_, 1);
+      return;
+    }
+    at = forms_.emplace(place, Form{}).first;
+    constexpr std::array<std::string_view, 12> counted{"Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
+                                                       "WORLD_SIZE", "world_size",    "world size",  " set by env",
+                                                       "LnkCap",     "LnkSta",        "flight reco", " device "};
+    if (contains_text(said, " via NET/"))
+      at->second.kind = Kind::network;
+    else if (said.empty() || said.front() == '#' || io::is_table_row(said) || (said.front() >= '0' && said.front() <= '9') ||
+             std::any_of(counted.begin(), counted.end(), [&](std::string_view text) { return contains_text(said, text); }))
+      at->second.kind = Kind::every;
+  }
+  Form& form = at->second;
+  const bool wanted = keeps(form, said, host) || bytes_ <= verbatim;
+  if (wanted) {
+    ++form.kept;
+    put(line, number_, 1);
+    return;
+  }
+  ++form.dropped;
+  form.number = number_;
+  form.last.assign(line);
+}
+
+void Condenser::finish() {
+  std::vector<Form*> last;
+  for (auto& [place, form] : forms_)
+    if (form.dropped > 0 && form.kind != Kind::every) last.push_back(&form);  // of the others an equal line was kept
+  std::sort(last.begin(), last.end(), [](const Form* a, const Form* b) { return a->number < b->number; });
+  for (const Form* form : last) put(form->last, form->number, form->dropped);
+  forms_.clear();
+}
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,55 @@
+#pragma once
+/// \file condense.hpp
+/// Logs of hundreds of ranks repeat themselves: of a gigabyte some ten megabytes say something new. Lines that differ from earlier ones of
+/// the same rank by their numbers alone are left out; the last of them is kept with their count (io::line_mark), so that what is counted is
+/// counted right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
+/// tables. Private.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace fabricost::diagnosis {
+
+/// A number for what a line says without its numbers, prefixes, host and process.
+[[nodiscard]] std::uint64_t form_of_line(std::string_view line);
+
+class Condenser {
+ public:
+  using Write = std::function<void(std::string_view)>;
+  explicit Condenser(Write write) : write_(std::move(write)) {}
+
+  /// A mark between files: it counts as a line, and starts new ranks.
+  void mark(std::string_view line);
+  /// Without its end.
+  void line(std::string_view line);
+  /// Writes what was kept back: at the end of every file.
+  void finish();
+
+ private:
+  /// What is done with lines of one form.
+  enum class Kind : unsigned char { repeated, every, network };
+  struct Form {
+    Kind kind = Kind::repeated;
+    std::uint32_t kept = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t number = 0;  ///< of the last one dropped
+    std::string last{};
+  };
+
+  void put(std::string_view line, std::uint64_t number, std::uint64_t times);
+  [[nodiscard]] bool keeps(Form& form, std::string_view line, std::uint64_t host);
+
+  Write write_;
+  std::uint64_t number_ = 0;   ///< of the last line taken
+  std::uint64_t written_ = 0;  ///< number that a reader has come to
+  std::uint64_t file_ = 0, bytes_ = 0;
+  std::unordered_map<std::uint64_t, Form> forms_;
+  std::unordered_set<std::uint64_t> whole_, channels_;  ///< lines kept for their numbers
+  std::string text_, whole_line_;
+};
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,296 @@
+/// \file inputs.cpp
+/// Makes one file of what was given. Packed files and dumps are recognised by their first bytes, not by their name.
+
+#include "diagnose/inputs/inputs.hpp"
+
+#include "diagnose/inputs/byte_source.hpp"
+#include "readings/dumps/ras.hpp"
+#include "readings/logs/nccl_info.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
+constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{16} << 30U;
+
+constexpr std::array<std::string_view, 13> endings{".txt", ".log",    ".out", ".err",  ".gz",    ".stdout", ".stderr",
+                                                   ".zst", ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
+
+/// A log by its name: not hidden, and no picture, source or table.
+bool may_be_log(const fs::path& file) {
+  const std::string name = file.filename().string(), extension = file.extension().string();
+  if (name.empty() || name.front() == '.') return false;
+  if (extension.empty() || std::find(endings.begin(), endings.end(), extension) != endings.end()) return true;
+  return extension.find_first_not_of("0123456789", 1) == std::string::npos;  // of a rank: worker.3
+}
+
+/// A log of lines by its name, whose repetitions say nothing: no table of points.
+bool may_be_condensed(fs::path file) {
+  if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
+  const std::string extension = file.extension().string();
+  return extension != ".csv" && extension != ".json" && extension != ".xml";
+}
+
+bool is_pickle(std::string_view head) { return head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05'; }
+
+/// Words that tell a dump from any other JSON.
+bool may_be_dump(std::string_view head) {
+  const auto start = head.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  for (const char* word : {"\"entries\"", "\"pg_config\"", "\"pg_status\"", "\"coll_perf\"", "\"p2p_perf\"", "\"communicators\""})
+    if (head.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+/// The first bytes of a file.
+std::string first_bytes(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string out(4096, '\0');
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<std::size_t>(in.gcount()));
+  return out;
+}
+
+/// A folder's JSON and pickles are read if they are dumps: the others are settings and tables.
+bool is_other_data(const fs::path& file) {
+  const std::string extension = file.extension().string();
+  if (extension != ".json" && extension != ".jsonl" && extension != ".pickle" && extension != ".pkl" && extension != ".dump") return false;
+  const std::string head = first_bytes(file);
+  return !is_pickle(head) && !may_be_dump(head);
+}
+
+std::vector<fs::path> logs_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored) && may_be_log(at->path()) && !is_other_data(at->path()) && out.size() < most_logs)
+      out.push_back(at->path());
+  }
+  std::sort(out.begin(), out.end());
+  if (out.empty())
+    throw io::fault_of_file(folder.string(), "there is no log in this folder",
+                            "logs end in .txt, .log, .out, .err, .gz or .zst, dumps in .pickle or .json, or either in nothing");
+  return out;
+}
+
+/// Read as it is: a file of its own that is short, not packed and no dump.
+bool is_plain(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return true;  // the reader of lines says what it is
+  if (fs::file_size(file, ignored) > short_log && may_be_condensed(file)) return false;
+  const std::string head = first_bytes(file);
+  if (head.starts_with("\x1F\x8B") || head.starts_with("\x28\xB5\x2F\xFD") || head.starts_with('\x80')) return false;
+  const auto start = head.find_first_not_of(" \t\r\n");
+  return start == std::string_view::npos || (head[start] != '{' && head[start] != '[');
+}
+
+/// The rest of a source behind its head.
+void read_whole(ByteSource& source, std::string& head) {
+  for (std::size_t size = head.size();;) {
+    if (size > longest_dump) throw io::fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
+    head.resize(size + block);
+    const std::size_t count = source.read(head.data() + size, block);
+    size += count;
+    if (count == 0) {
+      head.resize(size);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Inputs::Inputs(const std::vector<fs::path>& given) {
+  try {
+    std::vector<fs::path> logs;
+    std::error_code ignored;
+    for (const fs::path& one : given) {
+      if (one != "-" && fs::is_directory(one, ignored))
+        for (fs::path& log : logs_in(one)) logs.push_back(std::move(log));
+      else
+        logs.push_back(one);
+    }
+    const bool folder = given.size() == 1 && given.front() != "-" && fs::is_directory(given.front(), ignored);
+    const bool several = logs.size() > 1 || folder;
+    const fs::path& only = logs.front();
+    name_ = given.size() != 1 ? fmt::format("{} files", logs.size()) : given.front() == "-" ? "standard input" : given.front().string();
+    if (!several && only != "-" && is_plain(only)) {
+      file_ = only;
+      return;
+    }
+    const fs::path inner = only.extension() == ".gz" || only.extension() == ".zst" ? only.stem() : only;
+    condensed_ = several || only == "-" || may_be_condensed(only);
+    make(several || inner.extension().empty() || inner.extension() == ".pickle" ? ".txt" : inner.extension().string());
+    bool any = false;
+    for (const fs::path& log : logs) {
+      const std::string name = folder       ? log.lexically_relative(given.front()).string()
+                               : log == "-" ? log.string()
+                                            : log.filename().string();
+      try {
+        take(log, name, several ? fmt::format("{}{}", io::file_mark, io::plain_text(name)) : std::string{});
+        any = true;
+      } catch (const SpecError& error) {
+        if (!folder) throw;
+        left_out_.push_back(fmt::format("{}: {}", name, error.issues().front().message));
+      }
+    }
+    if (!any) throw io::fault_of_file(name_, "none of its files can be read", left_out_.front());
+    condenser_.finish();
+    out_.close();
+    file_ = made_.front();
+  } catch (...) {
+    clear();
+    throw;
+  }
+}
+
+Inputs::~Inputs() { clear(); }
+
+void Inputs::clear() {
+  std::error_code ignored;
+  for (const fs::path& one : made_) fs::remove(one, ignored);
+}
+
+void Inputs::make(const std::string& extension) {
+  std::string name = (fs::temp_directory_path() / ("fabricost-XXXXXX" + extension)).string();
+  const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
+  if (file < 0)
+    throw io::fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
+  close(file);
+  made_.emplace_back(name);
+  out_.open(name, std::ios::binary);
+}
+
+void Inputs::write(std::string_view text) {
+  written_ += text.size();
+  if (written_ > io::LineReader::largest_file)
+    throw io::fault_of_file(name_, "is larger than 2 GiB", "keep the lines with messages, for example with grep");
+  out_.write(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!out_) throw io::fault_of_file(name_, "cannot be copied: there is no room for temporary files", "set TMPDIR to a folder that has it");
+}
+
+void Inputs::line(std::string_view text) {
+  if (condensed_) {
+    condenser_.line(text);
+    return;
+  }
+  write(text);
+  write("\n");
+}
+
+void Inputs::take(const fs::path& log, const std::string& name, const std::string& mark) {
+  if (log != "-") {
+    std::error_code ignored;
+    if (!fs::is_regular_file(log, ignored)) io::LineReader{log};  // says what it is
+  }
+  ByteSource source(log);
+  std::string head(block, '\0');
+  std::size_t size = 0;
+  for (std::size_t count = 1; count > 0 && size < head.size(); size += count) count = source.read(head.data() + size, head.size() - size);
+  head.resize(size);
+  if (source.cut() && size == 0) throw io::fault_of_file(log.string(), "is packed, and damaged or cut from its start", "unpack it by hand");
+  if (!mark.empty()) condenser_.mark(mark);
+  if (!take_dump(source, head, name)) take_lines(source, head, log.string());
+  if (source.cut()) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", name));
+}
+
+void Inputs::take_lines(ByteSource& source, std::string& head, const std::string& name) {
+  std::string buffer = std::move(head);
+  std::size_t size = buffer.size(), begin = 0, checked = 0;
+  int number = 0;
+  const auto fault = [&](std::string message, std::string remedy) {
+    throw SpecError({io::fault_in_line(name, number + 1, 1, "", std::move(message), std::move(remedy))});
+  };
+  const std::string_view start = std::string_view{buffer}.substr(0, size);
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
+    fault("the file is UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE");
+  if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
+  for (;;) {
+    read_ += size - checked;
+    if (read_ > most_read) throw io::fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
+    while (begin < size) {
+      const char* const from = buffer.data() + begin;
+      const auto* const end = static_cast<const char*>(std::memchr(from, '\n', size - begin));
+      if (end == nullptr) break;
+      std::string_view text{from, static_cast<std::size_t>(end - from)};
+      if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+      if (text.size() > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+      if (std::memchr(text.data(), '\0', text.size()) != nullptr)
+        fault("there is a zero byte: the file is not text", "unpack or export it first");
+      line(text);
+      ++number;
+      begin += static_cast<std::size_t>(end - from) + 1;
+    }
+    if (size - begin > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+    buffer.erase(0, begin);
+    size -= begin;
+    begin = 0;
+    checked = size;
+    buffer.resize(size + block);
+    const std::size_t count = source.read(buffer.data() + size, block);
+    size += count;
+    buffer.resize(size);
+    if (count == 0) break;
+  }
+  if (size == 0) return;
+  if (std::memchr(buffer.data(), '\0', size) != nullptr) fault("there is a zero byte: the file is not text", "unpack or export it first");
+  line(buffer);
+}
+
+bool Inputs::take_dump(ByteSource& source, std::string& head, const std::string& name) {
+  const bool pickle = is_pickle(head);
+  if (!pickle && !may_be_dump(head)) return false;
+  read_whole(source, head);
+  if (pickle) {
+    const io::PlainTree tree = io::read_pickle(head, name);
+    if (!io::is_flight_dump(tree)) throw io::fault_of_file(name, "is a pickle, but no dump of PyTorch's flight recorder", "");
+    line(io::add_flight_dump(tree, name, dumps_.flights));
+    return true;
+  }
+  std::size_t next = 0, records = 0;
+  while (head.find_first_not_of(" \t\r\n", next) != std::string::npos) {
+    io::PlainTree tree;
+    try {
+      tree = io::read_json_value(head, next, name);
+    } catch (const SpecError& error) {
+      if (records == 0) throw;
+      left_out_.push_back(fmt::format("{}: its end, {}", name, error.issues().front().message));
+      break;
+    }
+    if (io::is_flight_dump(tree)) {
+      line(io::add_flight_dump(tree, name, dumps_.flights));
+    } else if (io::is_ras_report(tree)) {
+      std::string lines = io::ras_lines(tree);
+      for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+        line(std::string_view{lines}.substr(at, end - at));
+    } else {
+      const auto& list = tree.items(tree.root);
+      const bool one = io::is_inspector_record(tree, tree.root);
+      if (!one && (list.empty() || !io::is_inspector_record(tree, list.front()))) return false;
+      if (one) io::add_inspector_record(tree, tree.root, name, dumps_.inspected);
+      for (const io::PlainTree::Id record : list) io::add_inspector_record(tree, record, name, dumps_.inspected);
+      records += one ? 1 : list.size();
+    }
+  }
+  if (records > 0) line(fmt::format("NCCL Inspector: {} records", records));
+  return true;
+}
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,74 @@
+/// \file inspector.cpp
+/// Collects the records of all ranks, the newest of each, and compares their times.
+
+#include "readings/dumps/inspector.hpp"
+
+#include "text/plain_text.hpp"
+
+#include <algorithm>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t most_inspected = 1024, most_calls = 2048;
+constexpr std::int64_t most_inspected_ranks = 65536;
+constexpr double microsecond = 1e-6;
+
+double middle_of(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+bool is_inspector_record(const PlainTree& tree, PlainTree::Id record) {
+  return tree.find(record, "header") != PlainTree::none &&
+         (tree.find(record, "coll_perf") != PlainTree::none || tree.find(record, "p2p_perf") != PlainTree::none);
+}
+
+void add_inspector_record(const PlainTree& tree, PlainTree::Id record, const std::string& file, Inspected& into) {
+  const PlainTree::Id header = tree.find(record, "header"), performance = tree.find(record, "coll_perf");
+  if (performance == PlainTree::none) return;
+  const std::string id = plain_text(tree.shown(tree.find(header, "id")));
+  const std::int64_t rank = tree.whole(tree.find(header, "rank"), -1);
+  if (rank < 0 || rank >= most_inspected_ranks || (into.communicators.size() >= most_inspected && !into.communicators.contains(id))) return;
+  InspectedCommunicator& communicator = into.communicators[id];
+  communicator.name = plain_text(tree.shown(tree.find(header, "comm_name")));
+  communicator.ranks = static_cast<int>(std::clamp<std::int64_t>(tree.whole(tree.find(header, "n_ranks"), 0), 0, most_inspected_ranks));
+  InspectedRank& one = communicator.by_rank[static_cast<int>(rank)];
+  one.host = plain_text(tree.shown(tree.find(tree.find(record, "metadata"), "hostname")));
+  one.file = plain_text(std::string{file});
+  const InspectedCall call{tree.whole(tree.find(performance, "coll_sn"), -1),
+                           tree.real(tree.find(performance, "coll_exec_time_us"), 0) * microsecond};
+  if (call.sequence > one.last) {
+    one.last = call.sequence;
+    one.operation = plain_text(tree.shown(tree.find(performance, "coll")));
+  }
+  if (!(call.seconds > 0)) return;
+  if (one.calls.size() < most_calls)
+    one.calls.push_back(call);
+  else
+    one.calls[static_cast<std::size_t>(call.sequence) % most_calls] = call;
+}
+
+std::map<int, double> share_of_time(const InspectedCommunicator& communicator) {
+  std::map<std::int64_t, std::vector<std::pair<int, double>>> calls;
+  for (const auto& [rank, one] : communicator.by_rank)
+    for (const InspectedCall& call : one.calls) calls[call.sequence].emplace_back(rank, call.seconds);
+  std::map<int, std::vector<double>> shares;
+  std::vector<double> times;
+  for (const auto& [sequence, all] : calls) {
+    if (all.size() != communicator.by_rank.size() || all.size() < 3) continue;
+    times.clear();
+    for (const auto& [rank, seconds] : all) times.push_back(seconds);
+    const double middle = middle_of(times);
+    for (const auto& [rank, seconds] : all) shares[rank].push_back(seconds / middle);
+  }
+  std::map<int, double> out;
+  for (auto& [rank, all] : shares) out[rank] = middle_of(all);
+  return out;
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,132 @@
+/// \file tool_states.cpp
+/// Sections by indentation. The output of a tool begins with a line that no other has, and ends with the first line that is neither a
+/// heading nor "key : value".
+
+#include "readings/logs/tool_states.hpp"
+
+#include "readings/logs/log_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t longest_line = 200, most_gpus = 1024, deepest_heading = 12;
+
+std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// A tab goes to the next multiple of eight.
+std::size_t indent_of(std::string_view line) {
+  std::size_t out = 0;
+  for (const char c : line) {
+    if (c == ' ')
+      ++out;
+    else if (c == '\t')
+      out = out / 8 * 8 + 8;
+    else
+      break;
+  }
+  return out;
+}
+
+constexpr std::string_view tool_names[]{"", "nvidia-smi -q", "nvidia-smi nvlink", "ibstat", "ibv_devinfo"};
+
+}  // namespace
+
+void ToolStates::enter(Tool tool, std::string_view device) {
+  tool_ = tool;
+  device_ = std::string{device};
+  headings_.clear();
+  widest_.clear();
+}
+
+bool ToolStates::starts(std::string_view text) {
+  if (text.find("NVSMI LOG") != std::string_view::npos) {
+    enter(Tool::smi, "");
+  } else if (text.starts_with("CA '") && text.size() > 5 && text.back() == '\'') {
+    enter(Tool::ibstat, text.substr(4, text.size() - 5));
+  } else if (text.starts_with("hca_id:")) {
+    enter(Tool::devinfo, without_blanks(text.substr(7)));
+  } else if (text.starts_with("GPU ") && text.find("(UUID: ") != std::string_view::npos) {
+    enter(Tool::nvlink, text.substr(0, text.find(':')));
+  } else if (tool_ == Tool::smi && text.starts_with("GPU ") && text.size() > 4 && is_digit(text[4])) {
+    enter(Tool::smi, text);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string ToolStates::written(std::string_view key, std::string value) {
+  std::string out = fmt::format("{}: {}{}", tool_names[static_cast<std::size_t>(tool_)], device_, device_.empty() ? "" : ": ");
+  for (const Heading& one : headings_) out += one.text + " > ";
+  // a link that is narrower than it can be
+  const bool width = !headings_.empty() && headings_.back().text == "Link Width";
+  if (width && key == "Max") widest_ = value;
+  if (width && key == "Current" && !widest_.empty() && widest_ != "N/A" && value != "N/A" && value != widest_)
+    value += " below Max " + widest_;
+  out += fmt::format("{} = {}", key, value);
+  if (out.size() > longest_line) out.resize(longest_line);
+  return out;
+}
+
+/// "Link 3: 26.562 GB/s", "Link 3: <inactive>".
+std::string ToolStates::link(std::string_view text) {
+  const auto colon = text.find(": ");
+  if (!text.starts_with("Link ") || colon == std::string_view::npos) {
+    tool_ = Tool::none;
+    return {};
+  }
+  const std::string_view value = without_blanks(text.substr(colon + 2));
+  if (nvlinks_.size() < most_gpus || nvlinks_.contains(device_)) {
+    NvlinkState& one = nvlinks_[device_];
+    double rate = 0;
+    (void)std::from_chars(value.data(), value.data() + value.size(), rate);
+    constexpr double fastest = 1000;
+    if (rate > 0 && rate < fastest) {
+      one.slowest = ++one.active == 1 ? rate : std::min(one.slowest, rate);
+      one.fastest = std::max(one.fastest, rate);
+    } else if (value.find("inactive") != std::string_view::npos || value.find("Inactive") != std::string_view::npos) {
+      ++one.inactive;
+    }
+  }
+  return written(text.substr(0, colon), std::string{value});
+}
+
+std::string ToolStates::take(std::string_view line) {
+  const std::string_view text = without_blanks(line);
+  const bool may_start = tool_ != Tool::none || text.starts_with("=====") || text.starts_with("CA '") || text.starts_with("hca_id:") ||
+                         text.starts_with("GPU ");
+  if (text.empty() || text.size() > longest_line || !may_start || starts(text) || tool_ == Tool::none) return {};
+  if (tool_ == Tool::nvlink) return link(text);
+  const std::size_t indent = indent_of(line);
+  const std::size_t colon = tool_ == Tool::smi ? text.find(" : ") : text.find(':');
+  const bool heading = colon == std::string_view::npos || (tool_ != Tool::smi && colon + 1 == text.size());
+  if (indent == 0 && heading) {
+    tool_ = Tool::none;
+    return {};
+  }
+  while (!headings_.empty() && headings_.back().indent >= indent) headings_.pop_back();
+  if (heading) {
+    if (headings_.size() < deepest_heading)
+      headings_.push_back({indent, std::string{colon == std::string_view::npos ? text : text.substr(0, colon)}});
+    return {};
+  }
+  const std::string_view key = without_blanks(text.substr(0, colon)),
+                         value = without_blanks(text.substr(colon + (tool_ == Tool::smi ? 3 : 1)));
+  if (tool_ == Tool::devinfo && key == "port") {
+    headings_.assign(1, {indent, fmt::format("port {}", value)});
+    return {};
+  }
+  return written(key, std::string{value});
+}
+
+}  // namespace fabricost::io
