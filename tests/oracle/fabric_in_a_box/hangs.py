@@ -70,8 +70,12 @@ class Rank:
         part = bytes(4 * count // RANKS)
         for _ in range(2 * (RANKS - 1)):
             peer = (self.rank + 1) % RANKS
-            self.next.sendall(part)
+            self.next.sendall(len(part).to_bytes(8, "little") + part)
             peer = (self.rank - 1) % RANKS
+            head = self.last.recv(8, socket.MSG_WAITALL)
+            if len(head) == 8 and int.from_bytes(head, "little") != len(part):  # a receive of another size is never matched
+                time.sleep(TIMEOUT)
+                raise socket.timeout("timed out")
             left = len(part)
             while left > 0:
                 try:
