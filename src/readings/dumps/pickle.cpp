@@ -18,7 +18,7 @@ namespace fabricost::io {
 namespace {
 
 using Id = PlainTree::Id;
-using Kind = PlainTree::Kind;
+using PlainKind = PlainTree::Kind;
 
 /// Names of the instructions that are refused, for the message.
 const char* refused(char code) {
@@ -82,18 +82,18 @@ class Unpickler {
     return out;
   }
 
-  Id made(Kind kind) {
+  Id made(PlainKind kind) {
     if (tree_.size() >= limits_.nodes) fail(fmt::format("holds more than {} values", limits_.nodes), "dump fewer entries");
     return tree_.add(kind);
   }
   void push(Id id) { stack_.push_back(id); }
-  void push_whole(std::int64_t value, Kind kind = Kind::whole) {
+  void push_whole(std::int64_t value, PlainKind kind = PlainKind::whole) {
     const Id id = made(kind);
     tree_.at(id).whole = value;
     push(id);
   }
   void push_text(std::string_view text) {
-    const Id id = made(Kind::text);
+    const Id id = made(PlainKind::text);
     tree_.at(id).text = std::string{text};
     make_utf8(tree_.at(id).text);
     push(id);
@@ -118,12 +118,12 @@ class Unpickler {
   }
 
   void into_map(Id map, const std::vector<Id>& values) {
-    if (tree_[map].kind != Kind::map || values.size() % 2 != 0) fail("puts members into what is no map");
+    if (tree_[map].kind != PlainKind::map || values.size() % 2 != 0) fail("puts members into what is no map");
     for (std::size_t i = 0; i < values.size(); i += 2) {
       Id key = values[i];
-      if (tree_[key].kind != Kind::text) {
+      if (tree_[key].kind != PlainKind::text) {
         std::string text = tree_.shown(key);
-        key = made(Kind::text);
+        key = made(PlainKind::text);
         tree_.at(key).text = std::move(text);
       }
       grown(map, key);
@@ -131,7 +131,7 @@ class Unpickler {
     }
   }
   void into_list(Id list, const std::vector<Id>& values) {
-    if (tree_[list].kind != Kind::list) fail("appends to what is no list");
+    if (tree_[list].kind != PlainKind::list) fail("appends to what is no list");
     for (const Id one : values) grown(list, one);
   }
   void grown(Id container, Id value) {
@@ -139,7 +139,7 @@ class Unpickler {
     tree_.at(container).values.push_back(value);
   }
   void push_list(std::vector<Id> values) {
-    const Id id = made(Kind::list);
+    const Id id = made(PlainKind::list);
     into_list(id, values);
     push(id);
   }
@@ -165,7 +165,7 @@ class Unpickler {
     return value;
   }
   void push_real(double value) {
-    const Id id = made(Kind::real);
+    const Id id = made(PlainKind::real);
     tree_.at(id).real = value;
     push(id);
   }
@@ -195,8 +195,8 @@ class Unpickler {
       case '1': (void)marked(); break;
       case '2': push(top()); break;
       case 'N': push(PlainTree::none); break;
-      case '\x88': push_whole(1, Kind::boolean); break;
-      case '\x89': push_whole(0, Kind::boolean); break;
+      case '\x88': push_whole(1, PlainKind::boolean); break;
+      case '\x89': push_whole(0, PlainKind::boolean); break;
       case 'J': push_whole(std::bit_cast<std::int32_t>(static_cast<std::uint32_t>(number(4)))); break;
       case 'K': push_whole(static_cast<std::int64_t>(number(1))); break;
       case 'M': push_whole(static_cast<std::int64_t>(number(2))); break;
@@ -205,7 +205,7 @@ class Unpickler {
       case 'I': {
         const std::string_view text = line();
         if (text == "00" || text == "01")
-          push_whole(text == "01" ? 1 : 0, Kind::boolean);
+          push_whole(text == "01" ? 1 : 0, PlainKind::boolean);
         else
           push_whole(written<std::int64_t>(text));
         break;
@@ -237,7 +237,7 @@ class Unpickler {
       }
       case ']':
       case ')':
-      case '\x8f': push(made(Kind::list)); break;  // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET
+      case '\x8f': push(made(PlainKind::list)); break;  // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET
       case 'l':
       case 't':
       case '\x91': push_list(marked()); break;  // LIST, TUPLE, FROZENSET
@@ -260,10 +260,10 @@ class Unpickler {
         into_list(top(), values);
         break;
       }
-      case '}': push(made(Kind::map)); break;
+      case '}': push(made(PlainKind::map)); break;
       case 'd': {
         const std::vector<Id> values = marked();
-        push(made(Kind::map));
+        push(made(PlainKind::map));
         into_map(top(), values);
         break;
       }

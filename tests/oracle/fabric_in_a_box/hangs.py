@@ -58,7 +58,7 @@ class Rank:
                                   (socket.TCP_USER_TIMEOUT, 4000)):
                 one.setsockopt(socket.IPPROTO_TCP, option, value)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            one.settimeout(TIMEOUT)
+            one.settimeout(60)  # until all ranks are there
         self.say(begun + "COMPLETE")
 
     def all_reduce(self, number, count):
@@ -70,8 +70,12 @@ class Rank:
         part = bytes(4 * count // RANKS)
         for _ in range(2 * (RANKS - 1)):
             peer = (self.rank + 1) % RANKS
-            self.next.sendall(part)
+            self.next.sendall(len(part).to_bytes(8, "little") + part)
             peer = (self.rank - 1) % RANKS
+            head = self.last.recv(8, socket.MSG_WAITALL)
+            if len(head) == 8 and int.from_bytes(head, "little") != len(part):  # a receive of another size is never matched
+                time.sleep(TIMEOUT)
+                raise socket.timeout("timed out")
             left = len(part)
             while left > 0:
                 try:
@@ -92,8 +96,10 @@ class Rank:
                     os.kill(os.getpid(), signal.SIGSTOP)
                 if number == BAD_CALL and self.fault == "port" and self.rank == DEAD_NODE * PER_NODE:
                     subprocess.run(["ip", "link", "set", "eth0", "down"], check=True)
+                for one in (self.next, self.last):
+                    one.settimeout(60 if number == 1 else TIMEOUT)
                 odd = number == BAD_CALL and self.fault == "size" and self.rank == ODD
-                self.all_reduce(number, COUNT // 2 if odd else COUNT)
+                self.all_reduce(number, 2 * COUNT if odd else COUNT)
         except OSError as error:
             if not isinstance(error, socket.timeout):
                 peer = getattr(error, "peer", (self.rank + 1) % RANKS)
@@ -143,7 +149,7 @@ def main():
         print(f"skipped: {why}")
         return 77
     expected = {"stopped": ("rank_lost", f"rank {STOPPED} of {RANKS} wrote no dump"),
-                "size": ("collective_mismatch", f"rank {ODD} called all_reduce number {BAD_CALL} of {COUNT // 2} Float"),
+                "size": ("collective_mismatch", f"rank {ODD} called all_reduce number {BAD_CALL} of {2 * COUNT} Float"),
                 "port": ("link_failed", f"{address_of(DEAD_NODE * PER_NODE)} ")}
     with tempfile.TemporaryDirectory() as folder:
         for fault, (cause, words) in expected.items():

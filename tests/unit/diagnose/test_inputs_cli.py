@@ -189,7 +189,7 @@ def ras(folder):
   Rank 13 -- GPU 5 managed by process 323033 on node 10.137.190.124
 """)
     answer, cause = first(put(folder, "ras.txt", mismatch))
-    assert cause["cause"] == "rank_lost", cause
+    assert cause["cause"] == "collective_mismatch", cause
     assert "AllGather of #0-0 (fa93daea854b060b): rank 12, 13 on 10.137.190.124 launched 641" in cause["evidence"], cause
     missing = RAS.format(in_group=31, status="INCOMPLETE", warnings="", errors="""
 INCOMPLETE
@@ -363,8 +363,39 @@ def across(folder):
         assert any(one["cause"] == cause and words in one["evidence"] for one in answer["causes"][:2]), answer
 
 
+def against(folder):
+    """A bad run beside a good one: figures, versions, settings, connections and lines that differ, and nothing else."""
+    def log(version, adapters, way, bus, more=""):
+        head = "n0:1:2 [0] NCCL INFO "
+        sizes = (1 << 26, 1 << 28, 1 << 30)
+        side = {size: f"  {size * 1.875 / bus / 1e3:.1f}  {bus / 1.875:.2f}  {bus:.2f}  0" for size in sizes}
+        rows = "".join(f"  {size}  {size // 4}  float  sum  -1{side[size]}{side[size]}\n" for size in sizes)
+        return (f"{head}NCCL version {version}\n{head}NCCL_IB_HCA set by environment to {adapters}\n"
+                f"{head}Channel 00/0 : 0[0] -> 8[0] via {way}\n{head}24 coll channels, 0 nvls channels, 32 p2p channels\n{more}"
+                "# Collective test starting: all_reduce_perf\n"
+                "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n" + rows)
+
+    good = put(folder, "good/run.log", log("2.21.5", "mlx5", "NET/IB/0/GDRDMA", 380))
+    warning = "n0:1:2 [0] a/b.cc:1 NCCL WARN Something new happened to 17\n"
+    bad = put(folder, "bad/run.log", log("2.18.3", "mlx5_0", "NET/Socket/0", 110, warning))
+    for words in ((bad, "--against", good), (os.path.dirname(bad), "--against", os.path.dirname(good))):
+        answer = found(*words)
+        differs = {one["what"]: (one["here"], one["there"]) for one in answer["differences"]}
+        assert answer["state"] in ("slow", "failed"), answer
+        assert differs["NCCL version"] == ("2.18.3", "2.21.5") and differs["NCCL_IB_HCA"] == ("mlx5_0", "mlx5"), differs
+        assert differs["connections"] == ("NET/Socket", "NET/IB with GPUDirect"), differs
+        assert any(what.startswith("bus bandwidth at ") and ways == ("110 GB/s", "380 GB/s") for what, ways in differs.items()), differs
+        assert any(one["what"] == "a line only here" and "Something new happened" in one["here"] for one in answer["differences"]), answer
+        assert "channels" not in differs and not any("Collective test" in here for here, _ in differs.values()), differs
+    answer = found(good, "--against", good)
+    assert answer.get("differences", []) == [] and any("nothing differs" in note for note in answer["notes"]), answer
+    text = works(bad, "--against", good)
+    assert "NCCL version: 2.21.5, here 2.18.3" in text and len(text.splitlines()) <= 26, text
+    refused(bad, "--against", os.path.join(folder, "none.log"), saying=["there is no such file"])
+
+
 def main():
-    for part in (flight_recorder, hostile, ras, inspector, tools, packed, across):
+    for part in (flight_recorder, hostile, ras, inspector, tools, packed, across, against):
         with tempfile.TemporaryDirectory() as folder:
             part(folder)
     print("ok")
