@@ -103,6 +103,7 @@ def main(tool, out):
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:
         if path.relative_to(out).as_posix() not in staged:
             path.unlink()
+            (out.parent / "html" / path.relative_to(out)).with_suffix(".html").unlink(missing_ok=True)
     print(f"{len(staged)} pages in {out}")
 
 

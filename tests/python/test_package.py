@@ -46,9 +46,10 @@ def test_there_are_examples():
 
 
 def test_types_are_whole():
-    """mypy --strict on the built package (pyproject.toml), whose stub is made of the tables of fields."""
+    """mypy --strict on the built package (pyproject.toml), whose stub is made of the tables of fields, and on a sample of its use."""
     pytest.importorskip("mypy")
-    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull, str(pathlib.Path(fc.__file__).parent)],
+    sample = SOURCE / "tests" / "python" / "sample_of_types.py"
+    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull, str(pathlib.Path(fc.__file__).parent), str(sample)],
                           capture_output=True, text=True, timeout=300, cwd=SOURCE)
     assert done.returncode == 0, done.stdout + done.stderr
 
