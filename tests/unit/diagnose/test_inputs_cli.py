@@ -1,7 +1,4 @@
-"""What fabricost diagnose reads beside logs: dumps of ranks, reports of tools, packed files, and a lot of all of it.
-
-    test_inputs_cli.py FABRICOST
-"""
+"""What fabricost diagnose reads beside logs: dumps of ranks, reports of tools, packed files, and a lot of all of it."""
 import gzip
 import json
 import os
@@ -15,8 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 from command import Command  # noqa: E402
 
-TOOL = sys.argv[1]
-COMMAND = Command(TOOL, "diagnose")
+COMMAND = Command(TOOL := sys.argv[1], "diagnose")
 works, refused = COMMAND.works, COMMAND.refused
 FRAMES = [{"name": "all_reduce", "filename": "/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", "line": 2501},
           {"name": "step", "filename": "/job/train.py", "line": 212}]
@@ -36,7 +32,6 @@ def found(*words):
 
 def first(*words):
     answer = found(*words)
-    assert answer["causes"], answer
     return answer, answer["causes"][0]
 
 
