@@ -127,11 +127,14 @@ Recompute recompute_of(Cells& cells) {
 }
 
 /// "LoRA r=16 alpha 32 on qkv and output, base frozen; ... cuda_graph=1; recompute stated as: full method=block layers=21".
-void read_adapters(const std::string& notes, Layout& l) {
+void read_adapters(const std::string& notes, Layout& l, std::string& skipped) {
   static const std::regex adapters("LoRA r=(\\d{1,5})[^;]* on ([a-z0-9, ]+)");
   static const std::regex again("recompute stated as: full method=block layers=(\\d{1,4})");
   std::smatch found;
-  if (!std::regex_search(notes, found, adapters)) return;
+  if (!std::regex_search(notes, found, adapters)) {
+    if (has(notes, "LoRA")) skipped = "trains adapters of a rank that is not stated";
+    return;
+  }
   l.adapters.rank = std::stoi(found[1]);
   const std::string on = found[2];
   static constexpr std::array words{"qkv", "output", "fc1", "fc2"};
@@ -169,7 +172,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (l.zero == 2 && l.pp > 1) l.zero = 1;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
-  read_adapters(notes, l);
+  read_adapters(notes, l, skipped);
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
   const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;
   if (gpus < 1 || l.global_batch < 1 || l.sequence < 1)

@@ -18,7 +18,7 @@ HEAD = """# In how many labelled cases a rule held and its cause was the confirm
 name: weights
 title: How often rules were right
 source: "tests/unit/diagnose/threads.yaml and the complaints and healthy runs of tests/unit/diagnose/score.py, counted"
-confidence: derived
+confidence: measured
 order: 41
 counted:"""
 
