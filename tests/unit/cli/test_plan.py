@@ -172,8 +172,8 @@ class Plan(unittest.TestCase):
         plan.refused(*JOB, "--stack", "megatronn", saying=["megatronn"])
         plan.refused("--model", "lama3-70b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
                      saying=["lama3-70b", "llama3-70b"])
-        plan.refused("--model", "llama3-405", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
-                     saying=["did you mean llama3-405b or llama3-70b"])  # not Llama3-405B as well
+        plan.refused("--model", "llama3-406b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
+                     saying=["did you mean llama3-405b or llama3-70b"])  # not Llama3-405B as well; "llama3-405" names one model
         plan.refused("--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["--model"])
         plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--global-batch", "8", saying=["--gpus"])
 
