@@ -63,7 +63,7 @@ struct RuleAnswer {
   static constexpr auto fields() {
     using A = RuleAnswer;
     return std::tuple{gives(&A::rule, "rule", "rule", "FILE.cause.number in data/diagnosis."),
-                      gives(&A::cause, "cause", "cause", "The cause it speaks for."),
+                      gives(&A::cause, "cause", "cause", "The cause it applies to."),
                       gives(&A::weight, "weight", "weight", "How often it is right, 0 to 1.")};
   }
 };

@@ -117,7 +117,7 @@ def the_rest_is_measured_after_a_failure(folder):
 
 
 def a_lost_gpu_ends_the_run_with_what_was_measured(folder):
-    for failure in ("running_kernel@400=lost", "running_collective@30=lost"):
+    for failure in ("running_kernel@1200=lost", "running_collective@30=lost"):
         _, error = measured(folder, *SMALL, "--budget", "250", "--only", "memory_read", "all_reduce", status=2,
                             gpus=f"devices=2 fail={failure}")
         assert "ended before its time" in error and "cudaErrorLaunchFailure" in error, error
