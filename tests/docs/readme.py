@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Holds the README to what its commands print: of a block that begins with `    $ fabricost ...` every line that follows must stand in the
-command's output, in that order; `    ...` marks lines left out.
+command's output, in that order; `    ...` marks lines left out. What the programs in C++ and Python say they print is what the command
+predicts for their question.
 
     readme.py FABRICOST [README.md]
 """
+import json
 import pathlib
 import re
 import shlex
@@ -25,12 +27,25 @@ def missing(quoted, output):
     return None
 
 
+def programs(tool, text):
+    """Faults of the figures beside the two programs."""
+    words = ["all_reduce", "--system", "dgx-h100", "--ranks", "64", "--size", "256MiB", "--json"]
+    p = json.loads(subprocess.run([tool, "predict", *words], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT).stdout)
+    time, rate = p["time_us"], p["busbw_GBps"]
+    printed = (f"// {p['algorithm']} {p['protocol']}: {time:.1f} us, busbw {rate:.1f} GB/s",
+               f"# {time:.0f} us, {rate:.0f} GB/s, {p['algorithm']} {p['protocol']}")
+    assert "MiB(256), .ranks = 64" in text and "bytes=256 * fc.MiB, ranks=64" in text, "the programs ask another question"
+    return [f"README.md: a program prints {line}" for line in printed if line not in text]
+
+
 def main(arguments):
     tool = str(pathlib.Path(arguments[0]).resolve())
     readme = pathlib.Path(arguments[1]) if len(arguments) > 1 else ROOT / "README.md"
     blocks = BLOCK.findall(readme.read_text(encoding="utf-8"))
     assert len(blocks) >= 7, f"only {len(blocks)} commands with output in {readme}"
-    faults = 0
+    others = programs(tool, readme.read_text(encoding="utf-8"))
+    faults = len(others)
+    print("".join(line + "\n" for line in others), end="", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "data").symlink_to(ROOT / "data")
         for command, quoted in blocks:
