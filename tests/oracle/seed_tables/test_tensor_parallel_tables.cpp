@@ -140,7 +140,8 @@ TEST_CASE("gradients of 280 GB: never below the ring's one-way time where no swi
   CHECK(beside(t, "NVLink 5", 1) == within(0.544, 0.001));
   for (const char* label : {"PCIe 5", "PCIe 5, peer to peer"}) CHECK(ours(t, label) >= beside(t, label, 1));
   CHECK(ours(t, "PCIe 5, peer to peer") == within(21.5, 0.10));  // reference: 7.7 to 13 s, at a pair's rate
-  CHECK(ours(t, "NVLink 4") == within(1.25, 0.21));              // reference: 1.0 to 1.5 s
+  // measured: data/measurements/dgx-h100-all-reduce.txt reaches 479.9 GB/s busbw at 16 GiB
+  CHECK(ours(t, "NVLink 4") == within(1.75 * 280 / 479.9, 0.05));
 }
 
 TEST_CASE("72 ranks of a rack were measured, 144 of the next were not") {
