@@ -3,9 +3,10 @@
 
 #include <fabricost/answers/calibrate.hpp>
 
+#include "text/quantile.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -83,16 +84,11 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   for (const ComparedPoint& one : validated(read(r.samples, otherwise, false), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
   for (auto& [system, runs] : ratios) {
-    const auto median = [](std::vector<double>& values) {
-      const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
-      std::nth_element(values.begin(), middle, values.end());
-      return *middle;
-    };
     std::vector<double> medians;
-    for (auto& [source, values] : runs) medians.push_back(median(values));
-    const double kin = runs.size() > 1 ? median(medians) : 1;
+    for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
+    const double kin = runs.size() > 1 ? io::lower_median(medians) : 1;
     for (auto& [source, values] : runs)
-      if (const double own = median(values); own > 2 && own > 2 * kin && out.size() < most)
+      if (const double own = io::lower_median(values); own > 2 && own > 2 * kin && out.size() < most)
         out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", source,
                                   own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", kin) : std::string{}));
   }

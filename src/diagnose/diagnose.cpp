@@ -9,6 +9,7 @@
 #include "readings/logs/nccl_tests.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
+#include "text/quantile.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -28,11 +29,6 @@ namespace fabricost {
 namespace {
 
 using diagnosis::Context;
-
-double median(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) / 2];
-}
 
 /// The table with the most sizes, as printed.
 std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
@@ -55,7 +51,8 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
         }
     if (sizes.size() <= best.size()) continue;
     best.clear();
-    for (auto& [bytes, values] : sizes) best.push_back({bytes, median(values[0]), median(values[1]), median(values[2]), lines[bytes]});
+    for (auto& [bytes, v] : sizes)
+      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), io::lower_median(v[2]), lines[bytes]});
     test = run.test;
   }
   return best;

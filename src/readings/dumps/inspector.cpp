@@ -4,6 +4,7 @@
 #include "readings/dumps/inspector.hpp"
 
 #include "text/plain_text.hpp"
+#include "text/quantile.hpp"
 
 #include <algorithm>
 
@@ -14,12 +15,6 @@ namespace {
 constexpr std::size_t most_inspected = 1024, most_calls = 2048;
 constexpr std::int64_t most_inspected_ranks = 65536;
 constexpr double microsecond = 1e-6;
-
-double middle_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -63,11 +58,11 @@ std::map<int, double> share_of_time(const InspectedCommunicator& communicator) {
     if (all.size() != communicator.by_rank.size() || all.size() < 3) continue;
     times.clear();
     for (const auto& [rank, seconds] : all) times.push_back(seconds);
-    const double middle = middle_of(times);
+    const double middle = lower_median(times);
     for (const auto& [rank, seconds] : all) shares[rank].push_back(seconds / middle);
   }
   std::map<int, double> out;
-  for (auto& [rank, all] : shares) out[rank] = middle_of(all);
+  for (auto& [rank, all] : shares) out[rank] = lower_median(all);
   return out;
 }
 
