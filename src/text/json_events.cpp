@@ -4,6 +4,7 @@
 #include "text/json_events.hpp"
 
 #include "text/csv.hpp"
+#include "text/json_quote.hpp"
 
 #include <fmt/format.h>
 
@@ -61,25 +62,9 @@ class Parser {
   }
 
   void text(std::string& out) {
-    expect('"');
-    out.clear();
-    for (;; ++at_) {
-      if (at_ >= line_.size()) fail("the quote is not closed on this line");
-      char c = line_[at_];
-      if (c == '"') break;
-      if (c == '\\') {
-        if (++at_ >= line_.size()) fail("the quote is not closed on this line");
-        c = line_[at_];
-        if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
-        if (c == 'u') {  // names and numbers here are ASCII
-          if (at_ + 4 >= line_.size()) fail("\\u needs four digits");
-          at_ += 4;
-          c = '?';
-        }
-      }
-      out += c;
-    }
-    ++at_;
+    if (peek() != '"') fail("expected '\"'");
+    const QuoteFault fault = read_quoted(line_, at_, out);
+    if (fault != QuoteFault::none) fail(fault == QuoteFault::open ? "the quote is not closed on this line" : "\\u needs four digits");
   }
 
   void value(int depth) {

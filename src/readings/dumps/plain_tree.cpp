@@ -3,6 +3,7 @@
 
 #include "readings/dumps/plain_tree.hpp"
 
+#include "text/json_quote.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
@@ -84,23 +85,8 @@ class JsonParser {
 
   std::string quoted() {
     std::string out;
-    for (++at_;; ++at_) {
-      if (at_ >= text_.size()) fail("a quote is not closed");
-      char c = text_[at_];
-      if (c == '"') break;
-      if (c == '\\') {
-        if (++at_ >= text_.size()) fail("a quote is not closed");
-        c = text_[at_];
-        if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
-        if (c == 'u') {  // names and numbers here are ASCII
-          if (text_.size() - at_ < 5) fail("\\u needs four digits");
-          at_ += 4;
-          c = '?';
-        }
-      }
-      out += c;
-    }
-    ++at_;
+    const QuoteFault fault = read_quoted(text_, at_, out);
+    if (fault != QuoteFault::none) fail(fault == QuoteFault::open ? "a quote is not closed" : "\\u needs four digits");
     make_utf8(out);
     return out;
   }
