@@ -155,13 +155,11 @@ std::optional<Facts> speaker_lacks(const Context& c, const Numbers& n) {
     for (const std::string& what : one.said) ++said[what];
   for (const auto& [what, count] : said) {
     if (count == all.size() || static_cast<double>(count) < n["share"] * static_cast<double>(all.size())) continue;
-    std::string names;
-    int missing = 0;
-    constexpr int most_named = 6;
+    std::vector<std::string> silent;
     for (const auto& [who, one] : all)
-      if (!one.said.contains(what) && ++missing <= most_named) names += (names.empty() ? "" : ", ") + who;
-    if (missing > most_named) names += fmt::format(" and {} more", missing - most_named);
-    return Facts{names, what, fmt::format("{}", count)};
+      if (!one.said.contains(what)) silent.push_back(who);
+    constexpr std::size_t most_named = 6;
+    return Facts{first_of(silent, most_named), what, fmt::format("{}", count)};
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 
 #include "diagnose/across/against.hpp"
 
+#include "diagnose/across/listed.hpp"
 #include "diagnose/inputs/condense.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
@@ -22,13 +23,7 @@ namespace {
 
 constexpr std::size_t most_lines_shown = 8, most_forms_kept = std::size_t{1} << 20U, most_values_shown = 4;
 
-std::string joined_values(const std::set<std::string>& values) {
-  std::string out;
-  std::size_t count = 0;
-  for (const std::string& one : values)
-    if (++count <= most_values_shown) out += (out.empty() ? "" : " or ") + one;
-  return count > most_values_shown ? out + fmt::format(" and {} more", count - most_values_shown) : out;
-}
+std::string joined_values(const std::set<std::string>& values) { return first_of(values, most_values_shown, " or "); }
 
 std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated, const std::string& what) {
   std::set<std::string> out;

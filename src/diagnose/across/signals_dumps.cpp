@@ -18,6 +18,8 @@ using io::FlightDump;
 using io::FlightDumps;
 using io::FlightEntry;
 
+constexpr std::size_t most_places = 4;  ///< nodes, or ranks at an address, that are named
+
 bool waits(const FlightEntry& one) { return !one.pair && one.state != FlightEntry::State::completed; }
 
 std::string called_at(const FlightDumps& all, const FlightEntry& entry) {
@@ -181,12 +183,11 @@ std::optional<Facts> flight_waiting(const Context& c, const Numbers&) {
 }
 
 std::string on_nodes(const std::set<std::string>& nodes) {
-  std::string out;
-  constexpr std::size_t most = 4;
-  std::size_t count = 0;
-  for (const std::string& one : nodes)
-    if (++count <= most) out += (out.empty() ? "on " : ", ") + one;
-  return count > most ? out + fmt::format(" and {} more", count - most) : out;
+  return nodes.empty() ? std::string{} : "on " + first_of(nodes, most_places);
+}
+
+std::string ranks_of(const io::RasGroup& group) {
+  return group.named.empty() ? fmt::format("{} ranks", group.ranks) : "rank " + listed(group.named);
 }
 
 std::optional<Facts> ras_missing(const Context& c, const Numbers&) {
@@ -194,8 +195,7 @@ std::optional<Facts> ras_missing(const Context& c, const Numbers&) {
   for (const io::RasGroup& one : c.reports.ras.groups)
     if (one.kind == io::RasGroup::Kind::missing && (best == nullptr || best->named.empty())) best = &one;
   if (best == nullptr) return std::nullopt;
-  const std::string who = best->named.empty() ? fmt::format("{} ranks", best->ranks) : "rank " + listed(best->named);
-  return Facts{cited(best->line), who, on_nodes(best->nodes), best->communicator};
+  return Facts{cited(best->line), ranks_of(*best), on_nodes(best->nodes), best->communicator};
 }
 
 /// Ranks of a communicator that launched fewer or more collectives than most.
@@ -207,8 +207,7 @@ std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
     if (groups.size() < 2) continue;
     std::stable_sort(groups.begin(), groups.end(), [](const io::RasGroup* a, const io::RasGroup* b) { return a->ranks > b->ranks; });
     const io::RasGroup &most = *groups.front(), &odd = *groups.back();
-    const std::string who = odd.named.empty() ? fmt::format("{} ranks", odd.ranks) : "rank " + listed(odd.named);
-    return Facts{cited(odd.line), who, on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
+    return Facts{cited(odd.line), ranks_of(odd), on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
                  key.second};
   }
   return std::nullopt;
@@ -217,8 +216,7 @@ std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
 std::optional<Facts> ras_status(const Context& c, const Numbers&) {
   for (const io::RasGroup& one : c.reports.ras.groups) {
     if (one.kind != io::RasGroup::Kind::status || one.what.find("RUNNING") != std::string::npos) continue;
-    const std::string who = one.named.empty() ? fmt::format("{} ranks", one.ranks) : "rank " + listed(one.named);
-    return Facts{cited(one.line), who, on_nodes(one.nodes), one.communicator, one.what};
+    return Facts{cited(one.line), ranks_of(one), on_nodes(one.nodes), one.communicator, one.what};
   }
   return std::nullopt;
 }
@@ -297,14 +295,11 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::St
     }
     if (static_cast<double>(all) < n["speakers"] || static_cast<double>(most->second.size()) < n["share"] * static_cast<double>(all))
       continue;
-    std::string odd;
-    std::size_t count = 0;
-    constexpr std::size_t most_named = 6;
+    std::vector<std::string> others;
     for (const auto& way : one.who)
-      if (&way != most)
-        for (const std::string& who : way.second)
-          if (++count <= most_named) odd += (odd.empty() ? "" : ", ") + who;
-    if (count > most_named) odd += fmt::format(" and {} more", count - most_named);
+      if (&way != most) others.insert(others.end(), way.second.begin(), way.second.end());
+    constexpr std::size_t most_named = 6;
+    const std::string odd = first_of(others, most_named);
     return Facts{cited(one.lines.at(least->first)), odd, what, least->first, most->first};
   }
   return std::nullopt;
@@ -318,17 +313,9 @@ std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
   if (most == all.end() || static_cast<double>(most->second.size()) < n["speakers"]) return std::nullopt;
   for (const auto& one : all)
     if (&one != &*most && one.second.size() >= most->second.size()) return std::nullopt;
-  const auto some = [](const std::set<std::string>& names) {
-    std::string out;
-    constexpr std::size_t most_named = 4;
-    std::size_t count = 0;
-    for (const std::string& one : names)
-      if (++count <= most_named) out += (out.empty() ? "" : ", ") + one;
-    return count > most_named ? out + fmt::format(" and {} more", count - most_named) : out;
-  };
   const auto there = c.reports.at_address.find(most->first);
-  const std::string ranks = there == c.reports.at_address.end() ? "a node without a log here" : some(there->second);
-  return Facts{cited(c.reports.unreached_lines.at(most->first)), most->first, ranks, some(most->second)};
+  const std::string ranks = there == c.reports.at_address.end() ? "a node without a log here" : first_of(there->second, most_places);
+  return Facts{cited(c.reports.unreached_lines.at(most->first)), most->first, ranks, first_of(most->second, most_places)};
 }
 
 template <io::Stated::Kind kind>
