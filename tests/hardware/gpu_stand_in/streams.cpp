@@ -214,6 +214,17 @@ cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStre
 
 using namespace stand_in;
 
+namespace {
+/// The end of an event or a graph, also where the call is to fail.
+template <class Thing>
+cudaError_t destroyed(const char* call, Thing* thing, std::atomic<long>& count) {
+  const Failure planned = failure_of(call, thing->device);
+  delete thing;
+  --count;
+  return said(status_of(planned));
+}
+}  // namespace
+
 extern "C" {
 
 STAND_IN_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -274,12 +285,7 @@ STAND_IN_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned f
   ++events;
   return cudaSuccess;
 }
-STAND_IN_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  const Failure planned = failure_of(__func__, event->device);
-  delete event;
-  --events;
-  return said(status_of(planned));
-}
+STAND_IN_API cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroyed(__func__, event, events); }
 STAND_IN_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t on) {
   CUstream_st* const stream = or_default(on);
   STAND_IN_CALL(stream->device);
@@ -378,18 +384,8 @@ STAND_IN_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t
   ++executable_graphs;
   return cudaSuccess;
 }
-STAND_IN_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  const Failure planned = failure_of(__func__, graph->device);
-  delete graph;
-  --graphs;
-  return said(status_of(planned));
-}
-STAND_IN_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  const Failure planned = failure_of(__func__, graph->device);
-  delete graph;
-  --executable_graphs;
-  return said(status_of(planned));
-}
+STAND_IN_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroyed(__func__, graph, graphs); }
+STAND_IN_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroyed(__func__, graph, executable_graphs); }
 STAND_IN_API cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   STAND_IN_CALL(stream->device);
   if (stream->captures) return refuse_capture(stream);
