@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fabricost::detail {
 
@@ -20,9 +21,9 @@ namespace fabricost::detail {
 }
 
 /// \param pick what is fastest at a size \param nearer(at, next) a size between, where there is a jump
-/// \param visit(what, from, until) called for each stretch but the last, which is returned as its first size
+/// \param visit(what, from, until) called for each stretch in turn, the first from 0, the last until infinity
 template <class Pick, class Nearer, class Visit>
-double walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
+void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
   constexpr double largest = 1125899906842624.0;  // 1 PiB: the choice stays the same beyond
   double at = 1, from = 0;
   auto now = pick(at);
@@ -40,7 +41,7 @@ double walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
     }
     at = next;
   }
-  return from;
+  visit(now, from, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace fabricost::detail

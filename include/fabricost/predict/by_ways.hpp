@@ -155,8 +155,7 @@ template <class Curve>
     for (int i = 0; i < kernels.size(); ++i) next = towards_jumps(kernels[i].line, at, next);
     return next;
   };
-  const double from = walk_fastest(pick, nearer, add);
-  add(pick(std::max(1.0, from)), from, std::numeric_limits<double>::infinity());
+  walk_fastest(pick, nearer, add);
   return out;
 }
 

@@ -179,10 +179,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
     for (int i = 0; i < table.count(); ++i) next = towards_jumps(table.line(i), at, next);
     return next;
   };
-  const double last = walk_fastest(
-      [&](double bytes) { return table.pick(bytes); }, nearer,
-      [&](int which, double, double until) { visit(which, until); });
-  visit(table.pick(std::max(1.0, last)), std::numeric_limits<double>::infinity());
+  walk_fastest(
+      [&](double bytes) { return table.pick(bytes); }, nearer, [&](int which, double, double until) { visit(which, until); });
 }
 
 /// Kernels an inference engine runs instead of NCCL's; empty except for an all-reduce that is not forced.
