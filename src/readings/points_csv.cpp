@@ -3,6 +3,7 @@
 /// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 
 #include "readings/logs/nccl_tests.hpp"
+#include "readings/node_sizes.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
 #include "specs/near_or_all.hpp"
@@ -165,29 +166,13 @@ int gpus_per_node_of(const std::string& system) { return load_system(system).gpu
 
 namespace {
 
-/// The fewest nodes that hold so many ranks, as many each.
+/// The fewest nodes that hold so many ranks, as many each; one where nobody knows how many fit (0).
 [[nodiscard]] int nodes_for(int ranks, int per_node) {
+  if (per_node == 0) return 1;
   int nodes = (ranks + per_node - 1) / per_node;
   while (ranks % nodes != 0) ++nodes;
   return nodes;
 }
-
-/// GPUs of a node by machine; of one that is not known, which who prices the points says, as many as are asked about.
-class NodeSizes {
- public:
-  [[nodiscard]] int of(const std::string& system) {
-    const auto [at, added] = sizes_.try_emplace(system, std::numeric_limits<int>::max() / 2);
-    if (!added) return at->second;
-    try {
-      at->second = gpus_per_node_of(system);
-    } catch (const SpecError&) {  // stays as it is
-    }
-    return at->second;
-  }
-
- private:
-  std::map<std::string, int, std::less<>> sizes_;
-};
 
 }  // namespace
 

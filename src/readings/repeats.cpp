@@ -2,9 +2,10 @@
 /// Merges repeats of a measurement by their median. Equal times of repeats are kept once with a count:
 /// printed times have few digits, so memory is bounded independently of the length of a log.
 
+#include "readings/node_sizes.hpp"
+
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/readings/points.hpp>
-#include <fabricost/specs/load.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -210,18 +211,10 @@ std::vector<Point> merge_repeats(const std::vector<Point>& points) {
 Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
   Points out;
   RepeatMerger merger;
-  std::unordered_map<std::string, int> gpus;
-  const auto gpus_of = [&gpus](const SharedText& system) {
-    const auto [at, fresh] = gpus.try_emplace(system.str(), 0);
-    if (fresh) try {
-        at->second = load_system(system).gpus_per_node;
-      } catch (const Error&) {  // reported by the caller that prices it
-      }
-    return at->second;
-  };
+  io::NodeSizes sizes;
   for (const auto& file : files)
     for (const Skipped& s : read_points(file, otherwise, [&](Point&& point) {
-           if (point.gpus_per_node == 0) point.gpus_per_node = gpus_of(point.system);
+           if (point.gpus_per_node == 0) point.gpus_per_node = sizes.of(point.system);
            merger.add(point);
          }))
       out.skip(s.reason, s.rows);
