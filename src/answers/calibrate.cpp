@@ -5,10 +5,14 @@
 
 #include "text/quantile.hpp"
 
+#include <fabricost/validation/leave_out.hpp>
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -70,18 +74,22 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   if (r.only == ConstantSet::moe) throw refuse("tables of MoE dispatch and combine");
 }
 
-/// Logs of another machine than the named one; runs that take more than twice as long as predicted before, and as the others of their
-/// machine do.
-[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointSource& otherwise) {
+/// Logs of another machine than the named one; runs of the fit that take more than twice as long as predicted before, and as the others
+/// of their machine do. \param points with their repeats: merged ones have no source
+[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointSource& otherwise, const Points& points) {
   constexpr std::size_t most = 8;
   std::vector<std::string> out;
   for (const Skipped& one : contradictions(r.samples, r.system, otherwise)) out.push_back(one.reason);
   ValidateRequest request;
   request.system = r.system;
   request.calibration = r.calibration;
-  request.raw = true;  // merged repeats have no source
+  request.raw = true;
+  Points fitted;
+  const std::vector<LeaveOut> by_hand = leave_outs(r.leave_out);
+  std::copy_if(points.points.begin(), points.points.end(), std::back_inserter(fitted.points),
+               [&](const Point& p) { return !left_out(by_hand, p); });
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
-  for (const ComparedPoint& one : validated(read(r.samples, otherwise, false), request).report.points)
+  for (const ComparedPoint& one : validated(std::move(fitted), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
   for (auto& [system, runs] : ratios) {
     std::vector<double> medians;
@@ -185,9 +193,8 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
                        .leave_out = r.leave_out,
                        .hold = r.hold};
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
-  // after merging, the source of each repeat is lost
-  Points points = read(r.samples, otherwise, r.leave_out.empty());
-  const std::vector<std::string> warnings = warnings_of(r, otherwise);
+  Points points = read(r.samples, otherwise, false);
+  const std::vector<std::string> warnings = warnings_of(r, otherwise, points);
   Calibration fit = calibrate(points, how);
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
