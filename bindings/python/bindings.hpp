@@ -30,6 +30,7 @@ namespace fabricost::python {
   X(models)                \
   X(plan)                  \
   X(serving)               \
+  X(need)                  \
   X(moe)                   \
   X(inference)             \
   X(crossovers)            \

@@ -32,7 +32,7 @@ GROUPS = [
       "PipelineBar", "Memory", "MemoryItem", "Layout", "Plan*", "Pipeline*", "Training*", "Step*"]),
     ("Serving", "serving", "Engines, latency and throughput of inference.", ["plan_serve", "ServePlan", "ServePlans", "Serv*"]),
     ("Machines compared, money, failures", "decisions", "What a machine costs, loses and gains.",
-     ["compare", "Comparison", "Compar*", "goodput", "Goodput*", "FailureCause", "stragglers", "Straggler*", "SlowRank", "cost", "Cost*",
+     ["compare", "Comparison", "Compar*", "need", "need_serve", "Need*", "goodput", "Goodput*", "FailureCause", "stragglers", "Straggler*", "SlowRank", "cost", "Cost*",
       "Money", "load_prices", "Prices", "Fleet", "failure_*"]),
     ("At once, and outside of collectives", "sharing", "Collectives that share links; storage, loads and stores, incast.",
      ["share", "Grouped", "Shar*", "transfer", "Transfer", "Transfer*", "storage", "access", "incast", "Storage*", "Access*", "Incast*",

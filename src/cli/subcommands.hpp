@@ -25,6 +25,7 @@ class Runner;
   X(measure)                     \
   X(plan)                        \
   X(compare)                     \
+  X(need)                        \
   X(tune)                        \
   X(diagnose)                    \
   X(topo)                        \

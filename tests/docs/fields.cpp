@@ -6,6 +6,7 @@
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/models.hpp>
 #include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/need.hpp>
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/predict.hpp>
@@ -176,6 +177,8 @@ int main() {
   print_question<TopoRequest>("topo");
   print_question<PlanRequest>("plan --train");
   print_question<ServeRequest>("plan --serve");
+  print_question<NeedRequest>("need --train");
+  print_question<NeedServeRequest>("need --serve");
   print_question<CompareRequest>("compare");
   print_question<PipelineRequest>("pipeline");
   print_question<CostRequest>("cost");

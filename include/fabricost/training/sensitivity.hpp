@@ -3,10 +3,12 @@
 /// Further results of a training plan: the gain from 10 % more of each part of the machine, and the layouts
 /// that trade time for memory.
 
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/training/plan.hpp>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
@@ -27,8 +29,8 @@ struct StepSensitivity {
   one.top = 1;
   const auto try_change = [&](const std::string& change, auto&& apply) {
     System other = system;
-    apply(other);
     try {
+      apply(other);
       const TrainingPlan plan = plan_training(one, other);
       if (plan.layouts.empty()) return;
       const double now = plan.layouts.front().time.seconds;
@@ -47,19 +49,10 @@ struct StepSensitivity {
       if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
     });
   }
-  try_change("hbm bandwidth + 10 %", [](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; });
-  try_change("hbm size + 10 %", [](System& s) { s.gpu.memory.value *= 1.1; });
-  try_change("arithmetic + 10 %", [](System& s) {
-    for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= 1.1;
-  });
-  try_change("domain x 2", [](System& s) {
-    s.domain *= 2;
-    for (Tier& tier : s.tiers) {
-      if (tier.role == TierRole::scale_up) tier.endpoints *= 2;
-      if (tier.role == TierRole::nic && s.domain / 2 == s.gpus_per_node) tier.endpoints *= 2;
-    }
-    if (s.domain / 2 == s.gpus_per_node) s.gpus_per_node *= 2, s.nodes = std::max(1, s.nodes / 2);
-  });
+  for (const auto& [words, dial] : {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size},
+                                    std::pair{"arithmetic", Dial::arithmetic}})
+    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = turned(s, dial, 1.1 * value_of(s, dial)); });
+  try_change("domain x 2", [](System& s) { s = turned(s, Dial::domain, 2.0 * s.domain); });
   std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
   return out;
 }

@@ -1,0 +1,43 @@
+/// \file need.cpp
+/// fc.need, fc.need_serve.
+
+#include "bindings.hpp"
+#include "face.hpp"
+
+#include <fabricost/answers/need.hpp>
+
+namespace py = pybind11;
+
+namespace fabricost::python {
+
+void add_need(py::module_& module) {
+  add_answer<NeedTried>(module, "NeedTried", "One value of the unknown at which the forward question was asked.")
+      .def("__repr__", [](const NeedTried& t) {
+        return fmt::format("{:.4g}: {}", t.value, t.measure ? fmt::format("{:.4g}{}", *t.measure, t.holds ? ", enough" : "") : t.trouble);
+      });
+  add_answer<NeedAnswer>(module, "Need", "The least of something that meets a goal. Made by need and need_serve.")
+      .def("__repr__", [](const NeedAnswer& a) {
+        return a.value ? fmt::format("{} {:.4g}{}{} for {}", a.unknown, *a.value, a.unit.empty() ? "" : " ", a.unit, a.goal)
+                       : fmt::format("no {} for {}", a.unknown, a.goal);
+      });
+  add_face<NeedRequest>(
+      module, "need", 3,
+      R"(The least of one thing that is enough to train a model, a Need: NIC bandwidth, GPUs, the domain's size, sequences a step.
+
+plan is asked at every value of a range, so that the unknown need not be monotone; a continuous one is bisected to 1 %. One goal is given:
+within, step_seconds, mfu, share_of ("expert below 10%"), or tokens with in_seconds.)",
+      R"(>>> import fabricost as fc
+>>> found = fc.need("nic.bandwidth", "dgx-h100", "llama3-8b", gpus=64, global_batch=256, within="5%")
+>>> found.satisfied, found.unit, found.layout.gpus
+(True, 'GB/s', 64)
+)");
+  add_face<NeedServeRequest>(
+      module, "need_serve", 3,
+      R"(The least of one thing that is enough to serve a model, a Need: as need, with plan_serve asked at every value.)",
+      R"(>>> import fabricost as fc
+>>> fc.need_serve("nodes", "dgx-h100", "llama3-70b", tokens_per_second=20000, tpot_seconds=0.05, over="1:16:x2").satisfied
+True
+)");
+}
+
+}  // namespace fabricost::python

@@ -1,0 +1,127 @@
+#pragma once
+/// \file need.hpp
+/// The least of one thing that meets a goal: NIC bandwidth, GPUs, the domain's size, sequences a step. A question asked backwards: the
+/// forward one (plan) is asked at every value of a grid, so that an unknown need not be monotone, and a continuous unknown is bisected
+/// between the last value that fails and the first that holds.
+///
+///   holds       the step, or the rate, meets the goal as predicted
+///   interval    the least value where the prediction's fast end meets it, and where its slow end does. Goals that are ratios (of a term,
+///               of a step to another) vary only what is communicated: the rest of the error stands above and below the line.
+///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
+///   in_seconds  tokens / (global_batch x sequence) steps, over goodput where that is asked for (goodput.hpp, llama3's failures)
+
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+struct NeedRequest : PlanRequest {
+  std::string unknown, over, within, share_of;
+  std::optional<double> step_seconds, mfu, tokens, in_seconds;
+  bool goodput = false;
+
+  static constexpr auto fields() {
+    using R = NeedRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ",
+                        "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size or "
+                        "arithmetic",
+                        true)},
+        PlanRequest::fields(),
+        std::tuple{
+            asks(&R::over, "over", "--over", "VALUES", "Values to choose from, as in 25:400:x2GB/s or 8,16,36,72; default a wide range"),
+            asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
+            asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
+            asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
+            asks(&R::share_of, "share_of", "--for", "TERM below X%", "Goal: a term's largest share of the step, as in \"expert below 10%\""),
+            asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
+            asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
+            asks(&R::goodput, "goodput", "--goodput", "", "With <in_seconds>: failures and checkpoints count")});
+  }
+};
+
+struct NeedServeRequest : ServeRequest {
+  std::string unknown, over;
+  std::optional<double> tokens_per_second;
+
+  static constexpr auto fields() {
+    using R = NeedServeRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
+        ServeRequest::fields(),
+        std::tuple{
+            asks(&R::over, "over", "--over", "VALUES", "Values to choose from, as in 25:400:x2GB/s or 8,16,36,72; default a wide range"),
+            asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
+                 "Goal: answered tokens per second of all GPUs together", true)});
+  }
+};
+
+/// One value of the unknown at which the forward question was asked.
+struct NeedTried {
+  double value = 0;
+  bool holds = false;
+  std::optional<double> measure{};
+  std::string binds{}, trouble{};
+  bool operator==(const NeedTried&) const = default;
+
+  static constexpr auto fields() {
+    using A = NeedTried;
+    return std::tuple{
+        gives(&A::value, "value", "value", "Of the unknown, in the answer's unit."),
+        gives(&A::holds, "holds", "holds", "Whether it meets the goal as predicted."),
+        gives(&A::measure, "measure", "measure", "What the goal is about, in the goal's unit; None: nothing can run.", 1, true),
+        gives(&A::binds, "binds", "binds", "What takes most besides computing, in words.", 1, true),
+        gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true)};
+  }
+};
+
+struct NeedAnswer {
+  std::string unknown;
+  std::optional<double> value;
+  std::string unit;
+  std::optional<double> fast_value, slow_value, next_smaller, next_larger;
+  std::string binding, goal, measured;
+  std::optional<double> limit, measure;
+  bool satisfied = false;
+  std::string reason;
+  std::vector<NeedTried> tried;
+  std::optional<PlannedLayout> layout;
+  std::optional<PlannedDeployment> deployment;
+  std::string title;  ///< the question in one line
+
+  static constexpr auto fields() {
+    using A = NeedAnswer;
+    return std::tuple{
+        gives(&A::unknown, "unknown", "unknown", "What was asked for."),
+        gives(&A::value, "answer.value", "value", "The least value that meets the goal; None: none does."),
+        gives(&A::unit, "answer.unit", "unit", "Of the values; empty: a count."),
+        gives(&A::fast_value, "interval[]", "fast_value", "The least value where the prediction's fast end meets the goal; None: none."),
+        gives(&A::slow_value, "interval[]", "slow_value", "The same for its slow end."),
+        gives(&A::next_smaller, "next_smaller", "next_smaller", "The next smaller value that was tried; None: there is none."),
+        gives(&A::next_larger, "next_larger", "next_larger", "The next larger one."),
+        gives(&A::binding, "binding", "binding", "What takes most besides computing where the goal just fails, in words."),
+        gives(&A::goal, "goal", "goal", "The goal in words."),
+        gives(&A::measured, "measured", "measured", "What the goal is about, with its unit."),
+        gives(&A::limit, "limit", "limit", "The goal's number, in that unit."),
+        gives(&A::measure, "measure", "measure", "The same as predicted at the answer."),
+        gives(&A::layout, "at", "layout", "Training: the forward answer there, a TrainingPlan.", 1, true),
+        gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
+        gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
+        gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does."),
+        gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
+  }
+};
+
+/// \throws Refusal for a goal or an unknown that is missing or does not go with the rest; SpecError, RequestError as plan. Values at which
+/// nothing can run are part of the answer.
+[[nodiscard]] NeedAnswer answer(const NeedRequest& request);
+[[nodiscard]] NeedAnswer answer(const NeedServeRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,54 @@
+#pragma once
+/// \file goal.hpp
+/// What must hold: a step of at most so long, a rate of at least so much, a share, a run that ends in time. Private.
+
+#include <fabricost/answers/need.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fabricost::need {
+
+/// A forward answer at one value, as far as goals ask.
+struct Outcome {
+  double seconds = 0, low = 0, high = 0;  ///< of a step or a token, with the interval
+  double exposed = 0;                     ///< of it, communication
+  double rate = 0;                        ///< MFU, or answered tokens per second
+  double kept = 1;                        ///< goodput
+  double steps = 0;                       ///< of the run
+  std::vector<StepTerm> terms{};
+};
+
+enum class End : unsigned char { fast, predicted, slow };
+
+/// The communication of a ratio, or everything, is off by as much as the interval says.
+[[nodiscard]] inline double factor(const Outcome& o, End end) {
+  return end == End::predicted ? 1 : (end == End::fast ? o.low : o.high) / o.seconds;
+}
+/// Seconds where only communication is off.
+[[nodiscard]] inline double stretched(const Outcome& o, double by) { return o.seconds + o.exposed * (by - 1); }
+
+struct Goal {
+  std::string words, measured;  ///< "a step of at most 8 s", "step, s"
+  double limit = 0;
+  bool at_least = false;  ///< the measure must be at least the limit; else at most
+  std::function<double(const Outcome&, double by)> measure;
+  bool against_unbounded = false;  ///< measure is a step over that with infinitely much, which `reference` is
+  Outcome reference{};
+
+  [[nodiscard]] double of(const Outcome& o, End end) const {
+    const double by = factor(o, end);
+    return against_unbounded ? stretched(o, by) / stretched(reference, by) : measure(o, by);
+  }
+  [[nodiscard]] bool holds(const Outcome& o, End end) const {
+    constexpr double rounding = 1e-12;
+    return at_least ? of(o, end) >= limit * (1 - rounding) : of(o, end) <= limit * (1 + rounding);
+  }
+};
+
+/// The one goal of a training question. \throws Refusal for none, several, or a text that is none
+[[nodiscard]] Goal goal_of(const NeedRequest& request);
+[[nodiscard]] Goal goal_of(const NeedServeRequest& request);
+
+}  // namespace fabricost::need

@@ -1,0 +1,109 @@
+/// \file need.cpp
+/// fabricost need: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/answers/need.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct NeedOptions {
+  Typed typed;
+  bool train = false, serve = false, json = false;
+};
+
+/// "31.8", "32768"
+[[nodiscard]] std::string number_text(double value) { return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value); }
+
+[[nodiscard]] std::string with_unit(double value, const std::string& unit) {
+  return fmt::format("{}{}{}", number_text(value), unit.empty() ? "" : " ", unit);
+}
+
+[[nodiscard]] std::string layout_text(const NeedAnswer& a) {
+  if (a.layout) {
+    const PlannedLayout& l = *a.layout;
+    return fmt::format("{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}", l.gpus,
+                       l.global_batch, duration_text(l.step_seconds), l.interval_seconds.first, l.interval_seconds.second, 100 * l.mfu,
+                       l.tp, l.pp, l.cp, l.ep, l.dp, l.zero);
+  }
+  const PlannedDeployment& d = *a.deployment;
+  return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} engines of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
+                     d.tokens_per_second, duration_text(d.ttft_seconds), duration_text(d.tpot_seconds), d.replicas, d.tp, d.pp, d.ep, d.dp,
+                     d.batch);
+}
+
+[[nodiscard]] std::string range_text(const NeedAnswer& a) {
+  const std::string fast = a.fast_value ? with_unit(*a.fast_value, "") : "none", slow = a.slow_value ? with_unit(*a.slow_value, "") : "none";
+  if (a.fast_value == a.slow_value && a.value == a.slow_value) return "  The same at both ends of the prediction's interval.\n";
+  return fmt::format("  {} at the fast end of the prediction's interval, {} at its slow end{}.\n", fast, slow,
+                     a.slow_value ? "" : ": there nothing tried is enough");
+}
+
+/// The values around the answer, or the first and last ones.
+[[nodiscard]] std::string tried_text(const NeedAnswer& a) {
+  constexpr std::ptrdiff_t around = 4;
+  const auto middle = std::find_if(a.tried.begin(), a.tried.end(), [&](const NeedTried& one) { return a.value && one.value == *a.value; });
+  const auto from = middle - a.tried.begin() > around ? middle - around : a.tried.begin();
+  const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
+  TextTable rows{{{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
+  for (auto one = a.value ? from : a.tried.begin(); one != (a.value ? until : a.tried.end()); ++one) {
+    const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
+    rows.row({number_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
+              one->trouble.empty() ? one->binds : said});
+  }
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string text_of(const NeedAnswer& a, const Terminal& terminal) {
+  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title, a.value ? a.unknown + " " + with_unit(*a.value, a.unit) : "no " + a.unknown,
+                                                a.goal)) + "\n";
+  if (!a.satisfied) return out + wrapped("  ", a.reason, 100) + "\n" + tried_text(a);
+  out += range_text(a) + wrapped("  ", "There: " + layout_text(a) + ".", 100);
+  if (!a.next_smaller)
+    out += fmt::format("  {} is the least that was tried: less may be enough.\n", with_unit(*a.value, a.unit));
+  else
+    out += wrapped("  ", fmt::format("{} is not enough; there: {}.", with_unit(*a.next_smaller, a.unit), a.binding), 100);
+  return out + "\n" + terminal.strong("Around it") + "\n" + tried_text(a);
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const NeedOptions& o, const Terminal& terminal) {
+  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
+  return o.json ? printed(json_of(found)) : text_of(found, terminal);
+}
+
+[[nodiscard]] std::string run(const NeedOptions& o, const Terminal& terminal) {
+  if (o.serve == o.train) throw RequestError("need for what? Say --train or --serve");
+  const std::string_view other =
+      o.train ? given_beyond<NeedServeRequest, NeedRequest>(o.typed) : given_beyond<NeedRequest, NeedServeRequest>(o.typed);
+  if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, o.train ? "--serve" : "--train"));
+  return o.train ? answered<NeedRequest>(o, terminal) : answered<NeedServeRequest>(o, terminal);
+}
+
+}  // namespace
+
+void add_need(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<NeedOptions>();
+  CLI::App& sub = *app.add_subcommand("need", "The least of something that is enough to train or serve a model");
+  sub.add_flag("--train", o->train, "Training");
+  sub.add_flag("--serve", o->serve, "Serving");
+  add_options<NeedRequest>(sub, o->typed);
+  sub.add_flag("--json", o->json, "Print JSON");
+  add_options<NeedServeRequest>(sub, o->typed, "Serving");
+  sub.footer(
+      "Example: fabricost need nic.bandwidth --train -m llama3-405b -s dgx-h100 -g 4096 -b 2048 --within 3%\n"
+      "         fabricost need gpus --train -m llama3-405b -s dgx-h100 -b 2048 --tokens 15T --in 60d --goodput\n"
+      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 100000 --ttft 1s --tpot 30ms");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli

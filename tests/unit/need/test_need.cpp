@@ -1,0 +1,261 @@
+// Questions asked backwards: the answer is what asking forwards at every value finds; it holds and the next smaller does not; dials turn
+// together what hangs together.
+#include "catch.hpp"
+
+#include <fabricost/answers/need.hpp>
+#include <fabricost/economics/unmet.hpp>
+#include <fabricost/hardware/dials.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/figures.hpp>
+#include <fabricost/training/plan.hpp>
+
+#include "message_of.hpp"
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+using support::message_of;
+using Catch::Contains;
+
+namespace {
+
+const System& machine(const std::string& name) {
+  static const System h100 = load_system("dgx-h100", {}, "", {.compute = true, .custom = false, .moe = false}), rack = load_system("gb200-nvl72", {}, "", {.compute = true, .custom = false, .moe = false});
+  return name == "dgx-h100" ? h100 : rack;
+}
+
+NeedRequest asked(const std::string& unknown, const std::string& system = "dgx-h100") {
+  NeedRequest r;
+  r.unknown = unknown;
+  r.system.value = std::make_shared<const System>(machine(system));
+  static const auto model = std::make_shared<const Model>(load_model("llama3-8b"));
+  r.model.value = model;
+  r.gpus = 64, r.global_batch = 128;
+  return r;
+}
+
+struct Forward {
+  double seconds = 0, mfu = 0, tensor = 0, low = 0, high = 0;
+};
+
+/// The forward question as the search itself answers it, without need and without plan's answer.
+std::optional<Forward> forward(TrainingQuestion q, const System& system) {
+  q.top = 1;
+  try {
+    const TrainingPlan plan = plan_training(q, system);
+    if (plan.layouts.empty() || !plan.fits) return std::nullopt;
+    const StepTime& t = plan.layouts.front().time;
+    const TrainingFigures f = figures_of(q, system, t.seconds);
+    return Forward{t.seconds, f.mfu, t.tensor, f.low, f.high};
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
+TEST_CASE("the least value is the one that asking forwards at every value finds, in 500 random questions") {
+  std::mt19937_64 random{28};
+  const auto one_of = [&](const auto& all) { return all[random() % all.size()]; };
+  const std::vector<std::string> unknowns{"gpus", "nodes", "batch", "domain", "nic.bandwidth", "nic.count", "scale_up.bandwidth", "hbm.bandwidth",
+                                          "hbm.size", "arithmetic"};
+  int satisfied = 0, not_monotone = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::string unknown = one_of(unknowns), system = random() % 2 == 0 ? "dgx-h100" : "gb200-nvl72";
+    NeedRequest r = asked(unknown, system);
+    const System& own = machine(system);
+    if (unknown == "gpus" || unknown == "nodes") r.gpus.reset();
+    if (unknown == "batch") r.global_batch.reset();
+    // values in the unknown's unit, few so that a question is quick
+    const bool counted = unknown == "gpus" || unknown == "nodes" || unknown == "batch" || unknown == "domain" || unknown == "nic.count";
+    std::vector<double> values;
+    for (double v = counted ? (unknown == "gpus" ? 8 : 4) : unknown == "arithmetic" ? 0.25 : unknown == "hbm.size" ? 40 : 20; values.size() < 6; v *= 2)
+      values.push_back(v);
+    for (const double v : values) r.over += (r.over.empty() ? "" : ",") + (counted ? std::to_string(static_cast<long>(v)) : std::to_string(v));
+    const bool by_step = random() % 2 == 0;
+    const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
+    (by_step ? r.step_seconds : r.mfu) = limit;
+    const NeedAnswer found = answer(r);
+
+    std::optional<double> least;
+    bool held_before = false;
+    for (const double v : values) {
+      TrainingQuestion q;
+      q.model = *r.model.value, q.stack = load_stack(default_stack);
+      q.gpus = r.gpus.value_or(0), q.global_batch = r.global_batch.value_or(0);
+      System at = own;
+      if (unknown == "gpus") q.gpus = static_cast<int>(v);
+      else if (unknown == "nodes") q.gpus = static_cast<int>(v) * own.gpus_per_node;
+      else if (unknown == "batch") q.global_batch = static_cast<int>(v);
+      else {
+        for (std::size_t d = 0; d < dial_names.size(); ++d)
+          if (dial_names[d] == unknown) {
+            const bool rate = unknown.ends_with("bandwidth") || unknown == "hbm.size";
+            try {
+              at = turned(own, static_cast<Dial>(d), rate ? v * 1e9 : v);
+            } catch (const RequestError&) {
+              at.domain = 0;
+            }
+          }
+        if (at.domain == 0) continue;
+      }
+      const auto f = forward(q, at);
+      const bool holds = f && (by_step ? f->seconds <= limit : f->mfu >= limit);
+      if (holds && !least) least = v;
+      not_monotone += held_before && !holds ? 1 : 0;
+      held_before = holds;
+    }
+    INFO(i << " " << unknown << " on " << system << " over " << r.over << (by_step ? " step " : " mfu ") << limit);
+    REQUIRE(found.satisfied == least.has_value());
+    REQUIRE(found.value == least);
+    satisfied += found.satisfied ? 1 : 0;
+    if (least && found.next_smaller)
+      for (const NeedTried& one : found.tried) REQUIRE((one.value >= *least || !one.holds));
+    if (!least) REQUIRE_FALSE(found.reason.empty());
+  }
+  CHECK(satisfied > 100);
+  CHECK(satisfied < 450);
+  CHECK(not_monotone > 0);  // what bisection alone would get wrong
+}
+
+TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller does not") {
+  NeedRequest r = asked("nic.bandwidth");
+  r.within = "5 % of infinite";
+  const NeedAnswer found = answer(r);
+  REQUIRE(found.satisfied);
+  CHECK(found.unit == "GB/s");
+  REQUIRE(found.next_smaller);
+  CHECK(*found.value / *found.next_smaller < 1.011);
+  CHECK(*found.measure <= 1.05);
+  REQUIRE(found.fast_value);
+  REQUIRE(found.slow_value);
+  CHECK(*found.fast_value <= *found.value);
+  CHECK(*found.value <= *found.slow_value);
+  // asked forwards at the answer and below it
+  TrainingQuestion q;
+  q.model = *r.model.value, q.stack = load_stack(default_stack), q.gpus = 64, q.global_batch = 128;
+  const System& own = machine("dgx-h100");
+  const auto at = [&](double gigabytes) { return forward(q, turned(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
+  const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
+  CHECK(at(*found.value) <= 1.05 * infinite);
+  CHECK(at(*found.next_smaller) > 1.05 * infinite);
+}
+
+TEST_CASE("a tighter goal never needs less, a looser one never more") {
+  double before = 0;
+  for (const char* within : {"30%", "10%", "5%", "3%", "1%"}) {
+    NeedRequest r = asked("nic.bandwidth");
+    r.within = within;
+    const NeedAnswer found = answer(r);
+    REQUIRE(found.satisfied);
+    CHECK(*found.value >= before);
+    before = *found.value;
+  }
+}
+
+TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more") {
+  NeedRequest r = asked("nodes");
+  r.gpus.reset();
+  r.global_batch = 1024, r.tokens = 1e12, r.in_seconds = 30 * 86400.0;
+  const NeedAnswer sound = answer(r);
+  REQUIRE(sound.satisfied);
+  const PlannedLayout& at = *sound.layout;
+  CHECK(*sound.measure == Approx(1e12 / at.tokens_per_second / 86400));
+  CHECK(*sound.measure <= 30);
+  r.goodput = true;
+  const NeedAnswer failing = answer(r);
+  REQUIRE(failing.satisfied);
+  CHECK(*failing.value >= *sound.value);
+}
+
+TEST_CASE("where nothing is enough the answer says what comes nearest and what binds there") {
+  NeedRequest r = asked("nic.bandwidth");
+  r.step_seconds = 1e-3;
+  const NeedAnswer found = answer(r);
+  CHECK_FALSE(found.satisfied);
+  CHECK_FALSE(found.value);
+  CHECK_THAT(found.reason, Contains("comes nearest") && Contains("takes most"));
+}
+
+TEST_CASE("serving: the rate of the answer is enough, and one value below it is not") {
+  NeedServeRequest r;
+  r.unknown = "nodes", r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.tpot_seconds = 0.03, r.tokens_per_second = 40000;
+  const NeedAnswer found = answer(r);
+  REQUIRE(found.satisfied);
+  CHECK(found.deployment->tokens_per_second >= 40000);
+  CHECK(found.deployment->tpot_seconds <= 0.03);
+  ServeRequest less;
+  less.system = r.system, less.model = r.model, less.tpot_seconds = r.tpot_seconds;
+  less.gpus = static_cast<int>(*found.next_smaller) * 8;
+  CHECK(answer(less).layouts.front().tokens_per_second < 40000);
+}
+
+TEST_CASE("what is refused names the field and the way out") {
+  const auto refused = [](auto change) {
+    NeedRequest r = asked("nic.bandwidth");
+    r.within = "3%";
+    change(r);
+    return message_of([&] { static_cast<void>(answer(r)); });
+  };
+  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "nic.bandwith"; }), Contains("did you mean nic.bandwidth"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = ""; }), Contains("enough for what"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.mfu = 0.4; }), Contains("several goals"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = "cheap"; }), Contains("write 3% or 0.03"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400"; }), Contains("FIRST:LAST:xFACTOR"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400:x1GB/s"; }), Contains("never gets to its end"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "400:25:x2GB/s"; }), Contains("ends before it starts"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "-1"; }), Contains("not above zero"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "1:1e9:+1e-6"; }), Contains("1,000 values"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25km"; }), Contains("km"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "gpus"; }), Contains("gpus"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "batch", r.global_batch.reset(); }), Contains("infinitely"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.share_of = "expert exchange"; }), Contains("expert exchange below 10%"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.share_of = "exprt below 10%"; }), Contains("did you mean expert"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.tokens = 1e12; }), Contains("in_seconds"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.mfu = 0.4, r.goodput = true; }), Contains("goodput"));
+}
+
+TEST_CASE("values in other units are the same values") {
+  NeedRequest r = asked("nic.bandwidth");
+  r.within = "3%";
+  r.over = "25:100:x2GB/s";
+  const NeedAnswer bytes = answer(r);
+  r.over = "200:800:x2Gbit/s";
+  const NeedAnswer bits = answer(r);
+  REQUIRE(bytes.tried.size() == 3);
+  REQUIRE(bits.tried.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(bytes.tried[i].value == Approx(bits.tried[i].value));
+}
+
+TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
+  for (const char* name : {"dgx-h100", "gb200-nvl72"})
+    for (std::size_t d = 0; d < dial_names.size(); ++d) {
+      const Dial dial = static_cast<Dial>(d);
+      const System& own = machine(name);
+      const double now = value_of(own, dial);
+      CHECK_NOTHROW(check(turned(own, dial, now)));
+      CHECK_NOTHROW(check(turned(own, dial, 2 * now)));
+      if (dial == Dial::arithmetic) continue;
+      CHECK(value_of(turned(own, dial, 2 * now), dial) == Approx(2 * now));
+      CHECK(value_of(turned(turned(own, dial, 2 * now), dial, now), dial) == Approx(now));
+    }
+  const System faster = turned(machine("dgx-h100"), Dial::nic_bandwidth, 400e9);
+  CHECK(nics_rate(faster) == Approx(8 * 400e9));  // its slots do not hold it
+  CHECK(nics_rate(turned(machine("dgx-h100"), Dial::nic_bandwidth, 25e9)) == Approx(8 * 25e9));
+  const System larger = turned(machine("dgx-h100"), Dial::domain, 64);
+  CHECK(larger.gpus_per_node == 64);
+  CHECK(larger.tier(TierRole::nic)->endpoints == 64);
+  CHECK(larger.tier(TierRole::scale_up)->endpoints == 64);
+  const System racks = turned(machine("gb200-nvl72"), Dial::domain, 144);
+  CHECK(racks.gpus_per_node == 4);
+  CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
+  CHECK_THROWS_AS(turned(machine("gb200-nvl72"), Dial::domain, 70), RequestError);
+  CHECK_THROWS_AS(turned(machine("dgx-h100"), Dial::nic_bandwidth, 0), RequestError);
+}
+
+}  // namespace
