@@ -4,7 +4,7 @@
 #include "text/json_events.hpp"
 
 #include "text/csv.hpp"
-#include "text/json_quote.hpp"
+#include "text/plain_text.hpp"
 
 #include <fmt/format.h>
 

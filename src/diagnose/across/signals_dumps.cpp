@@ -207,8 +207,9 @@ std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
     if (groups.size() < 2) continue;
     std::stable_sort(groups.begin(), groups.end(), [](const io::RasGroup* a, const io::RasGroup* b) { return a->ranks > b->ranks; });
     const io::RasGroup &most = *groups.front(), &odd = *groups.back();
-    return Facts{cited(odd.line), ranks_of(odd), on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
-                 key.second};
+    return Facts{
+        cited(odd.line), ranks_of(odd), on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
+        key.second};
   }
   return std::nullopt;
 }

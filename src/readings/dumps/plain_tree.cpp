@@ -3,7 +3,6 @@
 
 #include "readings/dumps/plain_tree.hpp"
 
-#include "text/json_quote.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
