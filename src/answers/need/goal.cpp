@@ -23,11 +23,12 @@ namespace {
   if (const auto of = rest.find("of inf"); of != std::string_view::npos) rest = rest.substr(0, of);
   while (rest.ends_with(' ')) rest.remove_suffix(1);
   const double out = rest == "%" ? number / 100 : rest.empty() ? number : std::nan("");
-  if (!(out > 0 && out <= 10)) throw Refusal(fmt::format("<{}>: \"{}\" is no share above zero; write 3% or 0.03", field, text.substr(0, 40)));
+  if (!(out > 0 && out <= 10))
+    throw Refusal(fmt::format("<{}>: \"{}\" is no share above zero; write 3% or 0.03", field, text.substr(0, 40)));
   return out;
 }
 
-constexpr std::array<std::string_view, 11> terms{"tensor", "context",      "expert",    "hand_over",  "bubble", "data",
+constexpr std::array<std::string_view, 11> terms{"tensor",       "context",   "expert",     "hand_over",   "bubble",       "data",
                                                  "accumulation", "optimizer", "stragglers", "layer_floor", "communication"};
 
 /// The term a text begins with: its name, or words that contain it ("expert exchange"). \throws Refusal

@@ -36,10 +36,10 @@ struct At {
   std::string trouble{};  ///< why nothing can run; then the rest is empty
 };
 
-/// Rounded up to what a person would write.
+/// Rounded up to three digits, as a person would write it.
 [[nodiscard]] double written(double value) {
-  const double digit = std::pow(10.0, std::floor(std::log10(value)) - 2);
-  return std::ceil(value / digit - 1e-9) * digit;
+  const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
+  return std::ceil(value * scale - 1e-9) / scale;
 }
 
 /// Every value that was asked at, with its answer. \tparam Ask At<Plan>(double value)
@@ -76,15 +76,19 @@ class Search {
     if (const double round = written(high); round > low && holds(round, end)) return round;
     return high;
   }
-  /// Counts between two hold or fail by what divides them: seven of them, evenly apart, are all asked at.
+  /// Counts between two hold or fail by what divides them: seven of them, evenly apart, are all asked at, and again below the least that
+  /// holds, until they are 1 % apart.
   double between_whole(double low, double high, End end) {
     constexpr int parts = 8;
     const double unit = all_.begin()->first;  // values come in multiples of the smallest
-    const double step = std::max(1.0, std::floor((high - low) / parts / unit)) * unit;
-    double out = high;
-    for (double at = high - step; at > low; at -= step)
-      if (holds(at, end)) out = at;
-    return out;
+    for (;;) {
+      const double step = std::max(1.0, std::floor((high - low) / parts / unit)) * unit, from = high;
+      double least = high;
+      for (double at = from - step; at > low; at -= step)
+        if (holds(at, end)) least = at;
+      low = std::max(low, least - step), high = least;
+      if (step <= unit || step <= 0.01 * high) return high;
+    }
   }
 
   const Unknown& unknown_;
@@ -112,9 +116,10 @@ void say_why(NeedAnswer& out, const Goal& goal) {
     out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run at any of the values: " + out.tried.back().trouble;
     return;
   }
-  out.reason = fmt::format("none from {:.6g} to {:.6g} {} is enough; {:.6g} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
-                           out.tried.front().value, out.tried.back().value, out.unit.empty() ? out.unknown : out.unit, nearest->value,
-                           *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit, nearest->binds);
+  out.reason =
+      fmt::format("none from {:.6g} to {:.6g} {} is enough; {:.6g} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
+                  out.tried.front().value, out.tried.back().value, out.unit.empty() ? out.unknown : out.unit, nearest->value,
+                  *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit, nearest->binds);
   out.binding = nearest->binds;
 }
 
@@ -297,11 +302,13 @@ NeedAnswer answer(const NeedServeRequest& request) {
                      .high = best.interval_tpot_seconds.second,
                      .rate = best.tokens_per_second,
                      .terms = best.terms};
-      if (!(best.tpot_seconds > 0)) out.outcome.seconds = best.ttft_seconds, std::tie(out.outcome.low, out.outcome.high) = best.interval_ttft_seconds;
+      if (!(best.tpot_seconds > 0))
+        out.outcome.seconds = best.ttft_seconds, std::tie(out.outcome.low, out.outcome.high) = best.interval_ttft_seconds;
       out.plan = best;
     });
   };
-  NeedAnswer out = found<PlannedDeployment>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), 0, &NeedAnswer::deployment, ask);
+  NeedAnswer out =
+      found<PlannedDeployment>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), 0, &NeedAnswer::deployment, ask);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
   return out;
 }

@@ -34,8 +34,9 @@ constexpr std::array<Unknown, 11> unknowns{{
 }};
 
 [[noreturn]] void refuse(const std::string& text, const Unknown& unknown, std::string_view why) {
-  throw Refusal(fmt::format("<over>: \"{}\" {}; write {}", text.substr(0, 60), why,
-                            unknown.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unknown.unit)));
+  throw Refusal(
+      fmt::format("<over>: \"{}\" {}; write {}", text.substr(0, 60), why,
+                  unknown.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unknown.unit)));
 }
 
 /// A number that fills the whole text. \throws Refusal

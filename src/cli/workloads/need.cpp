@@ -22,7 +22,9 @@ struct NeedOptions {
 };
 
 /// "31.8", "32768"
-[[nodiscard]] std::string number_text(double value) { return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value); }
+[[nodiscard]] std::string number_text(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
 
 [[nodiscard]] std::string with_unit(double value, const std::string& unit) {
   return fmt::format("{}{}{}", number_text(value), unit.empty() ? "" : " ", unit);
@@ -42,7 +44,8 @@ struct NeedOptions {
 }
 
 [[nodiscard]] std::string range_text(const NeedAnswer& a) {
-  const std::string fast = a.fast_value ? with_unit(*a.fast_value, "") : "none", slow = a.slow_value ? with_unit(*a.slow_value, "") : "none";
+  const std::string fast = a.fast_value ? with_unit(*a.fast_value, "") : "none",
+                    slow = a.slow_value ? with_unit(*a.slow_value, "") : "none";
   if (a.fast_value == a.slow_value && a.value == a.slow_value) return "  The same at both ends of the prediction's interval.\n";
   return fmt::format("  {} at the fast end of the prediction's interval, {} at its slow end{}.\n", fast, slow,
                      a.slow_value ? "" : ": there nothing tried is enough");
@@ -54,7 +57,8 @@ struct NeedOptions {
   const auto middle = std::find_if(a.tried.begin(), a.tried.end(), [&](const NeedTried& one) { return a.value && one.value == *a.value; });
   const auto from = middle - a.tried.begin() > around ? middle - around : a.tried.begin();
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
-  TextTable rows{{{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
+  TextTable rows{
+      {{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
   for (auto one = a.value ? from : a.tried.begin(); one != (a.value ? until : a.tried.end()); ++one) {
     const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
     rows.row({number_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
@@ -64,8 +68,9 @@ struct NeedOptions {
 }
 
 [[nodiscard]] std::string text_of(const NeedAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title, a.value ? a.unknown + " " + with_unit(*a.value, a.unit) : "no " + a.unknown,
-                                                a.goal)) + "\n";
+  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title,
+                                                a.value ? a.unknown + " " + with_unit(*a.value, a.unit) : "no " + a.unknown, a.goal)) +
+                    "\n";
   if (!a.satisfied) return out + wrapped("  ", a.reason, 100) + "\n" + tried_text(a);
   out += range_text(a) + wrapped("  ", "There: " + layout_text(a) + ".", 100);
   if (!a.next_smaller)

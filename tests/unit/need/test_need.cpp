@@ -11,7 +11,7 @@
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/plan.hpp>
 
-#include "message_of.hpp"
+#include "support/message_of.hpp"
 
 #include <cmath>
 #include <memory>
@@ -21,13 +21,14 @@
 #include <vector>
 
 using namespace fabricost;
-using support::message_of;
 using Catch::Contains;
+using support::message_of;
 
 namespace {
 
 const System& machine(const std::string& name) {
-  static const System h100 = load_system("dgx-h100", {}, "", {.compute = true, .custom = false, .moe = false}), rack = load_system("gb200-nvl72", {}, "", {.compute = true, .custom = false, .moe = false});
+  static const System h100 = load_system("dgx-h100", {}, "", {.compute = true, .custom = false, .moe = false}),
+                      rack = load_system("gb200-nvl72", {}, "", {.compute = true, .custom = false, .moe = false});
   return name == "dgx-h100" ? h100 : rack;
 }
 
@@ -37,8 +38,15 @@ NeedRequest asked(const std::string& unknown, const std::string& system = "dgx-h
   r.system.value = std::make_shared<const System>(machine(system));
   static const auto model = std::make_shared<const Model>(load_model("llama3-8b"));
   r.model.value = model;
+  static const auto stack = std::make_shared<const Stack>(load_stack(default_stack));
+  r.stack.value = stack;
   r.gpus = 64, r.global_batch = 128;
   return r;
+}
+
+const Stack& stack() {
+  static const Stack out = load_stack(default_stack);
+  return out;
 }
 
 struct Forward {
@@ -62,8 +70,8 @@ std::optional<Forward> forward(TrainingQuestion q, const System& system) {
 TEST_CASE("the least value is the one that asking forwards at every value finds, in 500 random questions") {
   std::mt19937_64 random{28};
   const auto one_of = [&](const auto& all) { return all[random() % all.size()]; };
-  const std::vector<std::string> unknowns{"gpus", "nodes", "batch", "domain", "nic.bandwidth", "nic.count", "scale_up.bandwidth", "hbm.bandwidth",
-                                          "hbm.size", "arithmetic"};
+  const std::vector<std::string> unknowns{
+      "gpus", "nodes", "batch", "domain", "nic.bandwidth", "nic.count", "scale_up.bandwidth", "hbm.bandwidth", "hbm.size", "arithmetic"};
   int satisfied = 0, not_monotone = 0;
   for (int i = 0; i < 500; ++i) {
     const std::string unknown = one_of(unknowns), system = random() % 2 == 0 ? "dgx-h100" : "gb200-nvl72";
@@ -74,9 +82,14 @@ TEST_CASE("the least value is the one that asking forwards at every value finds,
     // values in the unknown's unit, few so that a question is quick
     const bool counted = unknown == "gpus" || unknown == "nodes" || unknown == "batch" || unknown == "domain" || unknown == "nic.count";
     std::vector<double> values;
-    for (double v = counted ? (unknown == "gpus" ? 8 : 4) : unknown == "arithmetic" ? 0.25 : unknown == "hbm.size" ? 40 : 20; values.size() < 6; v *= 2)
+    for (double v = counted                   ? (unknown == "gpus" ? 8 : 4)
+                    : unknown == "arithmetic" ? 0.25
+                    : unknown == "hbm.size"   ? 40
+                                              : 20;
+         values.size() < 6; v *= 2)
       values.push_back(v);
-    for (const double v : values) r.over += (r.over.empty() ? "" : ",") + (counted ? std::to_string(static_cast<long>(v)) : std::to_string(v));
+    for (const double v : values)
+      r.over += (r.over.empty() ? "" : ",") + (counted ? std::to_string(static_cast<long>(v)) : std::to_string(v));
     const bool by_step = random() % 2 == 0;
     const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
     (by_step ? r.step_seconds : r.mfu) = limit;
@@ -86,12 +99,15 @@ TEST_CASE("the least value is the one that asking forwards at every value finds,
     bool held_before = false;
     for (const double v : values) {
       TrainingQuestion q;
-      q.model = *r.model.value, q.stack = load_stack(default_stack);
+      q.model = *r.model.value, q.stack = stack();
       q.gpus = r.gpus.value_or(0), q.global_batch = r.global_batch.value_or(0);
       System at = own;
-      if (unknown == "gpus") q.gpus = static_cast<int>(v);
-      else if (unknown == "nodes") q.gpus = static_cast<int>(v) * own.gpus_per_node;
-      else if (unknown == "batch") q.global_batch = static_cast<int>(v);
+      if (unknown == "gpus")
+        q.gpus = static_cast<int>(v);
+      else if (unknown == "nodes")
+        q.gpus = static_cast<int>(v) * own.gpus_per_node;
+      else if (unknown == "batch")
+        q.global_batch = static_cast<int>(v);
       else {
         for (std::size_t d = 0; d < dial_names.size(); ++d)
           if (dial_names[d] == unknown) {
@@ -138,7 +154,7 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
   CHECK(*found.value <= *found.slow_value);
   // asked forwards at the answer and below it
   TrainingQuestion q;
-  q.model = *r.model.value, q.stack = load_stack(default_stack), q.gpus = 64, q.global_batch = 128;
+  q.model = *r.model.value, q.stack = stack(), q.gpus = 64, q.global_batch = 128;
   const System& own = machine("dgx-h100");
   const auto at = [&](double gigabytes) { return forward(q, turned(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
   const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
