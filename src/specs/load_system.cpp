@@ -3,6 +3,7 @@
 
 #include "specs/calibration.hpp"
 #include "specs/overrides.hpp"
+#include "specs/parts/dials.hpp"
 #include "specs/parts/tier_reader.hpp"
 #include "specs/store.hpp"
 
@@ -205,7 +206,8 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   }
   std::vector<std::string> chain;
   io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
-  const auto split = io::split_overrides(overrides);
+  auto split = io::split_overrides(overrides);
+  const auto dials = io::take_dials(split);
   for (const auto& [path, value] : split) {
     std::string inside = path;
     if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
@@ -216,6 +218,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);
   faults.raise();
+  io::turn(system, dials, altered);
   io::calibrate_system(system, library, calibration, kernels, altered, faults);
   faults.raise();
   check(system);

@@ -13,6 +13,7 @@
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/show.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -26,7 +27,9 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -130,6 +133,33 @@ void add_tiers(py::module_& module) {
   return loaded(std::move(origin));
 }
 
+/// The machine with dials turned, read again as `--set dial.NAME=VALUE` of the command does it. \throws RequestError
+[[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
+  SavedSystem origin = whole.origin;
+  for (const auto& [key, value] : dials) {
+    const auto keyword = key.cast<std::string>();
+    std::string name;
+    for (const std::string_view dial : dial_names) {
+      std::string spelled{dial};
+      std::replace(spelled.begin(), spelled.end(), '.', '_');
+      if (spelled == keyword) name = dial;
+    }
+    if (name.empty()) {
+      std::vector<std::string> all;
+      for (const std::string_view dial : dial_names)
+        std::replace_copy(dial.begin(), dial.end(), std::back_inserter(all.emplace_back()), '.', '_');
+      throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", all));
+    }
+    const bool worded = PyUnicode_Check(value.ptr()) != 0;
+    const double number = worded ? 0 : real(py::reinterpret_borrow<py::object>(value), keyword, 1e-9, 1e18);
+    const bool rate = name.ends_with("bandwidth");
+    origin.set.push_back(fmt::format("dial.{}={}", name,
+                                     worded ? std::string{text_of(value, keyword)}
+                                            : fmt::format("{}{}", number, rate ? "B/s" : name == "hbm.size" ? "B" : "")));
+  }
+  return loaded(std::move(origin));
+}
+
 void add_system(py::module_& module) {
   py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
   py::class_<Machine, System> type(module, "System",
@@ -168,6 +198,19 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
 >>> import fabricost as fc
 >>> fc.load_system("dgx-h100").without_rails(1).tiers["nic"].endpoints
 7
+)")
+      .def("with_", &with_dials,
+           R"(with_(self, **dials)
+--
+
+The machine with dials turned: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), nic_count, domain (GPUs),
+hbm_size (byte), arithmetic (times); or texts with units. What hangs together is turned with them: a NIC's slot, a domain's endpoints,
+nodes and NICs (`--set dial.NAME=VALUE` of the command). RequestError for other names, and for what does not fit the machine.
+
+>>> import fabricost as fc
+>>> faster = fc.load_system("dgx-h100").with_(nic_bandwidth="800 Gbit/s", domain=16)
+>>> faster.domain, faster.tiers["nic"].endpoints, faster.tiers["nic"].bytes_per_second / fc.GB
+(16, 16, 100.0)
 )")
       .def("svg", &drawn, "operation"_a = py::none(),
            "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, "

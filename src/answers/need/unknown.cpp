@@ -3,7 +3,7 @@
 
 #include "answers/need/unknown.hpp"
 
-#include "text/amounts.hpp"
+#include "specs/parts/dials.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/fields/fields.hpp>
@@ -56,10 +56,8 @@ constexpr std::array<Unknown, 11> unknowns{{
   part.remove_suffix(unit.size());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit.empty() || unit == unknown.unit) return 1;
-  const std::string one = fmt::format("1{}", unit);
-  if (unknown.dial == Dial::hbm_size) return io::size_of(one, "<over>").value() / unknown.worth;
-  if (unknown.dial == Dial::hbm_bandwidth) return io::storage_rate_of(one, "<over>") / unknown.worth;
-  if (unknown.unit == "GB/s") return io::one_way_rate_of(one, "<over>") / unknown.worth;
+  if (unknown.dial && !unknown.unit.empty() && !unknown.whole)
+    return io::dial_value(*unknown.dial, fmt::format("1{}", unit), "<over>") / unknown.worth;
   refuse(text, unknown, fmt::format("has an unknown unit, \"{}\"", unit.substr(0, 20)));
 }
 

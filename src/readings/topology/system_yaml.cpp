@@ -215,10 +215,10 @@ class SystemText {
     const TopologyDevice& first = t_.nics[used.front()];
     for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
     const bool said = g.rate > 0;
-    const std::vector<io::Adapters> all = io::known_adapters();
-    const io::Adapters* adapters = nullptr;
+    const std::vector<io::KnownAdapters> all = io::known_adapters();
+    const io::KnownAdapters* adapters = nullptr;
     const io::AdapterClue* best = nullptr;
-    for (const io::Adapters& one : all)
+    for (const io::KnownAdapters& one : all)
       for (const io::AdapterClue& clue : one.clues)
         if ((best == nullptr || clue.weight > best->weight) && holds(clue, used)) best = &clue, adapters = &one;
     if (best == nullptr) throw RequestError(t_.file + ": no file of data/transports knows adapters like " + first.name);

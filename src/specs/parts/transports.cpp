@@ -35,9 +35,9 @@ AdapterClue read_clue(const SpecNode& node, std::string path, const std::string&
   return out;
 }
 
-Adapters read_adapters(const SpecNode& node, std::string_view transport, Faults& faults) {
+KnownAdapters read_adapters(const SpecNode& node, std::string_view transport, Faults& faults) {
   MapReader in(node, "adapters", faults);
-  Adapters out{.transport = std::string{transport}};
+  KnownAdapters out{.transport = std::string{transport}};
   const std::string reason = in.text("reason");
   for (const SpecNode* link : in.texts("links")) out.links.push_back(link->text);
   if (out.links.empty()) in.fault(node, "links", "is missing or empty", "name the links of data/links such an adapter has");
@@ -83,8 +83,8 @@ TransportSpec read_transport(const SpecNode& tree, Faults& faults) {
   return out;  // unknown keys are reported with those of the constants
 }
 
-std::vector<Adapters> known_adapters() {
-  std::vector<Adapters> out;
+std::vector<KnownAdapters> known_adapters() {
+  std::vector<KnownAdapters> out;
   Faults faults;
   for (const std::string& name : names_in("transports")) {
     const SpecNode tree = parse_spec(data_directory() / "transports" / (name + ".yaml"));

@@ -29,8 +29,8 @@ struct AdapterClue {
   std::string reason{};               ///< with {device} for the NIC's name
 };
 
-/// `adapters:` of one file; not inherited.
-struct Adapters {
+/// `adapters:` of one file of a transport; not inherited.
+struct KnownAdapters {
   std::string transport;
   std::vector<std::string> links{};  ///< of data/links; the one closest to a NIC's rate is used
   std::string rate{};  ///< the source of the link's rate if a topology does not state one; empty: the usual link beside the GPU
@@ -51,6 +51,6 @@ inline constexpr std::array<std::string_view, 7> transport_keys{"network",      
 [[nodiscard]] TransportSpec read_transport(const SpecNode& tree, Faults& faults);
 
 /// The adapters of all files of data/transports that have any, by name. \throws SpecError when one is faulty
-[[nodiscard]] std::vector<Adapters> known_adapters();
+[[nodiscard]] std::vector<KnownAdapters> known_adapters();
 
 }  // namespace fabricost::io

@@ -18,6 +18,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace fabricost;
@@ -272,6 +273,26 @@ TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
   CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
   CHECK_THROWS_AS(turned(machine("gb200-nvl72"), Dial::domain, 70), RequestError);
   CHECK_THROWS_AS(turned(machine("dgx-h100"), Dial::nic_bandwidth, 0), RequestError);
+}
+
+TEST_CASE("overrides turn dials as turned does, and the machine is no longer the measured one") {
+  for (const auto& [text, dial, value] :
+       {std::tuple{"dial.domain=16", Dial::domain, 16.0}, std::tuple{"dial.nic.bandwidth=800 Gbit/s", Dial::nic_bandwidth, 100e9},
+        std::tuple{"dial.hbm.size=160GB", Dial::hbm_size, 160e9}, std::tuple{"dial.arithmetic=2", Dial::arithmetic, 2.0}}) {
+    const std::vector<std::string> overrides{text};
+    const System by_text = load_system("dgx-h100", overrides), by_hand = turned(load_system("dgx-h100"), dial, value);
+    CHECK(by_text.domain == by_hand.domain);
+    CHECK(nics_rate(by_text) == Approx(nics_rate(by_hand)));
+    CHECK(by_text.gpu.memory.value.value() == Approx(by_hand.gpu.memory.value.value()));
+    CHECK(by_text.gpu.bf16.value.value() == Approx(by_hand.gpu.bf16.value.value()));
+    if (dial == Dial::domain) CHECK(by_text.constants.basis != Basis::calibrated);
+  }
+  const auto refused = [](const std::string& text) {
+    return message_of([&] { static_cast<void>(load_system("dgx-h100", std::vector<std::string>{text})); });
+  };
+  CHECK_THAT(refused("dial.domin=16"), Contains("did you mean domain"));
+  CHECK_THAT(refused("dial.domain=many"), Contains("whole number"));
+  CHECK_THAT(refused("dial.nic.bandwidth=50 GB"), Contains("no rate"));
 }
 
 }  // namespace
