@@ -35,7 +35,7 @@ struct NeedRequest : PlanRequest {
                         true)},
         PlanRequest::fields(),
         std::tuple{
-            asks(&R::over, "over", "--over", "VALUES", "Values to choose from, as in 25:400:x2GB/s or 8,16,36,72; default a wide range"),
+            asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
             asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
             asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
             asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
@@ -54,12 +54,12 @@ struct NeedServeRequest : ServeRequest {
   static constexpr auto fields() {
     using R = NeedServeRequest;
     using enum Amount;
-    return std::tuple_cat(std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
-                          ServeRequest::fields(),
-                          std::tuple{asks(&R::over, "over", "--over", "VALUES",
-                                          "Values to choose from, as in 25:400:x2GB/s or 8,16,36,72; default a wide range"),
-                                     asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
-                                          "Goal: answered tokens per second of all GPUs together", true)});
+    return std::tuple_cat(
+        std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
+        ServeRequest::fields(),
+        std::tuple{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
+                   asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
+                        "Goal: answered tokens per second of all GPUs together", true)});
   }
 };
 

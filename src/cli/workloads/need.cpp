@@ -105,9 +105,8 @@ void add_need(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   add_options<NeedServeRequest>(sub, o->typed, "Serving");
   sub.footer(
-      "Example: fabricost need nic.bandwidth --train -m llama3-405b -s dgx-h100 -g 4096 -b 2048 --within 3%\n"
-      "         fabricost need gpus --train -m llama3-405b -s dgx-h100 -b 2048 --tokens 15T --in 60d --goodput\n"
-      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 100000 --ttft 1s --tpot 30ms");
+      "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 3%\n"
+      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5 --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 
