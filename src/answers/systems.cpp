@@ -14,8 +14,8 @@ std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
   for (const SystemName& one : system_names()) {
     const System system = io::load_uncalibrated(library, one.name);
     const Tier* tier = system.tier(TierRole::scale_up);
-    out.push_back(
-        {system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title, one.cluster});
+    out.push_back({system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title,
+                   system.gpu.vendor, one.cluster});
   }
   return out;
 }

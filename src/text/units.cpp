@@ -161,8 +161,8 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
       if (!after.empty())
         return NotRead{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
                        fmt::format("write \"{} {}\"", number, unit)};
-      return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e15,
-                     "a rate is above zero and below 10^15 B/s");
+      return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e18,
+                     "a rate of a memory is above zero and below 10^18 B/s");
     }
     case QuantityKind::size: return checked(text, plain(text, number, rest, sizes, "the sizes"), 1, 1e18, "a size is at least one byte");
     case QuantityKind::time:

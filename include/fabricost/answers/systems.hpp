@@ -17,7 +17,7 @@ struct SystemsRequest {
 struct ListedSystem {
   std::string name;
   int gpus = 0, domain = 0;
-  std::string kind, title;
+  std::string kind, title, vendor;
   bool cluster = false;
   bool operator==(const ListedSystem&) const = default;
 
@@ -28,6 +28,7 @@ struct ListedSystem {
                       gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
                       gives(&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."),
                       gives(&A::title, "", "title", "What a person calls it."),
+                      gives(&A::vendor, "vendor", "vendor", "Who makes its GPUs, as in `nvidia`; other: none of those that have a name."),
                       gives(&A::cluster, "", "cluster", "Several nodes, and the network that joins them.")};
   }
 };

@@ -7,6 +7,11 @@
 
 #include <fabricost/answers/systems.hpp>
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
 namespace fabricost::cli {
 namespace {
 
@@ -18,13 +23,41 @@ namespace {
   return title.substr(0, blank == std::string::npos ? max - 4 : blank) + " ...";
 }
 
+struct Maker {
+  std::string_view vendor, title;
+};
+
+/// In the order of the groups; a vendor that is not here comes last, by the name it has in data/.
+constexpr std::array<Maker, 7> makers{{{"nvidia", "NVIDIA"},
+                                       {"amd", "AMD"},
+                                       {"intel", "Intel"},
+                                       {"google", "Google"},
+                                       {"aws", "AWS"},
+                                       {"huawei", "Huawei"},
+                                       {"other", "other makers"}}};
+
+[[nodiscard]] std::size_t rank_of(std::string_view vendor) {
+  const auto found = std::find_if(makers.begin(), makers.end(), [&](const Maker& one) { return one.vendor == vendor; });
+  return static_cast<std::size_t>(found - makers.begin());
+}
+
+/// Machines and clusters by the maker of their GPUs, one table each; inside a group by name.
 [[nodiscard]] std::string systems_text(const std::vector<ListedSystem>& systems, const Terminal& terminal) {
-  const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
-  TextTable machines{columns}, clusters{columns};
-  for (const ListedSystem& one : systems)
-    (one.cluster ? clusters : machines)
-        .row({one.name, std::to_string(one.gpus), std::to_string(one.domain), one.kind, shortened(one.title)});
-  return terminal.strong("Machines") + "\n" + machines.text(2) + "\n" + terminal.strong("Clusters") + "\n" + clusters.text(2);
+  using Group = std::tuple<bool, std::size_t, std::string>;
+  std::map<Group, TextTable> groups;
+  for (const ListedSystem& one : systems) {
+    const TextTable empty{{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}}};
+    groups.try_emplace({one.cluster, rank_of(one.vendor), one.vendor}, empty)
+        .first->second.row({one.name, std::to_string(one.gpus), std::to_string(one.domain), one.kind, shortened(one.title)});
+  }
+  std::string out;
+  for (const auto& [group, table] : groups) {
+    const auto& [cluster, rank, vendor] = group;
+    const std::string heading{cluster ? "Clusters with GPUs of " : "Machines with GPUs of "};
+    out += (out.empty() ? "" : "\n") + terminal.strong(heading + (rank < makers.size() ? std::string{makers[rank].title} : vendor));
+    out += "\n" + table.text(2);
+  }
+  return out;
 }
 
 }  // namespace

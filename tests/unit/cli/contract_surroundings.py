@@ -77,7 +77,7 @@ class Surroundings(Contract):
         asked = ('ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fabricost; echo "${COMPREPLY[@]}"; }\n'
                  "ask fabricost pre\nask fabricost predict --syst\n"
                  "ask fabricost predict --system dgx-h1\nask fabricost predict --system = dgx-h1\n"
-                 "ask fabricost predict all_r\nask fabricost show gb200-n\nask fabricost completion z\n")
+                 "ask fabricost predict all_r\nask fabricost show gb200-nvl7\nask fabricost completion z\n")
         try:
             done = subprocess.run(["bash", "--norc", "-c", script + asked], capture_output=True, text=True, timeout=60)
         except FileNotFoundError:

@@ -47,7 +47,8 @@ TEST_CASE("a driver's name means the GPU with the longest part of it", "[specs]"
                                   {"AMD Instinct MI250X / MI250", "mi250x-gcd"},
                                   {"NVIDIA L40", ""},        // an L40S stands in
                                   {"NVIDIA RTX A6000", ""},  // an A40
-                                  {"NVIDIA H200 NVL", ""},   // an H200 on a board
+                                  {"NVIDIA H200 NVL", "h200-nvl"},
+                                  {"NVIDIA RTX 6000D", "rtx-pro-6000d"},
                                   {"Moore Threads S4000", ""}}) {
     INFO(name);
     CHECK(known.gpu_named(name) == gpu);
