@@ -209,6 +209,13 @@ void sync_threads() {
   running().wait();
 }
 
+cudaError_t occupancy(int* blocks) {
+  if (const Failure planned = failure_of("cudaOccupancyMaxActiveBlocksPerMultiprocessor", current_device()); planned != Failure::none)
+    return said(status_of(planned));
+  *blocks = 2;
+  return cudaSuccess;
+}
+
 void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block) {
   static thread_local std::mt19937 random(1);
   std::vector<unsigned> order(grid.x);

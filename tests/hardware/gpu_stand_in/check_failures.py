@@ -18,7 +18,7 @@ TABLE = pathlib.Path(__file__).with_name("failures.csv")
 SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
 # Where a release fails, the result is there already; what NVML does not say stays unknown; and where something cannot be captured, the
 # repetitions are launched one by one.
-RELEASES = ("Destroy", "Free", "Shutdown", "Abort")
+RELEASES = ("Destroy", "Free", "Shutdown", "Abort", "Deregister")
 POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
 UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe
 OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
