@@ -17,7 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
-box() { ctest --test-dir build -C long -R '^(fabric_in_a_box|gpu_stand_in\.command)$' --output-on-failure; }
+box() { ctest --test-dir build -C long -R '^fabric_in_a_box$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time), serves the sanitizers, the coverage and the fuzz targets: every test
 # runs in it but those that build or install other programs or time themselves. In such a build names that files keep to themselves meet: a

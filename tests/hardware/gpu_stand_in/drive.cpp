@@ -171,7 +171,7 @@ void turned() {
       for (const Result& result : one.results) {
         const std::uint64_t stride = result.bytes > 100 ? result.bytes / 7 : 1;
         for (std::uint64_t at = 0; at < result.bytes;
-             at += at < 16 || at + 16 >= result.bytes ? 1 : std::min(stride, result.bytes - 16 - at)) {
+             at += at < 4 || at + 4 >= result.bytes ? 1 : std::min(stride, result.bytes - 4 - at)) {
           const std::string name = one.name + " of " + std::to_string(bytes) + " bytes, byte " + std::to_string(at) + " of " + result.work +
                                    " " + std::to_string(result.nth);
           Watch::now(name);
