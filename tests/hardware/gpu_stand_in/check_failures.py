@@ -101,7 +101,8 @@ def main():
         known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
     faults += [row for row in found if tuple(row[1:4]) not in known]
     if not probes or write:
-        faults += [("every probe", call, "none of them", "never failed") for call in sorted(called_in_sources() - {row[1] for row in found})]
+        never = called_in_sources() - {row[1] for row in found}
+        faults += [("every probe", call, "none of them", "never failed") for call in sorted(never)]
     for row in faults:
         print("not as it must be: " + " | ".join(row))
     print_counts(found)
