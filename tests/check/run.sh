@@ -44,7 +44,7 @@ sanitizers_4() { # all tests but those programs
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" \
-      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi' &&
+      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi|gpu_stand_in\.(right|turned|failures)' &&
     ctest --preset sanitized -R 'cli.measure|measure.mpi' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 coverage() {

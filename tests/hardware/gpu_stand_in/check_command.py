@@ -133,12 +133,12 @@ def a_machine_that_cannot_be_described_is_refused(folder):
         assert not list(folder.iterdir()), (failure, list(folder.iterdir()))
 
 
-def two_processes(folder, budget):
-    """The first process and the second; both measure all-reduces on a GPU each."""
+def two_processes(folder, budget, *what):
+    """The first process and the second; both measure collectives on a GPU each."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return [started(folder, *SMALL, "--budget", str(budget), "--quick", "--only", "all_reduce",
+    return [started(folder, *SMALL, "--budget", str(budget), *(what or ("--quick", "--only", "all_reduce")),
                     gpus="devices=2 collective_microseconds=500", RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank,
                     LOCAL_WORLD_SIZE="2", FABRICOST_PORT=str(port)) for rank in "01"]
 
@@ -152,6 +152,11 @@ def two_processes_measure_together(folder):
     assert [status for status, _ in ended(two_processes(folder, 250))] == [0, 0]
     rows = rows_of(folder)
     assert rows and {(row["nodes"], row["gpus_per_node"]) for row in rows} == {("1", "2")}, rows
+
+
+def two_processes_register_buffers_together(folder):
+    assert [status for status, _ in ended(two_processes(folder, 250, "--only", "all_gather"))] == [0, 0]
+    assert {row["notes"].get("registered") for row in rows_of(folder)} == {None, "yes", "symmetric"}, rows_of(folder)
 
 
 def wait_for_a_point(folder, processes):
@@ -185,7 +190,7 @@ def main():
                   gpus_without_peer_access_copy_through_the_host, the_slowest_gpu_is_in_the_row, what_cannot_be_captured_says_so,
                   a_wrong_result_is_listed_and_never_timed, the_rest_is_measured_after_a_failure,
                   a_lost_gpu_ends_the_run_with_what_was_measured, a_machine_that_cannot_be_described_is_refused,
-                  two_processes_measure_together, a_killed_process_ends_the_other):
+                  two_processes_measure_together, two_processes_register_buffers_together, a_killed_process_ends_the_other):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             check(pathlib.Path(folder))

@@ -69,7 +69,8 @@ TEST_CASE("the full plan forces algorithms and protocols, turns in-switch reduct
        {"all_reduce on 8 GPUs, half, ring ll", "all_reduce on 8 GPUs, half, tree ll128", "all_reduce on 8 GPUs, half, nvls simple",
         "all_reduce on 8 GPUs, half, nvls off", "all_reduce on 8 GPUs, float", "all_reduce on 4 GPUs, half",
         "all_reduce on 8 GPUs, half, in place", "all_gather on 8 GPUs, half, registered",
-        "all_reduce on 8 GPUs, half, registered symmetric", "peer_copy, GPU 3>5", "memory_copy, GPU 0, cold L2", "host_to_device, GPUs 0 1 2 3 4 5 6 7 at once, pinned",
+        "all_reduce on 8 GPUs, half, registered symmetric", "peer_copy, GPU 3>5", "memory_copy, GPU 0, cold L2",
+        "host_to_device, GPUs 0 1 2 3 4 5 6 7 at once, pinned",
         "host_read, GPU 0, pinned, both ways"})
     CHECK(titles.count(title) == 1);
 }
