@@ -5,8 +5,8 @@ or goes unnoticed, and each failure ends as the table beside this file says.
     check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH [PROBE...]    EACH calls of every function fail, of the probes that begin so
     check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH --write       of all probes, into failures.csv
 
-A row of failures.csv: a call, how it fails, how the probe ends, and which probes end so ("all" that make the call). Where all probes are
-tried, every function that the probes' sources call must have failed."""
+A row of failures.csv: the first call of a function, how it fails, how the probe ends, and which probes end so ("all" that make the call).
+Where all probes are tried, every function that the probes' sources call must have failed."""
 
 import collections
 import csv
@@ -74,6 +74,8 @@ def may_end(probe, call, failure):
 def failures(folder, each, probes):
     """[[probe, call, failure, outcome, reason]] of two devices."""
     lines = [line for probe in probes or [""] for line in stand_in.drive(folder, 2, "failing", each, probe)]
+    if not probes:  # what is asked where NVML says nothing
+        lines += stand_in.drive(folder, "2 nvml=0", "failing", each, "describe")
     return [line.split(" | ", 4) for line in lines if line.count(" | ") >= 4]
 
 
@@ -99,7 +101,8 @@ def main():
             csv.writer(file, lineterminator="\n").writerows([("call", "failure", "outcome", "probes"), *table_of(found)])
     with open(TABLE, encoding="utf-8", newline="") as file:
         known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
-    faults += [row for row in found if tuple(row[1:4]) not in known]
+    if each == "1":
+        faults += [row for row in found if tuple(row[1:4]) not in known]
     if not probes or write:
         never = called_in_sources() - {row[1] for row in found}
         faults += [("every probe", call, "none of them", "never failed") for call in sorted(never)]
@@ -107,7 +110,7 @@ def main():
         print("not as it must be: " + " | ".join(row))
     print_counts(found)
     print(f"{len(found)} failures of {len({row[1] for row in found})} functions in {len({row[0] for row in found})} probes: none hangs, none "
-          f"leaks, {len(faults)} not as {TABLE.name} says")
+          f"leaks, {len(faults)} end in another way than they may")
     sys.exit(1 if faults else 0)
 
 

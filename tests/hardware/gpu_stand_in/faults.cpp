@@ -80,6 +80,8 @@ Settings from_environment() {
         made.peers = number != 0;
       else if (key == "mig")
         made.mig = number != 0;
+      else if (key == "nvml")
+        made.nvml = number != 0;
       else if (key == "permission")
         made.permission = number != 0;
       else if (key == "throttled")

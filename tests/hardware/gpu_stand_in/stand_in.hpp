@@ -28,6 +28,7 @@ struct Settings {
   std::size_t l2 = std::size_t{64} << 10U;
   bool peers = true;                ///< devices reach each other's memory
   bool mig = false;                 ///< each device is a slice
+  bool nvml = true;                 ///< NVML answers at all
   bool permission = true;           ///< NVML answers an ordinary user
   unsigned throttled = 0;           ///< NVML's reasons
   std::string folder{};             ///< for the communicators of several processes
