@@ -51,7 +51,8 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
   if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
-  if (what.registered != Registration::none) row.notes.emplace_back("registered", what.registered == Registration::own ? "yes" : "symmetric");
+  if (what.registered != Registration::none)
+    row.notes.emplace_back("registered", what.registered == Registration::own ? "yes" : "symmetric");
   if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");
 }
 

@@ -86,7 +86,8 @@ void host_of_all(Made& made, int devices, std::uint64_t bytes) {
     Case what{.kind = kind, .bytes = bytes};
     std::vector<Result> results;
     for (int gpu = 0; gpu < devices; ++gpu) what.gpus.push_back(gpu);
-    for (long nth = 1; nth <= (kind == ProbeKind::host_read ? devices : 2 * devices); ++nth) results.push_back({work_of(kind), nth, 0, bytes});
+    const long all = kind == ProbeKind::host_read ? devices : 2 * devices;
+    for (long nth = 1; nth <= all; ++nth) results.push_back({work_of(kind), nth, 0, bytes});
     made.add(", all GPUs at once", what, results);
   }
 }

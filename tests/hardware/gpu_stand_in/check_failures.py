@@ -109,8 +109,8 @@ def main():
     for row in faults:
         print("not as it must be: " + " | ".join(row))
     print_counts(found)
-    print(f"{len(found)} failures of {len({row[1] for row in found})} functions in {len({row[0] for row in found})} probes: none hangs, none "
-          f"leaks, {len(faults)} end in another way than they may")
+    print(f"{len(found)} failures of {len({row[1] for row in found})} functions in {len({row[0] for row in found})} probes: none hangs, "
+          f"none leaks, {len(faults)} end in another way than they may")
     sys.exit(1 if faults else 0)
 
 

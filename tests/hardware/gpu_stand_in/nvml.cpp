@@ -9,7 +9,8 @@
 namespace {
 
 using stand_in::Failure;
-constexpr int success = 0, not_supported = 3, no_permission = 4, not_found = 6, no_driver = 9, gpu_is_lost = 15, no_memory = 20, unknown = 999;
+constexpr int success = 0, not_supported = 3, no_permission = 4, not_found = 6, gpu_is_lost = 15, no_memory = 20, unknown = 999;
+constexpr int no_driver = 9;
 constexpr unsigned links = 18;
 
 int code_of(Failure failure) {

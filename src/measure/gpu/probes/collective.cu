@@ -47,9 +47,9 @@ cudaError_t fill_sent(void* buffer, std::uint64_t elements, bool reduces, unsign
 cudaError_t count_wrong_elements(const void* buffer, std::uint64_t elements, Collective operation, bool reduces, std::uint64_t piece,
                                  unsigned rank, unsigned ranks, ElementFormat format, std::uint32_t* wrong, cudaStream_t stream) {
   const unsigned blocks = check_blocks(elements);
-#define FABRICOST_COUNT(Word)       \
-  count_wrong_elements_kernel<Word> \
-      <<<blocks, check_threads, 0, stream>>>(static_cast<const Word*>(buffer), elements, operation, reduces, piece, rank, ranks, format, wrong)
+#define FABRICOST_COUNT(Word)                                                                                                     \
+  count_wrong_elements_kernel<Word><<<blocks, check_threads, 0, stream>>>(static_cast<const Word*>(buffer), elements, operation, \
+                                                                          reduces, piece, rank, ranks, format, wrong)
   FABRICOST_BY_WIDTH(FABRICOST_COUNT)
 #undef FABRICOST_COUNT
   return cudaGetLastError();
