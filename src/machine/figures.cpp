@@ -124,7 +124,8 @@ class Figures {
     for (const auto& [probe, what, times] : {std::tuple{"memory_read", "read", 1.0},
                                              {"memory_write", "write", 1.0},
                                              {"memory_copy", "copy", 2.0},
-                                             {"memory_scale", "scale in place", 2.0}})
+                                             {"memory_scale", "scale in place", 2.0},
+                                             {"local_copy", "copy by the runtime", 2.0}})
       rate({.tier = "hbm", .what = what, .datasheet = written, .stock = written}, where(probe, beyond), "gpu", times);
     time({.tier = "hbm", .what = "one load", .latency = true, .stock = gpu.hbm_latency.value.value()}, where("pointer_chase", beyond),
          "gpu");
@@ -138,7 +139,10 @@ class Figures {
     const double assumed = tier->bandwidth.value.value() * tier->efficiency;
     const double start = stock_.constants.scale_up.launch + tier->latency.value.value();
     const auto pinned = [](const ProbeRow& r) { return r.path == Path::gpu_host; };
-    const auto pageable = [](const ProbeRow& r) { return !r.path; };
+    const auto pageable = [](const ProbeRow& r) { return r.note("pinned") == "no"; };
+    const auto several = [](const ProbeRow& r) { return !r.note("gpus").empty(); };
+    const auto one_way = [](const ProbeRow& r) { return !r.both_ways; };
+    const auto both_ways = [](const ProbeRow& r) { return r.both_ways; };
     rate({.tier = name, .what = "to the GPU", .datasheet = link, .stock = assumed}, where("host_to_device", pinned), "gpu", 1,
          "start to the GPU", start);
     rate({.tier = name, .what = "from the GPU", .datasheet = link, .stock = assumed}, where("device_to_host", pinned), "gpu", 1,
@@ -146,6 +150,12 @@ class Figures {
     rate({.tier = name, .what = "both at once, each way", .datasheet = link, .stock = assumed}, where("host_both_ways", pinned), "gpu", 1);
     rate({.tier = name, .what = "pageable, to the GPU", .datasheet = link}, where("host_to_device", pageable), "gpu", 1);
     rate({.tier = name, .what = "pageable, from the GPU", .datasheet = link}, where("device_to_host", pageable), "gpu", 1);
+    rate({.tier = name, .what = "to several GPUs at once, each"}, where("host_to_device", several), "gpus", 1);
+    rate({.tier = name, .what = "from several GPUs at once, each"}, where("device_to_host", several), "gpus", 1);
+    rate({.tier = name, .what = "loads by a kernel"}, where("host_read", one_way), "gpu", 1);
+    rate({.tier = name, .what = "stores by a kernel"}, where("host_write", one_way), "gpu", 1);
+    rate({.tier = name, .what = "loads and stores at once, each"}, where("host_read", both_ways), "gpu", 1);
+    time({.tier = name, .what = "one load from the host", .latency = true}, where("host_load", one_way), "gpu");
   }
 
   void peers() {

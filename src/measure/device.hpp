@@ -25,7 +25,11 @@
 namespace fabricost::measure {
 
 /// Changes with this file (thousands) and with the table of probes; plugins with another value are refused.
-inline constexpr int device_interface = 5000 + static_cast<int>(probe_table.size());
+inline constexpr int device_interface = 6000 + static_cast<int>(probe_table.size());
+
+/// Whether the buffers of a collective are known to the library beforehand: not, by each rank for itself (nccl-tests -R 1), or by all
+/// ranks together at the same offset (nccl-tests -R 2).
+enum class Registration : unsigned char { none, own, symmetric };
 
 /// One thing to time. Fields that a kind does not use are ignored.
 struct Case {
@@ -33,7 +37,7 @@ struct Case {
   std::uint64_t bytes = 0;                   ///< of a transfer or working set; of a collective the nccl-tests size
   int gpu = 0;                               ///< for kinds with a single GPU
   std::vector<std::pair<int, int>> pairs{};  ///< for peer kinds: from, to
-  std::vector<int> gpus{};                   ///< for a collective: the participating GPUs of this process
+  std::vector<int> gpus{};                   ///< for a collective: the participating GPUs of this process; for host kinds: all at once
   bool both_ways = false;
   bool pinned = true;
   bool cold = false;  ///< L2 is flushed before every repetition
@@ -43,6 +47,7 @@ struct Case {
   std::optional<Protocol> protocol{};    ///< forced
   std::optional<bool> nvls{};            ///< in-switch reduction allowed or not; empty: the library's default
   bool in_place = false;
+  Registration registered = Registration::none;
   bool graph = true;  ///< repetitions are replayed from a graph where the runtime supports it, else launched one by one
 };
 

@@ -149,6 +149,12 @@ std::string version_of(const std::string& column, std::string_view notes) {
   return version.empty() ? column : std::string{version};
 }
 
+/// Of a collective whose buffers were registered with the library (the note `registered`): it may move data another way.
+bool is_registered(std::string_view notes) {
+  static constexpr std::string_view key = "registered ";
+  return notes.starts_with(key) || notes.find("; " + std::string{key}) != std::string_view::npos;
+}
+
 }  // namespace
 
 NamedOperation operation_named(std::string_view text) {
@@ -212,6 +218,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     same_text(point.library, last.library, table.cell(at.library));
     same_text(point.library_version, last.library_version, version_of(table.cell(at.library_version), table.cell(at.notes)));
     same_text(point.notes, last.notes, table.cell(at.notes));
+    if (is_registered(table.cell(at.notes))) because("buffers registered with the library, which are not priced");
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
     point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);

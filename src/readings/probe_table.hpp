@@ -20,6 +20,7 @@ enum class ProbeKind : unsigned char {
   memory_read,
   memory_write,
   memory_scale,
+  local_copy,
   pointer_chase,
   kernel_launch,
   kernel_sync,
@@ -30,6 +31,9 @@ enum class ProbeKind : unsigned char {
   host_to_device,
   device_to_host,
   host_both_ways,
+  host_read,
+  host_write,
+  host_load,
   peer_copy,
   peer_read,
   peer_write,
@@ -86,6 +90,8 @@ inline constexpr auto probe_table = [] {
        "words computed from their index and stored", "written"},
       {memory_scale, "memory_scale", Group::memory, Sizes::memory, false, 2, {},
        "floats multiplied in place", "read; as many written", "traffic is twice `bytes`; whole floats only"},
+      {local_copy, "local_copy", Group::memory, Sizes::memory, false, 2, {},
+       "the runtime's copy from one place to another of the same GPU", "copied", "traffic is twice `bytes`"},
       {pointer_chase, "pointer_chase", Group::memory, Sizes::caches, true, 0, {},
        "one dependent 8-byte load, from a ring of 128-byte lines in random order", "of the ring",
        "one thread; misses of the TLB are part of it in large rings"},
@@ -106,6 +112,13 @@ inline constexpr auto probe_table = [] {
        "the copy engine, from the GPU", "one way", "pageable memory: what the driver stages through is part of it"},
       {host_both_ways, "host_both_ways", Group::host, Sizes::transfers, true, 1, copy_engine,
        "one stream each way (pageable: one thread each)", "each way", "until both are done"},
+      {host_read, "host_read", Group::host, Sizes::transfers, false, 1, {},
+       "the read kernel, from pinned host memory", "one way", "at once with the other way: until both are done"},
+      {host_write, "host_write", Group::host, Sizes::transfers, false, 1, {},
+       "the write kernel, to pinned host memory", "one way", "at once with the other way: until both are done"},
+      {host_load, "host_load", Group::host, Sizes::none, false, 0, {},
+       "one dependent load from pinned host memory, past L1", "of the ring; 1 MiB unless said",
+       "over NVLink-C2C the GPU's L2 may answer"},
       {peer_copy, "peer_copy", Group::peer, Sizes::transfers, true, 1, copy_engine,
        "copy engine, from the first of each pair to the second", "of one pair, one way",
        "without peer access the runtime copies through the host, and that is timed"},
@@ -157,7 +170,9 @@ static_assert(
   switch (probe.group) {
     case ProbeGroup::memory: return "probe of one GPU's memory, not of a transfer";
     case ProbeGroup::launch: return "probe of launches, not of a transfer";
-    case ProbeGroup::host: return "copy from or to pageable host memory, which goes through a buffer";
+    case ProbeGroup::host:
+      return probe.mover.empty() ? "loads or stores of host memory by a kernel, not a copy"
+                                 : "copy from or to pageable host memory, which goes through a buffer, or of several GPUs at once";
     case ProbeGroup::peer:
       return probe.mover.empty() ? "latency of single loads, stores or atomics, not of a transfer" : "several pairs of GPUs at once";
     case ProbeGroup::collectives: return "a collective nobody named";

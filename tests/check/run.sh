@@ -17,7 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
-box() { ctest --test-dir build -C long -R '^(fabric_in_a_box|gpu_stand_in\.command)$' --output-on-failure; }
+box() { ctest --test-dir build -C long -R '^fabric_in_a_box$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time), serves the sanitizers, the coverage and the fuzz targets: every test
 # runs in it but those that build or install other programs or time themselves. In such a build names that files keep to themselves meet: a
@@ -44,7 +44,7 @@ sanitizers_4() { # all tests but those programs
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" \
-      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi' &&
+      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi|gpu_stand_in\.(right|turned|failures)' &&
     ctest --preset sanitized -R 'cli.measure|measure.mpi' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 coverage() {
@@ -68,6 +68,7 @@ probes() { # PRESET
 }
 probes_1() { probes sanitized; }
 probes_2() { probes tsan; }
+probes_3() { ctest --test-dir build -C long -j "$jobs" -R '^gpu_stand_in\.(more|late_failures)$' --output-on-failure; }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
@@ -79,6 +80,7 @@ all=(
   "threads 150 thread sanitizer"
   "probes_1 90 GPU probes on a GPU made of threads, under address and undefined behaviour sanitizers"
   "probes_2 90 GPU probes on a GPU made of threads, under the thread sanitizer"
+  "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "tidy 300 clang-tidy"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
@@ -89,7 +91,7 @@ all=(
   "fuzz_2 400 the other fuzz targets"
 )
 # What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
-turns=("sanitizers_1" "fuzz_1" "sanitizers_2 probes_1" "tidy threads random_calls dask" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
+turns=("sanitizers_1" "fuzz_1" "sanitizers_2 probes_1" "tidy threads random_calls dask probes_3" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day
   local second

@@ -38,7 +38,7 @@ constexpr std::size_t max_listed = 20;
   if (row.algorithm) out += fmt::format(", {}", name(*row.algorithm));
   if (row.protocol) out += fmt::format(" {}", name(*row.protocol));
   if (row.in_place.value_or(false)) out += ", in place";
-  for (const char* key : {"gpu", "gpus", "pairs", "nvls", "beside"})
+  for (const char* key : {"gpu", "gpus", "pairs", "nvls", "registered", "beside"})
     if (const std::string_view value = row.note(key); !value.empty()) out += fmt::format(", {} {}", key, value);
   if (row.note("pinned") == "no") out += ", pageable";
   if (row.both_ways.value_or(false) && row.note("probe") != "host_both_ways") out += ", both ways";

@@ -51,6 +51,8 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
   if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
+  if (what.registered != Registration::none)
+    row.notes.emplace_back("registered", what.registered == Registration::own ? "yes" : "symmetric");
   if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");
 }
 
@@ -76,6 +78,19 @@ void peer_cells(Row& row, const Case& what, const Machine& machine) {
   if (!probe.mover.empty()) row.both_ways = what.both_ways;
   row.gpus_per_node = static_cast<int>(std::max<std::size_t>(1, taking_part.size()));
   row.notes.emplace_back("pairs", pairs);
+}
+
+void host_cells(Row& row, const Case& what, const Machine& machine) {
+  const ProbeType& probe = type_of(what.kind);
+  if (what.pinned && what.gpus.empty() && !probe.mover.empty()) transfer_cells(row, probe, machine, Path::gpu_host);
+  if (probe.sizes != ProbeSizes::none) row.both_ways = what.kind == ProbeKind::host_both_ways || what.both_ways;
+  row.notes.emplace_back("pinned", what.pinned ? "yes" : "no");
+  if (what.gpus.empty()) {
+    row.notes.emplace_back("gpu", std::to_string(what.gpu));
+  } else {
+    row.gpus_per_node = static_cast<int>(what.gpus.size());
+    row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
+  }
 }
 
 }  // namespace
@@ -111,12 +126,7 @@ Row row_of(const Case& what, const Machine& machine, const Layout& layout, std::
   switch (type_of(what.kind).group) {
     case ProbeGroup::memory:
     case ProbeGroup::launch: of_gpu(); break;
-    case ProbeGroup::host:
-      if (what.pinned) transfer_cells(row, type_of(what.kind), machine, Path::gpu_host);
-      row.both_ways = what.kind == ProbeKind::host_both_ways;
-      row.notes.emplace_back("pinned", what.pinned ? "yes" : "no");
-      of_gpu();
-      break;
+    case ProbeGroup::host: host_cells(row, what, machine); break;
     case ProbeGroup::peer: peer_cells(row, what, machine); break;
     case ProbeGroup::collectives: collective_cells(row, what, machine, layout); break;
     case ProbeGroup::overlap:

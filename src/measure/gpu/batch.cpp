@@ -230,9 +230,14 @@ int Batch::launch_graph(int left) {
   const int now = std::min(left, launches_in_a_graph(work_.lanes.size()));
   const auto found = std::find_if(graphs_.begin(), graphs_.end(), [now](const Graphs& g) { return g.launches == now; });
   if (found == graphs_.end()) throw DeviceFault("a graph of " + std::to_string(now) + " launches is missing");
-  for (std::size_t lane = 0; lane < found->of_lanes.size(); ++lane) {
-    on(lane);
-    check(cudaGraphLaunch(found->of_lanes[lane].handle(), stream(lane)), "launching a graph");
+  try {
+    for (std::size_t lane = 0; lane < found->of_lanes.size(); ++lane) {
+      on(lane);
+      check(cudaGraphLaunch(found->of_lanes[lane].handle(), stream(lane)), "launching a graph");
+    }
+  } catch (...) {
+    give_up();  // lanes that were launched may wait for those that were not
+    throw;
   }
   return now;
 }

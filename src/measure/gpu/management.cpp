@@ -26,7 +26,6 @@ struct Management::Functions {
   int (*shutdown)() = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
   int (*by_bus)(const char*, Handle*) = nullptr;
-  int (*uuid)(Handle, char*, unsigned) = nullptr;
   int (*vbios)(Handle, char*, unsigned) = nullptr;
   int (*generation)(Handle, unsigned*) = nullptr;
   int (*width)(Handle, unsigned*) = nullptr;
@@ -91,7 +90,6 @@ Management::Management() {
   find(functions_->shutdown, "nvmlShutdown");
   find(functions_->driver, "nvmlSystemGetDriverVersion");
   find(functions_->by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-  find(functions_->uuid, "nvmlDeviceGetUUID");
   find(functions_->vbios, "nvmlDeviceGetVbiosVersion");
   find(functions_->generation, "nvmlDeviceGetCurrPcieLinkGeneration");
   find(functions_->width, "nvmlDeviceGetCurrPcieLinkWidth");
@@ -134,7 +132,6 @@ void Management::describe(Unit& unit) const {
   // first the properties that need a busy link
   unit.pcie_generation = static_cast<int>(query(f.generation, *gpu));
   unit.pcie_lanes = static_cast<int>(query(f.width, *gpu));
-  if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
   unit.vbios = text(f.vbios, *gpu);
   unit.pcie_generation_max = static_cast<int>(query(f.generation_most, *gpu));
   unit.pcie_lanes_max = static_cast<int>(query(f.width_max, *gpu));

@@ -114,6 +114,10 @@ const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
   FABRICOST_NCCL_FUNCTIONS(FABRICOST_FIND)
 #undef FABRICOST_FIND
   std::string may_be_missing;
+#define FABRICOST_FIND(function) find(made.handle, #function, made.function, may_be_missing);
+  FABRICOST_NCCL_REGISTRATION(FABRICOST_FIND)
+  FABRICOST_NCCL_WINDOWS(FABRICOST_FIND)
+#undef FABRICOST_FIND
   find(made.handle, "ncclGetLastError", made.ncclGetLastError, may_be_missing);
   made.file = file_of(made.handle);
   if (!missing.empty()) {

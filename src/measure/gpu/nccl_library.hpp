@@ -35,6 +35,17 @@ inline constexpr const char* collectives_name = FABRICOST_HIP ? "rccl" : "nccl";
   of(ncclGetVersion) of(ncclGetUniqueId) of(ncclCommInitRank) of(ncclCommDestroy) of(ncclCommAbort) of(ncclCommGetAsyncError) \
       of(ncclGetErrorString) of(ncclGroupStart) of(ncclGroupEnd) of(ncclAllReduce) of(ncclAllGather) of(ncclReduceScatter)    \
           of(ncclBroadcast) of(ncclReduce) of(ncclSend) of(ncclRecv)
+// Those of later releases, which may be missing: ours, the header's or the machine's may be older.
+#if NCCL_VERSION_CODE >= 21900
+#define FABRICOST_NCCL_REGISTRATION(of) of(ncclMemAlloc) of(ncclMemFree) of(ncclCommRegister) of(ncclCommDeregister)
+#else
+#define FABRICOST_NCCL_REGISTRATION(of)
+#endif
+#if NCCL_VERSION_CODE >= 22700
+#define FABRICOST_NCCL_WINDOWS(of) of(ncclCommWindowRegister) of(ncclCommWindowDeregister)
+#else
+#define FABRICOST_NCCL_WINDOWS(of)
+#endif
 #endif
 
 /// One loaded copy.
@@ -46,6 +57,8 @@ struct NcclLibrary {
 #if FABRICOST_HAS_NCCL
 #define FABRICOST_POINTER(function) decltype(&::function) function = nullptr;
   FABRICOST_NCCL_FUNCTIONS(FABRICOST_POINTER)
+  FABRICOST_NCCL_REGISTRATION(FABRICOST_POINTER)
+  FABRICOST_NCCL_WINDOWS(FABRICOST_POINTER)
 #undef FABRICOST_POINTER
   const char* (*ncclGetLastError)(ncclComm_t) = nullptr;  ///< since 2.13; may be missing
   /// \throws Unsupported for unsupported operations, DeviceLost if another rank failed, DeviceFault otherwise

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 namespace fabricost::measure::gpu {
@@ -59,23 +60,31 @@ using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
   return event;
 }
 
-/// Memory of one device.
+/// Memory of one device, from the runtime or from another allocator.
 class Buffer {
  public:
+  using Release = std::function<void(void*)>;
   Buffer() = default;
+  /// Takes over what another allocator gave.
+  Buffer(int ordinal, std::uint64_t bytes, void* at, Release release)
+      : at_(at), bytes_(bytes), ordinal_(ordinal), release_(std::move(release)) {}
   Buffer(int ordinal, std::uint64_t bytes) : bytes_(bytes), ordinal_(ordinal) {
     use(ordinal);
     check(cudaMalloc(&at_, std::max<std::uint64_t>(bytes, 16)), std::to_string(bytes) + " bytes on GPU " + std::to_string(ordinal));
   }
   ~Buffer() {
-    if (at_ != nullptr) ignore(cudaFree(at_));
+    if (at_ == nullptr) return;
+    if (release_)
+      release_(at_);
+    else
+      ignore(cudaFree(at_));
   }
-  Buffer(Buffer&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), ordinal_(std::exchange(other.ordinal_, 0)) {}
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(at_, other.at_);
     std::swap(bytes_, other.bytes_);
     std::swap(ordinal_, other.ordinal_);
+    std::swap(release_, other.release_);
     return *this;
   }
   template <class T = void>
@@ -96,6 +105,7 @@ class Buffer {
   void* at_ = nullptr;
   std::uint64_t bytes_ = 0;
   int ordinal_ = 0;
+  Release release_{};  ///< empty: the runtime's
 };
 
 /// Host memory, page-locked or from the allocator.

@@ -93,6 +93,14 @@ void Planner::collective_choices() {
   if (in_switch)
     for (const Collective operation : {Collective::all_gather, Collective::reduce_scatter})
       forced(operation, Algorithm::nvls, Protocol::simple);
+  for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
+    for (const Registration how : {Registration::own, Registration::symmetric}) {
+      if (!wanted(operation)) continue;
+      Case what = all;
+      what.operation = operation;
+      what.registered = how;
+      curve(what, choices, 4);
+    }
   if (!wanted(Collective::all_reduce)) return;
   for (std::size_t few = 4; few < gpus_.size(); few *= 2) {
     Case what = all;

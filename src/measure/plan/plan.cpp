@@ -152,10 +152,16 @@ void Planner::host() {
   const std::uint64_t large = room(256 * MiB);
   const int gpu = gpus_.front();
   for (const ProbeType& probe : probes(ProbeGroup::host)) {
-    const bool both = probe.kind == ProbeKind::host_both_ways;
-    points({.kind = probe.kind, .gpu = gpu}, {large}, essential);
-    curve({.kind = probe.kind, .gpu = gpu}, both ? choices : curves);
-    if (both) continue;
+    const bool both = probe.kind == ProbeKind::host_both_ways, engine = probe.mover == copy_engine;
+    if (probe.sizes == ProbeSizes::none) {
+      points({.kind = probe.kind, .gpu = gpu}, {0}, curves);
+      continue;
+    }
+    points({.kind = probe.kind, .gpu = gpu}, {large}, engine ? essential : curves);
+    if (engine || !quick_) curve({.kind = probe.kind, .gpu = gpu}, both || !engine ? choices : curves);
+    if (probe.kind == ProbeKind::host_read) points({.kind = probe.kind, .gpu = gpu, .both_ways = true}, {large}, choices);
+    if (gpus_.size() > 1 && engine) points({.kind = probe.kind, .gpus = gpus_}, {large}, choices);
+    if (both || !engine) continue;
     const Case pageable{.kind = probe.kind, .gpu = gpu, .pinned = false};
     if (quick_)
       points(pageable, {64 * KiB, large}, curves);
@@ -193,6 +199,10 @@ void Planner::peers() {
     points({.kind = peer_copy, .pairs = round}, {large}, choices);
     points({.kind = peer_copy, .pairs = round, .both_ways = true}, {large}, choices);
     if (access(round[0].first, round[0].second)) points({.kind = peer_write, .pairs = round}, {large}, choices);
+    std::vector<std::pair<int, int>> from_first, to_first;
+    for (std::size_t i = 1; i < gpus_.size(); ++i) from_first.emplace_back(first, gpus_[i]), to_first.emplace_back(gpus_[i], first);
+    points({.kind = peer_copy, .pairs = from_first}, {large}, choices);
+    points({.kind = peer_copy, .pairs = to_first}, {large}, choices);
   }
   for (const int from : gpus_)
     for (const int to : gpus_)

@@ -31,6 +31,7 @@ std::string collective_text(const Case& what) {
   if (what.protocol) out += fmt::format("{}{}", what.algorithm ? " " : ", ", name(*what.protocol));
   if (what.nvls) out += *what.nvls ? ", nvls on" : ", nvls off";
   if (what.in_place) out += ", in place";
+  if (what.registered != Registration::none) out += what.registered == Registration::own ? ", registered" : ", registered symmetric";
   return out;
 }
 
@@ -42,7 +43,10 @@ std::string title_of(const Case& what) {
     case ProbeGroup::collectives: return collective_text(what);
     case ProbeGroup::overlap: return fmt::format("{} beside {}", out, collective_text(what));
     case ProbeGroup::peer: out += ", " + pairs_text(what) + (what.both_ways ? ", both ways" : ""); break;
-    case ProbeGroup::host: out += fmt::format(", GPU {}, {}", what.gpu, what.pinned ? "pinned" : "pageable"); break;
+    case ProbeGroup::host:
+      out += what.gpus.empty() ? fmt::format(", GPU {}", what.gpu) : fmt::format(", GPUs {} at once", fmt::join(what.gpus, " "));
+      out += fmt::format(", {}{}", what.pinned ? "pinned" : "pageable", what.both_ways ? ", both ways" : "");
+      break;
     default: out += fmt::format(", GPU {}", what.gpu); break;
   }
   return out + (what.cold ? ", cold L2" : "");

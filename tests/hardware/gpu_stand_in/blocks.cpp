@@ -30,8 +30,12 @@
 #if defined(STAND_IN_ADDRESSES)
 #include <sanitizer/common_interface_defs.h>
 #endif
+// The thread sanitizer may take all fibers of a block for one thread, which they run on, as long as it does not look at the functions that
+// change from one stack to another: telling it of every change takes most of the time.
 #if defined(STAND_IN_RACES)
-#include <sanitizer/tsan_interface.h>
+#define STAND_IN_UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define STAND_IN_UNSEEN
 #endif
 
 namespace stand_in {
@@ -42,10 +46,10 @@ namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{96} << 10U;
 
-// The fibers of the block that this thread of the host runs. Sanitizers are told of every change from one stack to another.
+// The fibers of the block that this thread of the host runs. The address sanitizer is told of every change from one stack to another.
 class Block {
  public:
-  void run(const Threads& body, unsigned threads) {
+  STAND_IN_UNSEEN void run(const Threads& body, unsigned threads) {
     body_ = &body;
     grow(threads);
     const Place first = place;
@@ -73,16 +77,11 @@ class Block {
     now_ = nullptr;
   }
   [[nodiscard]] bool inside() const { return now_ != nullptr; }
-  void wait() { leave(false); }
+  STAND_IN_UNSEEN void wait() { leave(false); }
 
   Block() = default;
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
-  ~Block() {
-#if defined(STAND_IN_RACES)
-    for (const auto& fiber : fibers_) __tsan_destroy_fiber(fiber->known);
-#endif
-  }
 
  private:
   struct Fiber {
@@ -90,27 +89,18 @@ class Block {
     std::unique_ptr<char[]> stack = std::make_unique<char[]>(stack_bytes);
     Place place{};
     bool done = false;
-#if defined(STAND_IN_RACES)
-    void* known = __tsan_create_fiber(0);
-#endif
   };
 
   void grow(std::size_t threads) {
     while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>());
-#if defined(STAND_IN_RACES)
-    known_ = __tsan_get_current_fiber();
-#endif
   }
 
-  bool resume(Fiber& fiber) {
+  STAND_IN_UNSEEN bool resume(Fiber& fiber) {
     now_ = &fiber;
     place = fiber.place;
 #if defined(STAND_IN_ADDRESSES)
     void* kept = nullptr;
     __sanitizer_start_switch_fiber(&kept, fiber.stack.get(), stack_bytes);
-#endif
-#if defined(STAND_IN_RACES)
-    __tsan_switch_to_fiber(fiber.known, 0);
 #endif
     swapcontext(&outside_, &fiber.context);
 #if defined(STAND_IN_ADDRESSES)
@@ -119,19 +109,16 @@ class Block {
     return fiber.done;
   }
 
-  void leave([[maybe_unused]] bool for_good) {
+  STAND_IN_UNSEEN void leave([[maybe_unused]] bool for_good) {
     void* kept = nullptr;
 #if defined(STAND_IN_ADDRESSES)
     __sanitizer_start_switch_fiber(for_good ? nullptr : &kept, bottom_, size_);
-#endif
-#if defined(STAND_IN_RACES)
-    __tsan_switch_to_fiber(known_, 0);
 #endif
     swapcontext(&now_->context, &outside_);
     entered(kept);
   }
 
-  void entered([[maybe_unused]] void* kept) {
+  STAND_IN_UNSEEN void entered([[maybe_unused]] void* kept) {
 #if defined(STAND_IN_ADDRESSES)
     __sanitizer_finish_switch_fiber(kept, &bottom_, &size_);
 #endif
@@ -146,9 +133,6 @@ class Block {
 #if defined(STAND_IN_ADDRESSES)
   const void* bottom_ = nullptr;
   std::size_t size_ = 0;
-#endif
-#if defined(STAND_IN_RACES)
-  void* known_ = nullptr;
 #endif
 };
 
@@ -190,7 +174,7 @@ Block& running() {
   return lent.block();
 }
 
-void Block::enter() {
+STAND_IN_UNSEEN void Block::enter() {
   Block& self = running();
   self.entered(nullptr);
   const unsigned thread = place.thread.x;
@@ -201,12 +185,19 @@ void Block::enter() {
 
 }  // namespace
 
-void sync_threads() {
+STAND_IN_UNSEEN void sync_threads() {
   if (!running().inside()) {
     std::fprintf(stderr, "stand-in: __syncthreads in a kernel that was launched as one without\n");
     std::abort();
   }
   running().wait();
+}
+
+cudaError_t occupancy(int* blocks) {
+  if (const Failure planned = failure_of("cudaOccupancyMaxActiveBlocksPerMultiprocessor", current_device()); planned != Failure::none)
+    return said(status_of(planned));
+  *blocks = 2;
+  return cudaSuccess;
 }
 
 void run_grid(const Threads& threads, bool syncs, dim3 grid, dim3 block) {

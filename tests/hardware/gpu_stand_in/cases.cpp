@@ -26,12 +26,34 @@ struct Made {
 const char* work_of(ProbeKind kind) {
   switch (kind) {
     case ProbeKind::memory_read:
+    case ProbeKind::host_read:
     case ProbeKind::peer_read: return "fill_kernel";  // what was read is checked by its sum, so its input is turned
     case ProbeKind::memory_write:
+    case ProbeKind::host_write:
     case ProbeKind::peer_write: return "write_kernel";
     case ProbeKind::memory_copy: return "copy_kernel";
     case ProbeKind::memory_scale: return "scale_kernel";
     default: return "copy";
+  }
+}
+
+void host(Made& made, Case what, std::uint64_t bytes) {
+  if (what.kind == ProbeKind::host_load) {
+    what.bytes = ring_bytes;
+    return made.add("", what, {{"chase_kernel", 1, 1, pointer_bytes}});
+  }
+  std::vector<Result> results{{work_of(what.kind), 1, 0, bytes}};
+  if (what.kind == ProbeKind::host_read || what.kind == ProbeKind::host_write) {
+    made.add("", what, results);
+    if (what.kind == ProbeKind::host_write) return;
+    results.push_back({"write_kernel", 1, 0, bytes});
+    what.both_ways = true;
+    return made.add(", both ways", what, results);
+  }
+  if (what.kind == ProbeKind::host_both_ways) results.push_back({"copy", 2, 0, bytes});
+  for (const bool pinned : {true, false}) {
+    what.pinned = pinned;
+    made.add(pinned ? ", pinned" : ", pageable", what, results);
   }
 }
 
@@ -53,13 +75,20 @@ void one_gpu(Made& made, std::uint64_t bytes) {
       what.bytes = 0, what.graph = false;
       made.add("", what, {});
     } else if (probe.group == ProbeGroup::host) {
-      for (const bool pinned : {true, false}) {
-        what.pinned = pinned;
-        std::vector<Result> results{{"copy", 1, 0, bytes}};
-        if (probe.kind == ProbeKind::host_both_ways) results.push_back({"copy", 2, 0, bytes});
-        made.add(pinned ? ", pinned" : ", pageable", what, results);
-      }
+      host(made, what, bytes);
     }
+  }
+}
+
+// Pinned host memory of all GPUs at once.
+void host_of_all(Made& made, int devices, std::uint64_t bytes) {
+  for (const ProbeKind kind : {ProbeKind::host_both_ways, ProbeKind::host_read}) {
+    Case what{.kind = kind, .bytes = bytes};
+    std::vector<Result> results;
+    for (int gpu = 0; gpu < devices; ++gpu) what.gpus.push_back(gpu);
+    const long all = kind == ProbeKind::host_read ? devices : 2 * devices;
+    for (long nth = 1; nth <= all; ++nth) results.push_back({work_of(kind), nth, 0, bytes});
+    made.add(", all GPUs at once", what, results);
   }
 }
 
@@ -116,6 +145,11 @@ void collectives(Made& made, int devices, std::uint64_t bytes) {
   what.algorithm.reset(), what.protocol.reset(), what.nvls = false;
   made.all.push_back({forced.name + ", without NVLS", what, forced.results});
   what.nvls.reset();
+  for (const auto& [how, word] : {std::pair{Registration::own, "registered"}, std::pair{Registration::symmetric, "registered symmetric"}}) {
+    what.registered = how;
+    made.all.push_back({forced.name + ", " + word, what, forced.results});
+  }
+  what.registered = Registration::none;
   for (const ProbeKind kind : {ProbeKind::compute, ProbeKind::compute_overlap}) {
     what.kind = kind;
     made.add("", what, {{"arithmetic_kernel", 1, 0, 256 * word_bytes}});
@@ -128,6 +162,7 @@ std::vector<NamedCase> cases_of(int devices, std::uint64_t bytes) {
   Made made;
   one_gpu(made, bytes);
   if (devices > 1) {
+    host_of_all(made, devices, bytes);
     peers(made, devices, bytes);
     collectives(made, devices, bytes);
   }
@@ -142,7 +177,8 @@ std::vector<NamedCase> collectives_of(int devices, std::uint64_t bytes) {
         NamedCase made = collective(devices, bytes, static_cast<Collective>(operation), static_cast<DataType>(type));
         if (in_place && is_exchange(made.what.operation)) continue;
         made.what.in_place = in_place;
-        made.name += " of " + std::string{name(made.what.dtype)} + (in_place ? " in place" : "");
+        made.what.registered = in_place ? Registration::symmetric : Registration::none;
+        made.name += " of " + std::string{name(made.what.dtype)} + (in_place ? " in place, registered symmetric" : "");
         all.push_back(std::move(made));
       }
   return all;

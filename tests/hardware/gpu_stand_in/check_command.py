@@ -20,7 +20,7 @@ SMALL = ["--quiet", "--sizes", "4KiB,20000", "-o", "found.csv"]
 
 
 def started(folder, *arguments, gpus="devices=2", **variables):
-    environment = stand_in.environment(FOLDER, f"{gpus} folder={folder}") | {"FABRICOST_PROBES": str(FOLDER)}
+    environment = stand_in.environment(FOLDER, f"{gpus} folder={folder} counted_clock=1") | {"FABRICOST_PROBES": str(FOLDER)}
     for name in ("RANK", "WORLD_SIZE", "NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"):
         environment.pop(name, None)
     return subprocess.Popen([TOOL, "measure", *arguments], cwd=folder, env=environment | variables, stdout=subprocess.PIPE,
@@ -117,7 +117,7 @@ def the_rest_is_measured_after_a_failure(folder):
 
 
 def a_lost_gpu_ends_the_run_with_what_was_measured(folder):
-    for failure in ("running_kernel@1200=lost", "running_collective@30=lost"):
+    for failure in ("fill_sent_kernel@1=lost", "running_collective@1=lost", "running_collective@30=lost"):
         _, error = measured(folder, *SMALL, "--budget", "250", "--only", "memory_read", "all_reduce", status=2,
                             gpus=f"devices=2 fail={failure}")
         assert "ended before its time" in error and "cudaErrorLaunchFailure" in error, error
@@ -133,12 +133,12 @@ def a_machine_that_cannot_be_described_is_refused(folder):
         assert not list(folder.iterdir()), (failure, list(folder.iterdir()))
 
 
-def two_processes(folder, budget):
-    """The first process and the second; both measure all-reduces on a GPU each."""
+def two_processes(folder, budget, *what):
+    """The first process and the second; both measure collectives on a GPU each."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return [started(folder, *SMALL, "--budget", str(budget), "--quick", "--only", "all_reduce",
+    return [started(folder, *SMALL, "--budget", str(budget), *(what or ("--quick", "--only", "all_reduce")),
                     gpus="devices=2 collective_microseconds=500", RANK=rank, WORLD_SIZE="2", LOCAL_RANK=rank,
                     LOCAL_WORLD_SIZE="2", FABRICOST_PORT=str(port)) for rank in "01"]
 
@@ -154,19 +154,25 @@ def two_processes_measure_together(folder):
     assert rows and {(row["nodes"], row["gpus_per_node"]) for row in rows} == {("1", "2")}, rows
 
 
-def wait_for_points(folder):
-    for _ in range(600):
+def two_processes_register_buffers_together(folder):
+    assert [status for status, _ in ended(two_processes(folder, 250, "--only", "all_gather"))] == [0, 0]
+    assert {row["notes"].get("registered") for row in rows_of(folder)} == {None, "yes", "symmetric"}, rows_of(folder)
+
+
+def wait_for_a_point(folder, processes):
+    """Until the first process has written one; fails when a process ends before that."""
+    while True:
         for partial in folder.glob("*.partial"):
-            if len(partial.read_text(encoding="utf-8").splitlines()) > 2:
+            if partial.read_text(encoding="utf-8").count("\n") > 1:
                 return
-        time.sleep(0.05)
-    raise AssertionError("no points came")
+        assert all(process.poll() is None for process in processes), ended(processes)
+        time.sleep(0.02)
 
 
 def a_killed_process_ends_the_other(folder):
     for killed in (1, 0):
         processes = two_processes(folder, 200)
-        wait_for_points(folder)
+        wait_for_a_point(folder, processes)
         processes[killed].send_signal(signal.SIGKILL)
         found = ended(processes)
         if killed == 1:
@@ -184,7 +190,7 @@ def main():
                   gpus_without_peer_access_copy_through_the_host, the_slowest_gpu_is_in_the_row, what_cannot_be_captured_says_so,
                   a_wrong_result_is_listed_and_never_timed, the_rest_is_measured_after_a_failure,
                   a_lost_gpu_ends_the_run_with_what_was_measured, a_machine_that_cannot_be_described_is_refused,
-                  two_processes_measure_together, a_killed_process_ends_the_other):
+                  two_processes_measure_together, two_processes_register_buffers_together, a_killed_process_ends_the_other):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             check(pathlib.Path(folder))

@@ -5,24 +5,54 @@ or goes unnoticed, and each failure ends as the table beside this file says.
     check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH [PROBE...]    EACH calls of every function fail, of the probes that begin so
     check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH --write       of all probes, into failures.csv
 
-A row of failures.csv: a call, how it fails, how the probe ends, and which probes end so ("all" that make the call)."""
+A row of failures.csv: the first call of a function, how it fails, how the probe ends, and which probes end so ("all" that make the call).
+Where all probes are tried, every function that the probes' sources call must have failed."""
 
 import collections
 import csv
 import pathlib
+import re
 import sys
 
 import stand_in
 
+PROBES = pathlib.Path(__file__).parents[3] / "src" / "measure" / "gpu"
 TABLE = pathlib.Path(__file__).with_name("failures.csv")
 SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
 # Where a release fails, the result is there already; what NVML does not say stays unknown; and where something cannot be captured, the
 # repetitions are launched one by one.
-RELEASES = ("Destroy", "Free", "Shutdown", "Abort")
+RELEASES = ("Destroy", "Free", "Shutdown", "Abort", "Deregister")
 POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
 UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe
 OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
 CAPTURES = ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate")
+
+
+# They have no status, repeat one, or are called after a failure only.
+CANNOT_FAIL = {"cudaError_t", "cudaGetErrorName", "cudaGetErrorString", "cudaGetLastError", "ncclGetErrorString", "ncclGetLastError",
+               "ncclCommAbort"}
+OTHER_NAMES = {"nvmlDeviceGetCurrentClocksEventReasons"}  # tried where the usual one is missing
+LIBRARIES = {"cuda": "the runtime", "nccl": "NCCL", "nvml": "NVML"}
+
+
+def called_in_sources():
+    """The functions that the probes call: of the runtime by name, of NCCL and NVML by the lists that are loaded."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(PROBES.rglob("*")) if path.suffix in (".cpp", ".hpp", ".cu"))
+    found = set(re.findall(r"\b(cuda[A-Z]\w+)\s*\(", text)) | set(re.findall(r"\bcuda\w+(?:Destroy)\b", text))
+    found |= set(re.findall(r"\bof\((nccl\w+)\)", text)) | set(re.findall(r'"(nvml\w+)"', text))
+    return found - CANNOT_FAIL - OTHER_NAMES
+
+
+def print_counts(found):
+    """One line for every library and kind of failure: how many functions, how many failures, how the probes ended."""
+    print(f"{'calls of':<14}{'fail with':<15}{'functions':>10}{'failures':>10}  outcomes")
+    groups = collections.defaultdict(list)
+    for probe, call, failure, outcome, _ in found:
+        groups[LIBRARIES.get(call[:4], "work on a GPU"), failure].append((call, outcome))
+    for (library, failure), rows in sorted(groups.items()):
+        outcomes = collections.Counter(outcome for _, outcome in rows)
+        said = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+        print(f"{library:<14}{failure:<15}{len({call for call, _ in rows}):>10}{len(rows):>10}  {said}")
 
 
 def may_end(probe, call, failure):
@@ -44,6 +74,8 @@ def may_end(probe, call, failure):
 def failures(folder, each, probes):
     """[[probe, call, failure, outcome, reason]] of two devices."""
     lines = [line for probe in probes or [""] for line in stand_in.drive(folder, 2, "failing", each, probe)]
+    if not probes:  # what is asked where NVML says nothing
+        lines += stand_in.drive(folder, "2 nvml=0", "failing", each, "describe")
     return [line.split(" | ", 4) for line in lines if line.count(" | ") >= 4]
 
 
@@ -69,10 +101,16 @@ def main():
             csv.writer(file, lineterminator="\n").writerows([("call", "failure", "outcome", "probes"), *table_of(found)])
     with open(TABLE, encoding="utf-8", newline="") as file:
         known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
-    faults += [row for row in found if tuple(row[1:4]) not in known]
+    if each == "1":
+        faults += [row for row in found if tuple(row[1:4]) not in known]
+    if not probes or write:
+        never = called_in_sources() - {row[1] for row in found}
+        faults += [("every probe", call, "none of them", "never failed") for call in sorted(never)]
     for row in faults:
         print("not as it must be: " + " | ".join(row))
-    print(f"{len(found)} failures of {len({row[1] for row in found})} calls, {len(faults)} not as {TABLE.name} says")
+    print_counts(found)
+    print(f"{len(found)} failures of {len({row[1] for row in found})} functions in {len({row[0] for row in found})} probes: none hangs, "
+          f"none leaks, {len(faults)} end in another way than they may")
     sys.exit(1 if faults else 0)
 
 

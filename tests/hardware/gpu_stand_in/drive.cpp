@@ -124,6 +124,10 @@ void timed(Job& job, const Case& what, int repetitions) {
   if (what.kind != ProbeKind::graph_node && !(timing.host > 0 && timing.device >= 0)) throw DeviceFault("no time");
 }
 
+bool too_small(const Outcome& outcome) {
+  return outcome.kind == "unsupported" && outcome.said.find("at least one float") != std::string::npos;
+}
+
 // Sizes that are no multiple of 16-byte vectors, of words, of blocks of 512 threads, of devices.
 constexpr std::uint64_t sizes[] = {1, 3, 4, 15, 17, 71, 4099, 66003}, turned_sizes[] = {1, 7, 33, 4099};
 
@@ -140,8 +144,7 @@ void right() {
       if (bytes == 17) timed(*job, one.what, 300);  // more than a graph holds
     });
     ++done;
-    const bool too_small = outcome.kind == "unsupported" && outcome.said.find("at least one float") != std::string::npos;
-    if (outcome.kind != "right" && !too_small) complain(name + ": " + outcome.kind + ": " + outcome.said);
+    if (outcome.kind != "right" && !too_small(outcome)) complain(name + ": " + outcome.kind + ": " + outcome.said);
   };
   for (const std::uint64_t bytes : sizes)
     for (const NamedCase& one : cases_of(devices, bytes)) attempt(one, bytes);
@@ -161,11 +164,14 @@ void turned() {
       Watch::now(one.name + " of " + std::to_string(bytes) + " bytes");
       plan_nothing();
       // also leaves behind what is computed once, so that the first work of a name is the one checked
-      if (outcome_of([&] { static_cast<void>(device->prepare(one.what)); }).kind != "right") continue;
+      if (const Outcome outcome = outcome_of([&] { static_cast<void>(device->prepare(one.what)); }); outcome.kind != "right") {
+        if (!too_small(outcome)) complain(one.name + ": " + outcome.kind + ": " + outcome.said);
+        continue;
+      }
       for (const Result& result : one.results) {
         const std::uint64_t stride = result.bytes > 100 ? result.bytes / 7 : 1;
         for (std::uint64_t at = 0; at < result.bytes;
-             at += at < 16 || at + 16 >= result.bytes ? 1 : std::min(stride, result.bytes - 16 - at)) {
+             at += at < 4 || at + 4 >= result.bytes ? 1 : std::min(stride, result.bytes - 4 - at)) {
           const std::string name = one.name + " of " + std::to_string(bytes) + " bytes, byte " + std::to_string(at) + " of " + result.work +
                                    " " + std::to_string(result.nth);
           Watch::now(name);
@@ -205,7 +211,8 @@ std::string text_of(const Resources& r) {
                                               {r.events, "events"},
                                               {r.graphs, "graphs"},
                                               {r.executable_graphs, "executable graphs"},
-                                              {r.communicators, "communicators"}};
+                                              {r.communicators, "communicators"},
+                                              {r.registrations, "registrations"}};
   std::string out;
   for (const auto& [count, name] : all)
     if (count != 0) out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + name;

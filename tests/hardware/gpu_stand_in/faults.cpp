@@ -30,7 +30,7 @@ std::mutex mutex;
 Plan failing, turning;
 std::map<std::string, long> counted;
 std::array<std::atomic<bool>, max_devices> lost_devices{};
-std::atomic<long> communicators{0};
+std::atomic<long> communicators{0}, registrations{0};
 
 Failure failure_named(const std::string& word) {
   for (const auto& [failure, name] : failure_words)
@@ -80,10 +80,14 @@ Settings from_environment() {
         made.peers = number != 0;
       else if (key == "mig")
         made.mig = number != 0;
+      else if (key == "nvml")
+        made.nvml = number != 0;
       else if (key == "permission")
         made.permission = number != 0;
       else if (key == "throttled")
         made.throttled = static_cast<unsigned>(number);
+      else if (key == "counted_clock")
+        made.counted_clock = number != 0;
       else if (key == "collective_microseconds")
         made.collective_microseconds = number;
       else
@@ -109,6 +113,15 @@ Failure failure_of(const char* call, int device) {
   failing.happened = true;
   if (failing.failure == Failure::lost && device >= 0) lose(device);
   return failing.failure;
+}
+
+Failure failure_of_work(const char* kind, const char* name, int device) {
+  if (const Failure planned = failure_of(kind, device); planned != Failure::none) return planned;
+  {
+    const std::lock_guard lock(mutex);
+    if (failing.name != name) return Failure::none;
+  }
+  return failure_of(name, device);
 }
 
 void plan_failure(const std::string& call, long nth, Failure failure) {
@@ -153,6 +166,10 @@ void turn_byte_of(const char* work, const std::vector<void*>& pointers) {
 }
 
 void count_communicator(long change) { communicators += change; }
-long communicators_alive() { return communicators; }
+void count_registration(long change) { registrations += change; }
+void count_of_nccl(Resources& out) {
+  out.communicators = communicators;
+  out.registrations = registrations;
+}
 
 }  // namespace stand_in

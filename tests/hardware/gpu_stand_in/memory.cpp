@@ -17,6 +17,7 @@ struct Allocation {
   std::size_t bytes = 0;
   int device = host_memory;
   unsigned flags = 0;  ///< of page-locked memory
+  bool of_library = false;
 };
 
 std::mutex mutex;
@@ -91,6 +92,15 @@ int owner_of(const void* begin, std::size_t bytes) {
   const std::lock_guard lock(mutex);
   const Allocation* const found = allocation_of(begin, bytes);
   return found != nullptr ? found->device : no_memory;
+}
+cudaError_t library_memory(void** to, std::size_t bytes) { return allocate(to, bytes, {bytes, current, 0, true}); }
+cudaError_t release_library_memory(void* begin) {
+  return is_library_memory(begin, 1) ? release(begin, false) : misused(cudaErrorInvalidValue, "NCCL did not allocate what it releases");
+}
+bool is_library_memory(const void* begin, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  const Allocation* const found = allocation_of(begin, bytes);
+  return found != nullptr && found->of_library;
 }
 bool reaches(int from, int to) {
   const std::lock_guard lock(mutex);
@@ -203,12 +213,12 @@ STAND_IN_API cudaError_t cudaDeviceEnablePeerAccess(int to, unsigned) {
 STAND_IN_API cudaError_t cudaMalloc(void** to, std::size_t bytes) {
   STAND_IN_CALL(current);
   STAND_IN_MAY_WAIT();
-  return allocate(to, bytes, {bytes, current, 0});
+  return allocate(to, bytes, {bytes, current, 0, false});
 }
 STAND_IN_API cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned flags) {
   STAND_IN_CALL(current);
   STAND_IN_MAY_WAIT();
-  return allocate(to, bytes, {bytes, host_memory, flags});
+  return allocate(to, bytes, {bytes, host_memory, flags, false});
 }
 // What is released is gone even where the call reports an error, as after the loss of a device.
 STAND_IN_API cudaError_t cudaFree(void* begin) {

@@ -2,6 +2,7 @@
 /// NCCL's calls over host memory. Each rank writes what it sends to a file in memory, waits for all others, and computes from their files
 /// what it must receive; so ranks may be threads of one process or of several. Groups are as strict as NCCL's, buffers stricter.
 
+#include "nccl_buffers.hpp"
 #include "nccl_numbers.hpp"
 #include "nccl_ranks.hpp"
 
@@ -42,6 +43,12 @@ struct Call {
   cudaStream_t stream{};
   std::vector<Piece> pieces{};  // of an exchange
 };
+struct Window {
+  std::shared_ptr<State> of{};
+  void* at = nullptr;
+  std::size_t bytes = 0;
+  ncclWindow_t* to = nullptr;
+};
 struct Birth {
   ncclComm_t* to = nullptr;
   int ranks = 0, rank = 0, device = 0;
@@ -52,6 +59,7 @@ struct Birth {
 thread_local int depth = 0;
 thread_local std::vector<Call> called;
 thread_local std::vector<Birth> births;
+thread_local std::vector<Window> windows;
 thread_local ncclResult_t group_status = ncclSuccess;
 thread_local std::string last_error;
 
@@ -219,30 +227,34 @@ ncclResult_t all_born(const State& state) {
   return ncclSuccess;
 }
 
+// All ranks of a communicator register together.
+ncclResult_t register_windows(const std::vector<Window>& all) {
+  for (const Window& window : all) {
+    void* const handle = stand_in::Registrations::add(*window.of, window.at, window.bytes, true);
+    if (handle == nullptr) return misused("a window is not memory that NCCL allocated on its communicator's device");
+    *window.to = static_cast<ncclWindow_t>(handle);
+    ++window.of->table().ranks[window.of->rank].windows;
+  }
+  for (const Window& window : all) {
+    const std::uint64_t mine = window.of->table().ranks[window.of->rank].windows;
+    if (!all_ranks(*window.of, [&](const auto& rank) { return rank.windows >= mine; })) return failed(ncclInternalError, "aborted");
+  }
+  return ncclSuccess;
+}
+
 ncclResult_t end_group() {
   const auto calls = std::exchange(called, {});
+  const auto new_windows = std::exchange(windows, {});
   const auto new_ones = std::exchange(births, {});
   if (const ncclResult_t status = std::exchange(group_status, ncclSuccess); status != ncclSuccess) return status;
   if (const ncclResult_t status = planned("ncclGroupEnd"); status != ncclSuccess) return status;
   for (const Birth& birth : new_ones) bear(birth);
   for (const Birth& birth : new_ones)
     if (const ncclResult_t status = all_born(*(*birth.to)->state); status != ncclSuccess) return status;
+  if (const ncclResult_t status = register_windows(new_windows); status != ncclSuccess) return status;
   for (const Call& call : calls)
     if (const ncclResult_t status = start(call); status != ncclSuccess) return status;
   return ncclSuccess;
-}
-
-void record(const Birth& birth) {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string{value != nullptr ? value : "-"};
-  };
-  static const std::string nvls = variable("NCCL_NVLS_ENABLE");  // NCCL, too, reads it once per copy of the library
-  if (stand_in::settings().record.empty()) return;
-  std::FILE* const file = std::fopen(stand_in::settings().record.c_str(), "a");
-  std::fprintf(file, "rank %d of %d on GPU %d, NCCL_ALGO %s, NCCL_PROTO %s, NCCL_NVLS_ENABLE %s\n", birth.rank, birth.ranks, birth.device,
-               variable("NCCL_ALGO").c_str(), variable("NCCL_PROTO").c_str(), nvls.c_str());
-  std::fclose(file);
 }
 
 const char* bytes_of(const void* at) { return static_cast<const char*>(at); }
@@ -279,7 +291,7 @@ STAND_IN_API ncclResult_t ncclCommInitRank(ncclComm_t* to, int ranks, ncclUnique
   STAND_IN_NCCL_CALL();
   Birth birth{to, ranks, rank, 0, id};
   static_cast<void>(cudaGetDevice(&birth.device));
-  record(birth);
+  stand_in::record(rank, ranks, birth.device);
   if (depth > 0) {
     births.push_back(birth);
     return ncclSuccess;
@@ -295,6 +307,7 @@ STAND_IN_API ncclResult_t ncclCommDestroy(ncclComm_t of) {
 STAND_IN_API ncclResult_t ncclCommAbort(ncclComm_t of) {
   const ncclResult_t status = planned(__func__);
   of->state->aborted = true;
+  stand_in::Registrations::forget(*of->state);
   delete of;
   return status;
 }
@@ -302,6 +315,34 @@ STAND_IN_API ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* status
   *status = planned("asynchronous_error");
   STAND_IN_NCCL_CALL();
   return ncclSuccess;
+}
+STAND_IN_API ncclResult_t ncclMemAlloc(void** to, std::size_t bytes) {
+  STAND_IN_NCCL_CALL();
+  const bool made = stand_in::library_memory(to, bytes) == cudaSuccess;
+  return made ? ncclSuccess : failed(ncclUnhandledCudaError, "Cuda failure 2 'out of memory'");
+}
+STAND_IN_API ncclResult_t ncclMemFree(void* memory) {
+  const ncclResult_t status = planned(__func__);
+  if (stand_in::Registrations::holds(memory)) return misused("memory is released that is registered");
+  return stand_in::release_library_memory(memory) == cudaSuccess ? status : ncclInvalidArgument;
+}
+STAND_IN_API ncclResult_t ncclCommRegister(const ncclComm_t of, void* at, std::size_t bytes, void** handle) {
+  STAND_IN_NCCL_CALL();
+  *handle = stand_in::Registrations::add(*of->state, at, bytes, false);
+  return *handle != nullptr ? ncclSuccess : misused("a buffer is not memory that NCCL allocated on its communicator's device");
+}
+STAND_IN_API ncclResult_t ncclCommDeregister(const ncclComm_t of, void* handle) {
+  const ncclResult_t status = planned(__func__);
+  return stand_in::Registrations::remove(*of->state, handle, false) ? status : misused("a buffer is deregistered that was not registered");
+}
+STAND_IN_API ncclResult_t ncclCommWindowRegister(ncclComm_t of, void* at, std::size_t bytes, ncclWindow_t* to, int) {
+  STAND_IN_NCCL_CALL();
+  windows.push_back({of->state, at, bytes, to});
+  return depth > 0 ? ncclSuccess : register_windows(std::exchange(windows, {}));
+}
+STAND_IN_API ncclResult_t ncclCommWindowDeregister(ncclComm_t of, ncclWindow_t window) {
+  const ncclResult_t status = planned(__func__);
+  return stand_in::Registrations::remove(*of->state, window, true) ? status : misused("a window is deregistered that was not registered");
 }
 STAND_IN_API const char* ncclGetErrorString(ncclResult_t status) {
   switch (status) {

@@ -46,7 +46,7 @@ inline double number_at(const char* at, NumberFormat format) {
 inline void put_number(double value, char* at, NumberFormat format) {
   std::uint64_t bits = 0;
   if (format.exponent_bits == 0) {
-    bits = static_cast<std::uint8_t>(static_cast<std::int8_t>(value));
+    bits = static_cast<std::uint8_t>(static_cast<std::int64_t>(value));  // wraps round, as sums in place grow with every repetition
   } else if (value != 0) {
     int exponent = 0;
     const double fraction = 2 * std::frexp(std::fabs(value), &exponent) - 1;

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -54,6 +55,7 @@ struct Table {
   std::atomic<int> born;
   struct Rank {
     std::atomic<std::uint64_t> offered, finished, bytes, call;  // steps, and what is offered
+    std::atomic<std::uint64_t> windows;                         // registered so far by all together
   } ranks[max_ranks];
 };
 
@@ -90,6 +92,20 @@ bool all_ranks(const State& state, Reached reached) {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   return true;
+}
+
+/// Adds a line to the file of Settings::record, if there is one.
+inline void record(int rank, int ranks, int device) {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string{value != nullptr ? value : "-"};
+  };
+  static const std::string nvls = variable("NCCL_NVLS_ENABLE");  // NCCL, too, reads it once per copy of the library
+  if (settings().record.empty()) return;
+  std::FILE* const file = std::fopen(settings().record.c_str(), "a");
+  std::fprintf(file, "rank %d of %d on GPU %d, NCCL_ALGO %s, NCCL_PROTO %s, NCCL_NVLS_ENABLE %s\n", rank, ranks, device,
+               variable("NCCL_ALGO").c_str(), variable("NCCL_PROTO").c_str(), nvls.c_str());
+  std::fclose(file);
 }
 
 }  // namespace stand_in

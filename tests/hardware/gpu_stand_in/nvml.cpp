@@ -10,6 +10,7 @@ namespace {
 
 using stand_in::Failure;
 constexpr int success = 0, not_supported = 3, no_permission = 4, not_found = 6, gpu_is_lost = 15, no_memory = 20, unknown = 999;
+constexpr int no_driver = 9;
 constexpr unsigned links = 18;
 
 int code_of(Failure failure) {
@@ -39,7 +40,10 @@ int number(const char* call, unsigned* to, unsigned value) {
 
 extern "C" {
 
-STAND_IN_API int nvmlInit_v2() { return code_of(stand_in::failure_of(__func__)); }
+STAND_IN_API int nvmlInit_v2() {
+  if (const Failure failure = stand_in::failure_of(__func__); failure != Failure::none) return code_of(failure);
+  return stand_in::settings().nvml ? success : no_driver;
+}
 STAND_IN_API int nvmlShutdown() { return code_of(stand_in::failure_of(__func__)); }
 STAND_IN_API int nvmlSystemGetDriverVersion(char* to, unsigned size) { return text(__func__, to, size, "580.95.05"); }
 STAND_IN_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
@@ -49,7 +53,6 @@ STAND_IN_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device
   *device = reinterpret_cast<void*>(number + 1);
   return success;
 }
-STAND_IN_API int nvmlDeviceGetUUID(void*, char* to, unsigned size) { return text(__func__, to, size, "GPU-stand-in"); }
 STAND_IN_API int nvmlDeviceGetVbiosVersion(void*, char* to, unsigned size) { return text(__func__, to, size, "96.00.99.00.01"); }
 STAND_IN_API int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* to) { return number(__func__, to, 5); }
 STAND_IN_API int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* to) { return number(__func__, to, 16); }

@@ -28,11 +28,13 @@ struct Settings {
   std::size_t l2 = std::size_t{64} << 10U;
   bool peers = true;                ///< devices reach each other's memory
   bool mig = false;                 ///< each device is a slice
+  bool nvml = true;                 ///< NVML answers at all
   bool permission = true;           ///< NVML answers an ordinary user
   unsigned throttled = 0;           ///< NVML's reasons
   std::string folder{};             ///< for the communicators of several processes
   std::string record{};             ///< a file to which every call of NCCL that makes a communicator adds a line
   int collective_microseconds = 0;  ///< how long a collective takes at least
+  bool counted_clock = false;       ///< events tell how much work was done, not when: the same on a busy machine
 };
 STAND_IN_API const Settings& settings();
 
@@ -43,6 +45,8 @@ inline constexpr std::pair<Failure, const char*> failure_words[] = {
 
 /// Counts a call, and says how it fails. `device`: a loss of this one lasts until revive(); -1: of none.
 STAND_IN_API Failure failure_of(const char* call, int device = -1);
+/// The same of work while it runs: by its kind ("running_kernel"), and by its own name ("fill_kernel") where that was planned.
+STAND_IN_API Failure failure_of_work(const char* kind, const char* name, int device);
 /// Lets the nth call of that name fail, and counts from here on.
 STAND_IN_API void plan_failure(const std::string& call, long nth, Failure failure);
 STAND_IN_API bool failure_happened();
@@ -64,11 +68,13 @@ void turn_byte_of(const char* work, const std::vector<void*>& pointers);
 
 /// What exists at this moment.
 struct Resources {
-  long device_buffers = 0, host_buffers = 0, streams = 0, events = 0, graphs = 0, executable_graphs = 0, communicators = 0;
+  long device_buffers = 0, host_buffers = 0, streams = 0, events = 0, graphs = 0, executable_graphs = 0, communicators = 0,
+       registrations = 0;
 };
 STAND_IN_API Resources resources();
 STAND_IN_API void count_communicator(long change);
-[[nodiscard]] long communicators_alive();
+STAND_IN_API void count_registration(long change);
+void count_of_nccl(Resources& out);
 /// Captures that nobody ended before their stream was destroyed, since the last call.
 STAND_IN_API long abandoned_captures();
 
@@ -84,6 +90,11 @@ struct Work {
   std::vector<void*> pointers{};  ///< that may be written
   std::function<void()> run{};
 };
+/// Memory of the current device, from NCCL's allocator.
+STAND_IN_API cudaError_t library_memory(void** to, std::size_t bytes);
+STAND_IN_API cudaError_t release_library_memory(void* begin);
+[[nodiscard]] STAND_IN_API bool is_library_memory(const void* begin, std::size_t bytes);
+
 /// Puts work at the end of a stream, or into the graph that it captures.
 STAND_IN_API void enqueue(cudaStream_t stream, Work work);
 

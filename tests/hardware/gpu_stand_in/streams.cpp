@@ -22,7 +22,7 @@ struct Moment {
   std::mutex mutex;
   std::condition_variable reached;
   bool done = false;
-  std::chrono::steady_clock::time_point at;
+  std::chrono::nanoseconds at{};
 };
 struct CUevent_st {
   int device = 0;
@@ -57,6 +57,15 @@ std::map<int, CUstream_st*> default_streams;
 std::atomic<long> events{0}, graphs{0}, executable_graphs{0}, abandoned{0};
 thread_local std::set<CUstream_st*> captured_here;
 
+// Of all devices, in pieces of work. A piece counts less than any takes, as no clock of a device may run ahead of the host's.
+std::atomic<long> pieces{0};
+constexpr std::chrono::nanoseconds of_a_piece{100};
+
+std::chrono::nanoseconds device_clock() {
+  if (settings().counted_clock) return pieces.load() * of_a_piece;
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 void work_through(CUstream_st* stream) {
   set_current_device(stream->device);
   for (;;) {
@@ -74,6 +83,7 @@ void work_through(CUstream_st* stream) {
     // a lost device does nothing more, but its events are reached, or other devices would wait for it
     if (is_lost(stream->device) && std::strcmp(work->name, "record") != 0) continue;
     work->run();
+    ++pieces;
     turn_byte_of(work->name, work->pointers);
   }
 }
@@ -119,9 +129,9 @@ cudaError_t not_ready() {
 cudaError_t lost_or_fine(int device) { return is_lost(device) ? said(status_of(Failure::lost)) : cudaSuccess; }
 
 // Work that can fail while it runs, when its device is lost.
-std::function<void()> running(const char* name, int device, std::function<void()> run) {
-  return [name, device, run = std::move(run)] {
-    if (failure_of(name, device) == Failure::none) run();
+std::function<void()> running(const char* kind, const char* name, int device, std::function<void()> run) {
+  return [=] {
+    if (failure_of_work(kind, name, device) == Failure::none) run();
   };
 }
 
@@ -133,7 +143,7 @@ cudaError_t copy(const char* name, void* to, const void* from, std::size_t bytes
     staged = staged || owner == no_memory;  // pageable
   }
   if (stream->captures && staged) return refuse_capture(stream);
-  enqueue(stream, {name, {to}, running("running_copy", stream->device, [=] { std::memcpy(to, from, bytes); })});
+  enqueue(stream, {name, {to}, running("running_copy", name, stream->device, [=] { std::memcpy(to, from, bytes); })});
   if (staged) drain_stream(stream);
   return cudaSuccess;
 }
@@ -179,15 +189,8 @@ Resources resources() {
   out.events = events;
   out.graphs = graphs;
   out.executable_graphs = executable_graphs;
-  out.communicators = communicators_alive();
+  count_of_nccl(out);
   return out;
-}
-
-cudaError_t occupancy(int* blocks) {
-  if (const Failure planned = failure_of("cudaOccupancyMaxActiveBlocksPerMultiprocessor", current_device()); planned != Failure::none)
-    return said(status_of(planned));
-  *blocks = 2;
-  return cudaSuccess;
 }
 
 cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStream_t on, std::vector<void*> pointers, Threads threads) {
@@ -206,7 +209,7 @@ cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStre
     }
     run_grid(threads, syncs, grid, block);
   };
-  enqueue(stream, {name, pointers, running("running_kernel", device, run)});
+  enqueue(stream, {name, pointers, running("running_kernel", name, device, run)});
   return cudaSuccess;
 }
 
@@ -295,7 +298,7 @@ STAND_IN_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t on) {
   event->last = moment;
   enqueue(stream, {"record", {}, [moment] {
                      const std::lock_guard lock(moment->mutex);
-                     moment->at = std::chrono::steady_clock::now();
+                     moment->at = device_clock();
                      moment->done = true;
                      moment->reached.notify_all();
                    }});

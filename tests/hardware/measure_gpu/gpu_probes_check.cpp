@@ -77,11 +77,22 @@ void one_gpu(Device& device, int gpu, Tally& tally) {
   each_of(ProbeGroup::launch,
           [&](const ProbeType& probe) { attempt(device, {.kind = probe.kind, .gpu = gpu}, on + std::string{probe.word}, tally); });
   each_of(ProbeGroup::host, [&](const ProbeType& probe) {
+    if (probe.sizes == ProbeSizes::none) return attempt(device, {.kind = probe.kind, .gpu = gpu}, on + std::string{probe.word}, tally);
     for (const bool pinned : {true, false})
       for (const std::uint64_t bytes : {sizes[0], sizes[3], sizes[4]})
         attempt(device, {.kind = probe.kind, .bytes = bytes, .gpu = gpu, .pinned = pinned},
                 on + std::string{probe.word} + (pinned ? " pinned " : " pageable ") + std::to_string(bytes), tally);
   });
+}
+
+void host_of_all(Device& device, int count, Tally& tally) {
+  for (const ProbeKind kind : {ProbeKind::host_to_device, ProbeKind::device_to_host, ProbeKind::host_both_ways, ProbeKind::host_read})
+    for (const bool both : {false, true}) {
+      if (both && kind != ProbeKind::host_read) continue;
+      Case what{.kind = kind, .bytes = sizes[4], .both_ways = both};
+      for (int gpu = 0; gpu < count; ++gpu) what.gpus.push_back(gpu);
+      attempt(device, what, std::string{word(kind)} + " all GPUs at once" + (both ? " both ways" : ""), tally);
+    }
 }
 
 void peers(Device& device, int count, Tally& tally) {
@@ -135,7 +146,13 @@ void collectives(Device& device, int count, Tally& tally) {
     }
     what.nvls.reset();
   }
-  what.operation = Collective::all_reduce, what.bytes = 16 << 20;
+  what.bytes = 16 << 20;
+  for (const Collective operation : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce})
+    for (const Registration how : {Registration::own, Registration::symmetric}) {
+      what.operation = operation, what.registered = how;
+      attempt_named(how == Registration::own ? " registered" : " registered symmetric");
+    }
+  what.registered = Registration::none;
   each_of(ProbeGroup::overlap, [&](const ProbeType& probe) {
     what.kind = probe.kind;
     std::string named{" "};  // g++ 12 warns of " " + a string
@@ -174,6 +191,7 @@ int main(int argc, char** argv) {
   for (const std::string& remark : machine.remarks) std::printf("remark: %s\n", remark.c_str());
   Tally tally;
   one_gpu(*device, 0, tally);
+  host_of_all(*device, count, tally);
   if (count > 1) {
     peers(*device, count, tally);
   } else {

@@ -123,6 +123,15 @@ TEST_CASE("every probe becomes the row that the page of the format says") {
   const Row pageable = row_of({.kind = ProbeKind::host_to_device, .bytes = MiB, .pinned = false});
   CHECK(pageable.operation == "host_to_device");
   CHECK(pageable.note("pinned") == "no");
+  const Row at_once = row_of({.kind = ProbeKind::device_to_host, .bytes = MiB, .gpus = {0, 1, 4}});
+  CHECK(at_once.operation == "device_to_host");
+  CHECK_FALSE(at_once.path.has_value());
+  CHECK(at_once.note("gpus") == "0,1,4");
+  CHECK(at_once.gpus_per_node == 3);
+  const Row loads = row_of({.kind = ProbeKind::host_read, .bytes = MiB, .both_ways = true});
+  CHECK(loads.operation == "host_read");
+  CHECK_FALSE(loads.path.has_value());
+  CHECK(loads.both_ways == true);
   const Row forced = row_of(
       {.kind = ProbeKind::collective, .bytes = MiB, .gpus = {0, 1}, .algorithm = Algorithm::ring, .protocol = Protocol::ll, .nvls = false});
   CHECK(forced.algorithm == Algorithm::ring);
@@ -153,6 +162,24 @@ TEST_CASE("processes of MPI are ranks on their hosts; a pair on two hosts goes t
   Machine uneven = machine;
   uneven.units.resize(3);
   CHECK(support::contains(support::message_of([&] { return layout_of(uneven, 3); }), "3 processes do not spread evenly over 2 nodes"));
+}
+
+TEST_CASE("collectives on registered buffers say so and are not taken for ordinary ones") {
+  const Folder folder;
+  std::vector<Row> rows;
+  for (const Registration how : {Registration::none, Registration::own, Registration::symmetric}) {
+    rows.push_back(row_of({.kind = ProbeKind::collective, .bytes = MiB, .gpus = {0, 1, 2, 3, 4, 5, 6, 7}, .registered = how}));
+    rows.back().seconds = 50e-6;
+  }
+  CHECK(rows[0].note("registered").empty());
+  CHECK(rows[1].note("registered") == "yes");
+  CHECK(rows[2].note("registered") == "symmetric");
+  rows[2].notes.insert(rows[2].notes.begin(), {"spread", "0.01"});
+  const Points points = read_points(folder.written("registered.csv", csv_of(rows)));
+  CHECK(points.points.size() == 1);
+  REQUIRE(points.skipped.size() == 1);
+  CHECK(points.skipped.front().rows == 2);
+  CHECK(support::contains(points.skipped.front().reason, "registered"));
 }
 
 TEST_CASE("a word that is neither a probe nor an operation is refused with its place") {

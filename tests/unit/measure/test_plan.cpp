@@ -68,7 +68,10 @@ TEST_CASE("the full plan forces algorithms and protocols, turns in-switch reduct
   for (const char* title :
        {"all_reduce on 8 GPUs, half, ring ll", "all_reduce on 8 GPUs, half, tree ll128", "all_reduce on 8 GPUs, half, nvls simple",
         "all_reduce on 8 GPUs, half, nvls off", "all_reduce on 8 GPUs, float", "all_reduce on 4 GPUs, half",
-        "all_reduce on 8 GPUs, half, in place", "peer_copy, GPU 3>5", "memory_copy, GPU 0, cold L2"})
+        "all_reduce on 8 GPUs, half, in place", "all_gather on 8 GPUs, half, registered",
+        "all_reduce on 8 GPUs, half, registered symmetric", "peer_copy, GPU 3>5", "memory_copy, GPU 0, cold L2",
+        "host_to_device, GPUs 0 1 2 3 4 5 6 7 at once, pinned",
+        "host_read, GPU 0, pinned, both ways"})
     CHECK(titles.count(title) == 1);
 }
 
@@ -146,6 +149,10 @@ TEST_CASE("two cases that differ in more than size have two titles") {
                                 {.kind = ProbeKind::memory_copy, .cold = true},
                                 {.kind = ProbeKind::host_to_device},
                                 {.kind = ProbeKind::host_to_device, .pinned = false},
+                                {.kind = ProbeKind::host_to_device, .gpus = {0, 1}},
+                                {.kind = ProbeKind::host_to_device, .gpus = {0, 2}},
+                                {.kind = ProbeKind::host_read},
+                                {.kind = ProbeKind::host_read, .both_ways = true},
                                 {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}},
                                 {.kind = ProbeKind::peer_copy, .pairs = {{1, 0}}},
                                 {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}, .both_ways = true},
@@ -158,6 +165,8 @@ TEST_CASE("two cases that differ in more than size have two titles") {
                                 {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = true},
                                 {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = false},
                                 {.kind = ProbeKind::collective, .gpus = {0, 1}, .in_place = true},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .registered = Registration::own},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .registered = Registration::symmetric},
                                 {.kind = ProbeKind::compute, .gpus = {0, 1}},
                                 {.kind = ProbeKind::compute_overlap, .gpus = {0, 1}}};
   for (const Case& one : cases) titles.insert(title_of(one));

@@ -3,6 +3,7 @@
 /// element checked first.
 
 #include "measure/gpu/nccl_choice.hpp"
+#include "measure/gpu/nccl_registration.hpp"
 #include "measure/gpu/probes/collective_layout.hpp"
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
@@ -51,6 +52,7 @@ struct Exchange {
   ElementFormat format{};
   ncclDataType_t type = ncclInt8;
   std::vector<Rank> ranks{};
+  std::unique_ptr<RegisteredBuffers> registered{};  ///< released before the buffers and the communicators
 
   [[nodiscard]] unsigned all() const { return static_cast<unsigned>(communicators->ranks()); }
   [[nodiscard]] bool receives(const Rank& rank) const { return what.operation != Collective::reduce || rank.number == root; }
@@ -58,15 +60,18 @@ struct Exchange {
   void enqueue() const;
 };
 
-void allocate(const Gpus& gpus, Exchange& e) {
+void allocate(const Gpus& gpus, const NcclLibrary& library, Exchange& e) {
   const std::uint64_t width = e.format.bytes, piece = e.layout.piece * width;
   for (std::size_t i = 0; i < e.ranks.size(); ++i) {
     Rank& rank = e.ranks[i];
-    const int ordinal = gpus.ordinal(rank.gpu);
-    rank.received = Buffer(ordinal, std::max(e.layout.received, e.what.in_place ? e.layout.sent : 0) * width);
+    const auto buffer = [&](std::uint64_t bytes) {
+      const int ordinal = gpus.ordinal(rank.gpu);
+      return e.what.registered == Registration::none ? Buffer(ordinal, bytes) : library_buffer(library, ordinal, bytes, e.what.registered);
+    };
+    rank.received = buffer(std::max(e.layout.received, e.what.in_place ? e.layout.sent : 0) * width);
     rank.send = rank.receive = rank.received.as<void>();
     if (!e.what.in_place) {
-      rank.sent = Buffer(ordinal, e.layout.sent * width);
+      rank.sent = buffer(e.layout.sent * width);
       rank.send = rank.sent.as<void>();
     } else if (e.what.operation == Collective::all_gather) {
       rank.send = rank.received.as<char>() + rank.number * piece;
@@ -74,6 +79,15 @@ void allocate(const Gpus& gpus, Exchange& e) {
       rank.receive = rank.received.as<char>() + rank.number * piece;
     }
   }
+}
+
+void register_buffers(Exchange& e) {
+  if (e.what.registered == Registration::none) return;
+  std::vector<RegisteredBuffers::Part> parts;
+  for (std::size_t local = 0; local < e.ranks.size(); ++local)
+    for (const Buffer* const buffer : {&e.ranks[local].sent, &e.ranks[local].received})
+      if (buffer->bytes() > 0) parts.push_back({local, buffer->as<void>(), buffer->bytes()});
+  e.registered = std::make_unique<RegisteredBuffers>(e.communicators, e.what.registered, parts);
 }
 
 void fill(const Gpus& gpus, const Exchange& e) {
@@ -173,9 +187,10 @@ Work collective_work(Gpus& gpus, const Case& what) {
       rank.stream = work.lanes.back().stream.handle();
       e.ranks.push_back(std::move(rank));
     }
-    allocate(gpus, e);
+    allocate(gpus, library, e);
   });
   gpus.together([&] { e.communicators = gpus.communicators(what); });
+  gpus.together([&] { register_buffers(e); });
   gpus.together([&] { fill(gpus, e); });
   work.graph = what.graph && e.communicators->library().version >= 20900;  // before 2.9 NCCL's calls cannot be captured
   work.all_processes = gpus.processes() > 1;

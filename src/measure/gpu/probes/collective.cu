@@ -3,11 +3,10 @@
 
 #include "measure/gpu/probes/grid_index.hpp"
 #include "measure/gpu/probes/kernels.hpp"
+#include "measure/gpu/probes/work_shape.hpp"
 
 namespace fabricost::measure::gpu {
 namespace {
-
-constexpr unsigned blocks = 1024, threads = 256;
 
 template <class Word>
 __global__ void fill_sent_kernel(Word* buffer, Index elements, bool reduces, unsigned rank, unsigned ranks, ElementFormat format) {
@@ -37,8 +36,9 @@ __global__ void count_wrong_elements_kernel(const Word* buffer, Index elements, 
 
 cudaError_t fill_sent(void* buffer, std::uint64_t elements, bool reduces, unsigned rank, unsigned ranks, ElementFormat format,
                       cudaStream_t stream) {
+  const unsigned blocks = check_blocks(elements);
 #define FABRICOST_FILL(Word) \
-  fill_sent_kernel<Word><<<blocks, threads, 0, stream>>>(static_cast<Word*>(buffer), elements, reduces, rank, ranks, format)
+  fill_sent_kernel<Word><<<blocks, check_threads, 0, stream>>>(static_cast<Word*>(buffer), elements, reduces, rank, ranks, format)
   FABRICOST_BY_WIDTH(FABRICOST_FILL)
 #undef FABRICOST_FILL
   return cudaGetLastError();
@@ -46,9 +46,10 @@ cudaError_t fill_sent(void* buffer, std::uint64_t elements, bool reduces, unsign
 
 cudaError_t count_wrong_elements(const void* buffer, std::uint64_t elements, Collective operation, bool reduces, std::uint64_t piece,
                                  unsigned rank, unsigned ranks, ElementFormat format, std::uint32_t* wrong, cudaStream_t stream) {
-#define FABRICOST_COUNT(Word)       \
-  count_wrong_elements_kernel<Word> \
-      <<<blocks, threads, 0, stream>>>(static_cast<const Word*>(buffer), elements, operation, reduces, piece, rank, ranks, format, wrong)
+  const unsigned blocks = check_blocks(elements);
+#define FABRICOST_COUNT(Word)                                                                                                     \
+  count_wrong_elements_kernel<Word><<<blocks, check_threads, 0, stream>>>(static_cast<const Word*>(buffer), elements, operation, \
+                                                                          reduces, piece, rank, ranks, format, wrong)
   FABRICOST_BY_WIDTH(FABRICOST_COUNT)
 #undef FABRICOST_COUNT
   return cudaGetLastError();

@@ -2,7 +2,7 @@
 /// host_to_device, device_to_host, host_both_ways: the copy engines, from page-locked or pageable memory.
 ///
 /// For copies of pageable memory the host does work (the driver stages them), so they are neither held nor
-/// captured, and copies in both directions need a thread each.
+/// captured, and copies in both directions need a thread each. Pinned memory may be copied by several GPUs at once.
 
 #include "measure/gpu/machine.hpp"
 #include "measure/gpu/numa.hpp"
@@ -33,10 +33,9 @@ struct Direction {
 
   void try_and_check(cudaStream_t stream, const std::string& name) const {
     auto* const bytes = host.as<unsigned char>();
-    const auto byte_at = [](std::uint64_t i) { return static_cast<unsigned char>(pattern_word(i / 4, host_copy_seed) >> (8 * (i % 4))); };
     const Words wrong(ordinal);
     if (to_device) {
-      for (std::uint64_t i = 0; i < host.bytes(); ++i) bytes[i] = byte_at(i);
+      for (std::uint64_t i = 0; i < host.bytes(); ++i) bytes[i] = byte_of_words(i, host_copy_seed);
       device.poison();
       check(copy(stream), name);
       check(count_wrong_bytes(device.as<void>(), device.bytes(), host_copy_seed, Content::words, wrong.at(), stream), "checking");
@@ -46,9 +45,7 @@ struct Direction {
       std::fill(bytes, bytes + host.bytes(), static_cast<unsigned char>(0xA5));
       check(copy(stream), name);
       check(cudaStreamSynchronize(stream), name);
-      std::uint64_t different = 0;
-      for (std::uint64_t i = 0; i < host.bytes(); ++i) different += bytes[i] != byte_at(i) ? 1 : 0;
-      if (different != 0) throw WrongResult(name + ": " + std::to_string(different) + " bytes are wrong");
+      expect_words_on_host(host, host_copy_seed, name);
     }
   }
 };
@@ -105,36 +102,44 @@ class TwoThreads : public Job {
 
 static std::unique_ptr<Job> prepare_host_copy(Gpus& gpus, const Case& what) {
   if (what.bytes == 0) throw Unsupported("a copy needs bytes");
-  const int ordinal = gpus.ordinal(what.gpu);
-  const auto near = std::make_shared<OnNode>(numa_node_of(bus_of(gpus, what.gpu)));
-  const auto direction = [&](bool to_device, const Lane& lane) {
+  if (!what.gpus.empty() && !what.pinned) throw Unsupported("several GPUs at once copy from and to pinned memory");
+  const auto near = [&](int gpu) { return std::make_shared<OnNode>(numa_node_of(bus_of(gpus, gpu))); };
+  const auto direction = [&](int gpu, bool to_device, const Lane& lane) {
+    const int ordinal = gpus.ordinal(gpu);
     auto made =
         std::make_shared<Direction>(Direction{to_device, Buffer(ordinal, what.bytes), HostBuffer(what.bytes, what.pinned), ordinal});
-    made->try_and_check(lane.stream.handle(), std::to_string(what.bytes) + " bytes, GPU " + std::to_string(what.gpu) +
+    made->try_and_check(lane.stream.handle(), std::to_string(what.bytes) + " bytes, GPU " + std::to_string(gpu) +
                                                   (to_device ? " from" : " to") + (what.pinned ? " pinned" : " pageable") + " host memory");
     return made;
   };
   const bool both = what.kind == ProbeKind::host_both_ways;
   if (both && !what.pinned) {
+    auto beside = near(what.gpu);
     std::array<Lane, 2> lanes{make_lane(gpus, what.gpu), make_lane(gpus, what.gpu)};
-    auto there = direction(true, lanes[0]), back = direction(false, lanes[1]);
-    return std::make_unique<TwoThreads>(std::array{std::move(there), std::move(back)}, std::move(lanes), near);
+    auto there = direction(what.gpu, true, lanes[0]), back = direction(what.gpu, false, lanes[1]);
+    return std::make_unique<TwoThreads>(std::array{std::move(there), std::move(back)}, std::move(lanes), std::move(beside));
   }
   Work work;
   work.graph = what.graph && what.pinned;
   work.gated = what.pinned;
   work.cold = what.cold;
-  work.keeps.push_back(near);
   std::vector<std::pair<Direction*, cudaStream_t>> copies;
-  for (const bool to_device : {true, false}) {
-    if (!both && to_device != (what.kind == ProbeKind::host_to_device)) continue;
-    work.lanes.push_back(make_lane(gpus, what.gpu));
-    auto made = direction(to_device, work.lanes.back());
-    copies.emplace_back(made.get(), work.lanes.back().stream.handle());
-    work.keeps.push_back(std::move(made));
+  for (const int gpu : beside_host(what)) {
+    auto beside = near(gpu);
+    for (const bool to_device : {true, false}) {
+      if (!both && to_device != (what.kind == ProbeKind::host_to_device)) continue;
+      work.lanes.push_back(make_lane(gpus, gpu));
+      auto made = direction(gpu, to_device, work.lanes.back());
+      copies.emplace_back(made.get(), work.lanes.back().stream.handle());
+      work.keeps.push_back(std::move(made));
+    }
+    if (what.gpus.empty()) work.keeps.push_back(std::move(beside));  // one thread cannot stay beside several
   }
   work.enqueue = [copies] {
-    for (const auto& [way, stream] : copies) check(way->copy(stream), "copying");
+    for (const auto& [way, stream] : copies) {
+      use(way->ordinal);
+      check(way->copy(stream), "copying");
+    }
   };
   return std::make_unique<Batch>(gpus, std::move(work));
 }

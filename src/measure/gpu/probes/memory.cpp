@@ -1,5 +1,5 @@
 /// \file memory.cpp
-/// memory_read, memory_write, memory_copy, memory_scale of one GPU.
+/// memory_read, memory_write, memory_copy, memory_scale, local_copy of one GPU.
 
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
@@ -30,8 +30,9 @@ static std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
   if (what.kind == ProbeKind::memory_scale && what.bytes < 4) throw Unsupported("memory_scale needs at least one float of 4 bytes");
   const int gpu = what.gpu, ordinal = gpus.ordinal(gpu);
   const std::uint64_t bytes = what.bytes;
+  const bool copies = what.kind == ProbeKind::memory_copy || what.kind == ProbeKind::local_copy;
   auto sets = std::make_shared<Sets>(
-      Sets{Buffer(ordinal, bytes), what.kind == ProbeKind::memory_copy ? Buffer(ordinal, bytes) : Buffer(), Words(ordinal)});
+      Sets{Buffer(ordinal, bytes), copies ? Buffer(ordinal, bytes) : Buffer(), Words(ordinal)});
 
   Work work;
   work.lanes.push_back(make_lane(gpus, gpu));
@@ -67,11 +68,21 @@ static std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
       expect(first, Content::words);
       break;
     }
-    case ProbeKind::memory_copy: {
-      const unsigned blocks = blocks_on(gpus, gpu, copy_number, bytes);
+    case ProbeKind::memory_copy:
+    case ProbeKind::local_copy: {
       check(fill_words(first, bytes, memory_seed, Content::words, stream), "filling");
       sets->second.poison();
-      pass = [=](int passes) { return copy_memory(second, first, bytes, passes, blocks, stream); };
+      if (what.kind == ProbeKind::memory_copy) {
+        const unsigned blocks = blocks_on(gpus, gpu, copy_number, bytes);
+        pass = [=](int passes) { return copy_memory(second, first, bytes, passes, blocks, stream); };
+      } else {
+        pass = [=](int passes) {
+          cudaError_t status = cudaSuccess;
+          for (int i = 0; i < passes && status == cudaSuccess; ++i)
+            status = cudaMemcpyAsync(second, first, bytes, cudaMemcpyDefault, stream);
+          return status;
+        };
+      }
       check(pass(1), "copying");
       expect(second, Content::words);
       break;
@@ -109,8 +120,9 @@ static std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
 }
 
 namespace {
-const Prepares memory_probes{{ProbeKind::memory_copy, ProbeKind::memory_read, ProbeKind::memory_write, ProbeKind::memory_scale},
-                             prepare_memory};
+const Prepares memory_probes{
+    {ProbeKind::memory_copy, ProbeKind::memory_read, ProbeKind::memory_write, ProbeKind::memory_scale, ProbeKind::local_copy},
+    prepare_memory};
 }  // namespace
 
 }  // namespace fabricost::measure::gpu

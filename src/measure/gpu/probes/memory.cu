@@ -114,7 +114,6 @@ __global__ void sum_kernel(Index words, Index bytes, std::uint32_t seed, std::ui
   atomicAdd(sum, mine);
 }
 
-constexpr unsigned check_blocks = 1024, check_threads = 256;
 unsigned whole(std::uint64_t bytes, unsigned unit) { return static_cast<unsigned>(bytes % unit); }
 
 }  // namespace
@@ -146,17 +145,18 @@ cudaError_t blocks_per_multiprocessor(int kernel, int* blocks) {
   }
 }
 cudaError_t fill_words(void* to, std::uint64_t bytes, std::uint32_t seed, Content content, cudaStream_t stream) {
-  fill_kernel<<<check_blocks, check_threads, 0, stream>>>(static_cast<std::uint32_t*>(to), bytes / 4, whole(bytes, 4), seed, content);
+  fill_kernel<<<check_blocks(bytes / 4), check_threads, 0, stream>>>(static_cast<std::uint32_t*>(to), bytes / 4, whole(bytes, 4), seed,
+                                                                     content);
   return cudaGetLastError();
 }
 cudaError_t count_wrong_bytes(const void* set, std::uint64_t bytes, std::uint32_t seed, Content content, std::uint32_t* wrong,
                               cudaStream_t stream) {
-  count_wrong_kernel<<<check_blocks, check_threads, 0, stream>>>(static_cast<const std::uint32_t*>(set), bytes / 4, whole(bytes, 4), seed,
-                                                                 content, wrong);
+  count_wrong_kernel<<<check_blocks(bytes / 4), check_threads, 0, stream>>>(static_cast<const std::uint32_t*>(set), bytes / 4,
+                                                                            whole(bytes, 4), seed, content, wrong);
   return cudaGetLastError();
 }
 cudaError_t sum_of_words(std::uint64_t bytes, std::uint32_t seed, std::uint32_t* sum, cudaStream_t stream) {
-  sum_kernel<<<check_blocks, check_threads, 0, stream>>>(bytes / 16 * 4, bytes, seed, sum);
+  sum_kernel<<<check_blocks(bytes / 4), check_threads, 0, stream>>>(bytes / 16 * 4, bytes, seed, sum);
   return cudaGetLastError();
 }
 

@@ -9,10 +9,10 @@ namespace fabricost::measure::gpu {
 namespace {
 
 constexpr std::uint32_t stores = 4096;  // per launch; the same number of atomics
-constexpr std::uint64_t ring_bytes = std::uint64_t{1} << 20U;
 
 struct Access {
   int by, other;
+  Buffer memory{};
   Ring ring{};
   Buffer end{};
   std::unique_ptr<Words> there{}, last{};
@@ -44,11 +44,7 @@ void enqueue(const Gpus& gpus, ProbeKind kind, const Access& a) {
 void expect(ProbeKind kind, const Access& a) {
   const std::string name = "GPU " + std::to_string(a.by) + " to GPU " + std::to_string(a.other);
   if (kind == ProbeKind::peer_load) {
-    void* arrived = nullptr;
-    check(cudaStreamSynchronize(a.stream), "loading from a peer");
-    check(cudaMemcpy(&arrived, a.end.as<void>(), sizeof arrived, cudaMemcpyDefault), "reading where a chase arrived");
-    if (arrived != a.ring.end) throw WrongResult(name + ": the chase arrived at another line than its ring leads to");
-    return;
+    return expect_arrival(a.ring, a.end, a.stream, name);
   }
   if (const std::uint32_t found = a.there->read(a.stream)[0]; found != stores)
     throw WrongResult(name + ": " + std::to_string(stores) + " accesses left " + std::to_string(found));
@@ -72,7 +68,8 @@ static std::unique_ptr<Job> prepare_peer_latency(Gpus& gpus, const Case& what) {
     Access access{by, other};
     access.stream = work.lanes.back().stream.handle();
     if (what.kind == ProbeKind::peer_load) {
-      access.ring = make_ring(gpus, other, what.bytes == 0 ? ring_bytes : what.bytes);
+      access.memory = Buffer(gpus.ordinal(other), ring_bytes(what.bytes == 0 ? ring_unless_said : what.bytes));
+      access.ring = write_ring(access.memory.as<void>(), access.memory.bytes());
       access.end = Buffer(gpus.ordinal(by), sizeof(void*));
       access.end.poison();
     } else {

@@ -37,14 +37,22 @@ class Prepares {
 [[nodiscard]] Work collective_work(Gpus& gpus, const Case& what);
 /// Blocks of a kernel of memory.cu (numbered as in blocks_per_multiprocessor) that fill this GPU.
 [[nodiscard]] unsigned blocks_on(const Gpus& gpus, int gpu, int kernel, std::uint64_t bytes);
-/// A chase's ring in memory of `gpu`, checked on the host, and the loads of one launch.
+/// A chase's ring and the loads of one launch.
 struct Ring {
-  Buffer memory{};
   std::uint64_t steps = 0;
   void* start = nullptr;
   void* end = nullptr;  ///< expected final address of a launch
 };
-[[nodiscard]] Ring make_ring(const Gpus& gpus, int gpu, std::uint64_t bytes);
+/// The bytes of the lines that a ring of at most `bytes` consists of. \throws Unsupported for too few or too many
+[[nodiscard]] std::uint64_t ring_bytes(std::uint64_t bytes);
+/// Writes a ring into memory that the current device reaches, as many bytes as ring_bytes says.
+[[nodiscard]] Ring write_ring(void* memory, std::uint64_t bytes);
+/// The ring of a latency beyond caches, unless a case says its size.
+inline constexpr std::uint64_t ring_unless_said = std::uint64_t{1} << 20U;
+/// \throws WrongResult unless the chase on this stream ended where its ring leads to
+void expect_arrival(const Ring& ring, const Buffer& end, cudaStream_t stream, const std::string& name);
+/// The GPUs of a case between GPUs and their host: all at once, or one.
+[[nodiscard]] inline std::vector<int> beside_host(const Case& what) { return what.gpus.empty() ? std::vector{what.gpu} : what.gpus; }
 /// \throws Unsupported when a case does not name a pair of two GPUs
 void check_pairs(const Case& what);
 

@@ -20,6 +20,12 @@ inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_pe
   return static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, full));
 }
 
+/// The same for the kernels that fill and check, one element after another.
+inline constexpr unsigned check_threads = 256;
+[[nodiscard]] constexpr unsigned check_blocks(std::uint64_t elements) {
+  return static_cast<unsigned>(std::min<std::uint64_t>(elements / check_threads + 1, 1024));
+}
+
 /// Passes over the set in one launch, such that it lasts `wanted` seconds and the gap between launches (about
 /// 1 us) does not affect the rate. A power of two, so that small noise in `once` (seconds of one pass) does
 /// not change the work.
