@@ -27,6 +27,7 @@ class Runner;
   X(compare)                     \
   X(tune)                        \
   X(diagnose)                    \
+  X(trace)                       \
   X(topo)                        \
   X(pipeline)                    \
   X(goodput)                     \
