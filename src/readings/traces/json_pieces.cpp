@@ -269,7 +269,7 @@ std::string shown_text(std::string_view value) {
   return plain_text(std::move(out));
 }
 
-std::int64_t whole_number(std::string_view value, std::int64_t otherwise) {
+std::int64_t json_whole(std::string_view value, std::int64_t otherwise) {
   const std::string_view digits = unquoted(value);
   std::int64_t out = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);

@@ -71,7 +71,7 @@ class JsonMembers {
 /// The same for eyes: with escapes resolved (\u becomes '?'), cleaned, and not longer than a line.
 [[nodiscard]] std::string shown_text(std::string_view value);
 /// A number, also inside quotes; `otherwise` for anything else.
-[[nodiscard]] std::int64_t whole_number(std::string_view value, std::int64_t otherwise);
+[[nodiscard]] std::int64_t json_whole(std::string_view value, std::int64_t otherwise);
 /// Decimal microseconds as nanoseconds, exactly. \return false: no such number
 [[nodiscard]] bool nanoseconds(std::string_view value, std::int64_t& out);
 

@@ -91,6 +91,7 @@ class Reader {
                           "name what the profiler wrote (export_chrome_trace, tensorboard_trace_handler)");
     }
     complete_groups();
+    take_calls_of_host();
     kineto::join(kept_, trace_);
     for (std::vector<Span>* spans : {&trace_.compute, &trace_.busy}) unite(*spans);
     if (last_ < first_) first_ = last_ = 0;  // nothing on the GPU
@@ -104,7 +105,7 @@ class Reader {
  private:
   void member(std::string_view key, std::string_view value) {
     if (key == "distributedInfo") distributed(value);
-    if (key == "baseTimeNanoseconds") base_ = std::clamp(whole_number(value, 0), -latest, latest);
+    if (key == "baseTimeNanoseconds") base_ = std::clamp(json_whole(value, 0), -latest, latest);
     if (key == "deviceProperties")
       for (JsonMembers devices(value); trace_.gpu.empty() && devices.next();)
         for (JsonMembers one(devices.value); one.next();)
@@ -113,7 +114,7 @@ class Reader {
 
   void distributed(std::string_view value) {
     constexpr std::int64_t most = 1'000'000;
-    const auto count = [&](std::string_view text) { return static_cast<int>(std::clamp<std::int64_t>(whole_number(text, -1), -1, most)); };
+    const auto count = [&](std::string_view text) { return static_cast<int>(std::clamp<std::int64_t>(json_whole(text, -1), -1, most)); };
     for (JsonMembers m(value); m.next();) {
       if (m.key == "rank") trace_.rank = count(m.value);
       if (m.key == "world_size") trace_.world = std::max(0, count(m.value));
@@ -171,7 +172,7 @@ class Reader {
     if (!nanoseconds(start, span.from)) bad("ts");
     if (length.empty() || !nanoseconds(length, duration) || duration < 0 || duration > latest) bad("dur");
     span.to = span.from + duration;
-    take(category, name, span, args, whole_number(thread, 0));
+    take(category, name, span, args, json_whole(thread, 0));
   }
 
   [[nodiscard]] static bool is_of_no_use(Category category, std::string_view name) {
@@ -245,19 +246,19 @@ class Reader {
     while (m.next()) {
       const std::string_view key = m.key, value = m.value;
       if (key == "correlation")
-        a.correlation = whole_number(value, 0);
+        a.correlation = json_whole(value, 0);
       else if (key == "External id")
-        a.external = whole_number(value, 0);
+        a.external = json_whole(value, 0);
       else if (key == "stream")
-        a.stream = static_cast<int>(std::clamp<std::int64_t>(whole_number(value, 0), 0, 1'000'000'000));
+        a.stream = static_cast<int>(std::clamp<std::int64_t>(json_whole(value, 0), 0, 1'000'000'000));
       else if (key == "Collective name")
         a.operation = unquoted(value);
       else if (key == "In msg nelems")
-        a.elements.in = whole_number(value, -1);
+        a.elements.in = json_whole(value, -1);
       else if (key == "Out msg nelems")
-        a.elements.out = whole_number(value, -1);
+        a.elements.out = json_whole(value, -1);
       else if (key == "Group size")
-        a.size = whole_number(value, 0);
+        a.size = json_whole(value, 0);
       else if (key == "dtype")
         a.type = unquoted(value);
       else if (key == "Process Group Name")
@@ -267,15 +268,15 @@ class Reader {
       else if (key == "Process Group Ranks")
         a.ranks = value;
       else if (key == "Global rank start")
-        a.first = whole_number(value, -1);
+        a.first = json_whole(value, -1);
       else if (key == "Global rank stride")
-        a.stride = whole_number(value, 0);
+        a.stride = json_whole(value, 0);
       else if (key == "Seq")
-        a.sequence = whole_number(value, -1);
+        a.sequence = json_whole(value, -1);
       else if (key == "Src Rank")
-        a.source = whole_number(value, -1);
+        a.source = json_whole(value, -1);
       else if (key == "Dst Rank")
-        a.target = whole_number(value, -1);
+        a.target = json_whole(value, -1);
       else if (key == "Input Dims" || key == "Input dims")
         a.dims = value;
       else if (key == "Input type")
@@ -323,11 +324,24 @@ class Reader {
               .receives = a.operation.find("recv") != std::string_view::npos};
     if (one.annotation) {
       one.call.moves = moves_named(annotation);
+      one.on_host = !annotation.starts_with("nccl:");
       JsonMembers types(a.types.empty() ? "[]" : a.types);
       if (types.next()) one.call.type = type_named(unquoted(types.value));
       one.call.bytes = kineto::bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
     }
     kept_.asked.push_back(one);
+  }
+
+  /// Where nothing ran on a GPU, calls are those of the host's libraries.
+  void take_calls_of_host() {
+    if (last_ >= first_) return;
+    for (const Asked& one : kept_.asked) {
+      if (!one.on_host) continue;
+      on_gpu(one.call.span);
+      Kernel call;
+      call.call = one.call;
+      kept_.kernels.push_back(call);
+    }
   }
 
   /// Groups whose ranks an event left out, from the list at the top; a group that nothing names is the whole world.

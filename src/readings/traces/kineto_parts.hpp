@@ -28,6 +28,7 @@ struct Asked {
   TracedCall call;  ///< its span is the host's
   std::int64_t external = 0, thread = 0;
   bool annotation = false, receives = false, used = false;
+  bool on_host = false;  ///< it is the call itself: gloo's or MPI's
 };
 
 struct Events {
