@@ -5,6 +5,7 @@
 #include "face.hpp"
 
 #include <fabricost/answers/trace.hpp>
+#include <fabricost/explain/assumed.hpp>
 
 namespace py = pybind11;
 
