@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
+#include <optional>
 #include <set>
 
 namespace fabricost::laid::parts {
@@ -28,37 +28,48 @@ using Calls = std::vector<const io::TracedCall*>;
   return *middle;
 }
 
-/// How far the distances of ends spread under a shift; a negative number where operations disagree.
-[[nodiscard]] double spread(const Calls& a, const Calls& b, std::ptrdiff_t shift) {
-  constexpr std::ptrdiff_t enough = 4096;
-  const std::ptrdiff_t from = std::max<std::ptrdiff_t>(0, -shift), to = std::min(std::ssize(a), std::ssize(b) - shift);
+/// What a shift of one rank's calls against another's makes of the distances of their ends.
+struct Shifted {
+  std::ptrdiff_t shift = 0;
+  double spread = 0, distance = 0;  ///< median distance from the median; that median, ns
+};
+
+/// Nothing where operations disagree.
+[[nodiscard]] std::optional<Shifted> shifted_by(std::ptrdiff_t shift, const Calls& a, const Calls& b) {
+  constexpr std::ptrdiff_t enough = 1024;
+  const std::ptrdiff_t from = std::max<std::ptrdiff_t>(0, -shift);
+  const std::ptrdiff_t to = std::min({std::ssize(a), std::ssize(b) - shift, from + enough});
   std::vector<std::int64_t> distances;
   for (std::ptrdiff_t i = from; i < to; ++i) {
     const io::TracedCall &x = *a[static_cast<std::size_t>(i)], &y = *b[static_cast<std::size_t>(i + shift)];
-    if (!alike(x, y)) return -1;
-    if (std::ssize(distances) < enough) distances.push_back(y.span.to - x.span.to);
+    if (!alike(x, y)) return std::nullopt;
+    distances.push_back(y.span.to - x.span.to);
   }
-  if (distances.empty()) return -1;
+  if (distances.empty()) return std::nullopt;
   const std::int64_t middle = median_of(distances);
   for (std::int64_t& one : distances) one = std::abs(one - middle);
-  return static_cast<double>(median_of(distances));
+  return Shifted{shift, static_cast<double>(median_of(distances)), std::abs(static_cast<double>(middle))};
 }
 
-/// Where the call that `a` begins with stands in `b`, negative if b begins later; the largest number: nowhere.
-constexpr std::ptrdiff_t nowhere = std::numeric_limits<std::ptrdiff_t>::max();
-[[nodiscard]] std::ptrdiff_t shift_between(const Calls& a, const Calls& b) {
+/// Where the call that `a` begins with stands in `b`, negative if b begins later; nothing: nowhere. Of shifts that fit equally well, the
+/// one that needs the least distance of the clocks.
+[[nodiscard]] std::optional<std::ptrdiff_t> shift_between(const Calls& a, const Calls& b) {
   constexpr std::ptrdiff_t farthest = 2048;
-  std::ptrdiff_t best = nowhere;
-  double least = 0;
+  constexpr double tick = 1000;  // ns: older profilers count whole microseconds
+  std::vector<Shifted> fit;
   const std::ptrdiff_t shorter = std::min(std::ssize(a), std::ssize(b));
-  for (std::ptrdiff_t far = 0; far <= farthest; ++far)
-    for (const std::ptrdiff_t shift : {far, -far}) {
-      const std::ptrdiff_t common = std::min(std::ssize(a), std::ssize(b) - shift) - std::max<std::ptrdiff_t>(0, -shift);
-      if (2 * common < shorter || common < 1) continue;  // at least half of the shorter one
-      const double found = spread(a, b, shift);
-      if (found >= 0 && (best == nowhere || found < least / 2)) best = shift, least = found;  // a nearer one unless clearly worse
-    }
-  return best;
+  for (std::ptrdiff_t shift = -farthest; shift <= farthest; ++shift) {
+    const std::ptrdiff_t common = std::min(std::ssize(a), std::ssize(b) - shift) - std::max<std::ptrdiff_t>(0, -shift);
+    if (2 * common < shorter || common < 1) continue;  // at least half of the shorter one
+    if (const auto found = shifted_by(shift, a, b)) fit.push_back(*found);
+  }
+  if (fit.empty()) return std::nullopt;
+  double least = fit.front().spread;
+  for (const Shifted& one : fit) least = std::min(least, one.spread);
+  const Shifted* best = nullptr;
+  for (const Shifted& one : fit)
+    if (one.spread <= 2 * least + tick && (best == nullptr || one.distance < best->distance)) best = &one;
+  return best->shift;
 }
 
 [[nodiscard]] bool all_numbered(const Calls& calls) {
@@ -164,9 +175,9 @@ void place_by_order(Placed& placed, const std::map<int, Calls>& by_trace, const 
       std::max_element(by_trace.begin(), by_trace.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   std::int64_t alone = std::int64_t{1} << 40U;  // places of calls that match no other rank's
   for (const auto& [trace, calls] : by_trace) {
-    const std::ptrdiff_t shift = trace == longest->first ? 0 : shift_between(calls, longest->second);
+    const std::optional<std::ptrdiff_t> shift = trace == longest->first ? 0 : shift_between(calls, longest->second);
     for (std::ptrdiff_t i = 0; i < std::ssize(calls); ++i)
-      placed.add(shift == nowhere ? alone++ : i + shift, trace, rank_of(job, trace), *calls[static_cast<std::size_t>(i)], group);
+      placed.add(shift ? i + *shift : alone++, trace, rank_of(job, trace), *calls[static_cast<std::size_t>(i)], group);
   }
 }
 

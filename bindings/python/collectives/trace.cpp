@@ -11,7 +11,8 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-/// A path, or several. Found by ADL from face.hpp.
+[[nodiscard]] static std::string taken_text(const std::vector<TraceFile>& /*of*/) { return "_Path | Iterable[_Path]"; }
+/// A path, or several. Found by ADL from face.hpp, like the one above.
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<TraceFile>& out) {
   const auto add = [&](py::handle one) {
     out.push_back({python::path_of(one, name)});

@@ -138,6 +138,16 @@ def test_windows_that_begin_at_different_calls_are_matched(folder):
     assert all(abs(row["wire_s"] - 310e-6) < 16e-6 and row["last_rank"] == 5 for row in whole), whole
 
 
+def test_few_calls_as_regular_as_a_clock_are_matched_in_order(folder):
+    job = Job(4, {"0": ("default_pg", [0, 1, 2, 3])})
+    for _ in range(3):
+        job.compute(500, {2: 900})
+        job.collective("0", "allreduce", 16 * MIB, 175.0)
+    job.write(folder)
+    (reduce,) = rows(found(folder), "all_reduce")
+    assert reduce["count"] == 3 and reduce["ranks_seen"] == 4 and reduce["verdict"] == "sound", reduce
+
+
 def test_packed_traces_numbered_calls_and_folders_with_other_files(folder):
     sound_job(year=2026).write(folder, packed=True)
     (pathlib.Path(folder) / "settings.json").write_text('{"lr": 0.1}')
