@@ -25,6 +25,7 @@ namespace fabricost::python {
   X(constants)             \
   X(measuring)             \
   X(diagnosis)             \
+  X(trace)                 \
   X(tuning)                \
   X(topology)              \
   X(models)                \

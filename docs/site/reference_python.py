@@ -23,7 +23,7 @@ GROUPS = [
       "CollectivesFit", "measure", "measure_plan", "Measurement", "MeasurePlan", "MeasuredPoint", "NotMeasured",
       "PlannedStep", "KernelFit", "TrainingFit", "ServingFit", "GenerationFit", "GenerationConstant", "StackFactor",
       "diagnose", "Diagnos*", "Errors", "Finding", "NextQuestion", "RuleSeen", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo", "Topo*",
-      "Machine", "Difference"]),
+      "Machine", "Difference", "Trace*"]),
     ("Models and stacks", "models", "Shapes of models, software stacks.",
      ["load_model", "model_names", "models", "ListedModel", "Model", "ModelFigures", "Mixer",
       "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),

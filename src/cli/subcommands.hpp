@@ -28,6 +28,7 @@ class Runner;
   X(need)                        \
   X(tune)                        \
   X(diagnose)                    \
+  X(trace)                       \
   X(topo)                        \
   X(pipeline)                    \
   X(goodput)                     \

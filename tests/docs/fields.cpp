@@ -18,6 +18,7 @@
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/answers/topo.hpp>
+#include <fabricost/answers/trace.hpp>
 #include <fabricost/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
@@ -173,6 +174,7 @@ int main() {
   print_question<CalibrateMachineRequest>("calibrate a machine");
   print_question<ValidateFilesRequest>("validate");
   print_question<DiagnoseRequest>("diagnose");
+  print_question<TraceRequest>("trace");
   print_question<TuneRequest>("tune");
   print_question<TopoRequest>("topo");
   print_question<PlanRequest>("plan --train");

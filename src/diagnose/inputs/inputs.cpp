@@ -3,7 +3,7 @@
 
 #include "diagnose/inputs/inputs.hpp"
 
-#include "diagnose/inputs/byte_source.hpp"
+#include "readings/dumps/byte_source.hpp"
 #include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "text/line_reader.hpp"
@@ -102,7 +102,7 @@ bool is_plain(const fs::path& file) {
 }
 
 /// The rest of a source behind its head.
-void read_whole(ByteSource& source, std::string& head) {
+void read_whole(io::ByteSource& source, std::string& head) {
   for (std::size_t size = head.size();;) {
     if (size > longest_dump) throw io::fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
     head.resize(size + block);
@@ -200,7 +200,7 @@ void Inputs::take(const fs::path& log, const std::string& name, const std::strin
     std::error_code ignored;
     if (!fs::is_regular_file(log, ignored)) io::LineReader{log};  // says what it is
   }
-  ByteSource source(log);
+  io::ByteSource source(log);
   std::string head(block, '\0');
   std::size_t size = 0;
   for (std::size_t count = 1; count > 0 && size < head.size(); size += count) count = source.read(head.data() + size, head.size() - size);
@@ -211,7 +211,7 @@ void Inputs::take(const fs::path& log, const std::string& name, const std::strin
   if (source.cut()) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", name));
 }
 
-void Inputs::take_lines(ByteSource& source, std::string& head, const std::string& name) {
+void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::string& name) {
   std::string buffer = std::move(head);
   std::size_t size = buffer.size(), begin = 0, checked = 0;
   int number = 0;
@@ -254,7 +254,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
   line(buffer);
 }
 
-bool Inputs::take_dump(ByteSource& source, std::string& head, const std::string& name) {
+bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::string& name) {
   const bool pickle = is_pickle(head);
   if (!pickle && !may_be_dump(head)) return false;
   read_whole(source, head);

@@ -15,9 +15,11 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::diagnosis {
-
+namespace fabricost::io {
 class ByteSource;
+}
+
+namespace fabricost::diagnosis {
 
 /// What dumps of single ranks hold beside their lines.
 struct Dumps {
@@ -47,9 +49,9 @@ class Inputs {
   void write(std::string_view text);
   /// \param mark the line before its first one; empty: none
   void take(const std::filesystem::path& log, const std::string& name, const std::string& mark);
-  void take_lines(ByteSource& source, std::string& head, const std::string& name);
+  void take_lines(io::ByteSource& source, std::string& head, const std::string& name);
   /// \return true if it is a dump, or several
-  [[nodiscard]] bool take_dump(ByteSource& source, std::string& head, const std::string& name);
+  [[nodiscard]] bool take_dump(io::ByteSource& source, std::string& head, const std::string& name);
   void line(std::string_view text);
   void clear();
 

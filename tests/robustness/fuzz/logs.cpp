@@ -12,6 +12,8 @@
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
+#include "readings/traces/kineto.hpp"
+#include "trace/laid.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/readings/points.hpp>
@@ -117,6 +119,25 @@ void dumps(std::string_view bytes) {
   });
 }
 
+/// One trace, or those of two ranks behind a line "=====".
+void traces(std::string_view bytes) {
+  const Halves given = halves(bytes);
+  tolerate([&] {
+    std::vector<io::RankTrace> ranks;
+    ranks.push_back(io::read_kineto(Scratch::folder().write("rank0.json", given.first)));
+    if (!given.second.empty()) ranks.push_back(io::read_kineto(Scratch::folder().write("rank1.json", given.second)));
+    const laid::Job job = laid::lay_out(std::move(ranks), 8);
+    for (const laid::Call& call : job.calls) {
+      require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
+      for (const laid::Part& part : call.parts)
+        require(part.exposed >= 0 && part.exposed <= part.to - part.from && part.exposed_waiting <= part.exposed,
+                "what is exposed is a part");
+    }
+    for (const laid::Spent& one : job.spent)
+      require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");
+  });
+}
+
 /// Every line of a condensed log is one of the log, and with those left out there are as many.
 void condensed(std::string_view bytes) {
   std::size_t given = 0;
@@ -131,7 +152,7 @@ void condensed(std::string_view bytes) {
   require(static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n')) <= 2 * given, "condensed logs are no longer than they were");
 }
 
-constexpr std::array<Target, 14> logs_list{{{"points_csv", points_csv},
+constexpr std::array<Target, 15> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},
                                             {"nccl_tests", collectives<io::read_nccl_tests>},
                                             {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
@@ -144,6 +165,7 @@ constexpr std::array<Target, 14> logs_list{{{"points_csv", points_csv},
                                             {"nccl_info", nccl_info},
                                             {"dumps", dumps},
                                             {"condensed", condensed},
+                                            {"traces", traces},
                                             {"diagnosis", diagnosis_of_log}}};
 
 }  // namespace

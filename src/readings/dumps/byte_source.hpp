@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace fabricost::diagnosis {
+namespace fabricost::io {
 
 class ByteSource {
  public:
@@ -38,4 +38,4 @@ class ByteSource {
   bool cut_ = false;
 };
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::io

@@ -1,7 +1,7 @@
 /// \file byte_source.cpp
 /// gzip by zlib, zstd by libzstd: several packed parts may follow each other, as `cat` makes them.
 
-#include "diagnose/inputs/byte_source.hpp"
+#include "readings/dumps/byte_source.hpp"
 
 #include "text/line_reader.hpp"
 
@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::io {
 
 using Refill = std::function<std::size_t(char*, std::size_t)>;
 
@@ -105,11 +105,11 @@ class Zstd : public ByteSource::Unpacker {
 ByteSource::ByteSource(const std::filesystem::path& file) : name_(file == "-" ? "standard input" : file.string()) {
   if (file == "-") {
     if (isatty(STDIN_FILENO) == 1)
-      throw io::fault_of_file(name_, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
+      throw fault_of_file(name_, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
     file_ = STDIN_FILENO;
   } else {
     file_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file_ < 0) throw io::fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
+    if (file_ < 0) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   }
   while (head_size_ < head_.size()) {
     const std::size_t count = raw(head_.data() + head_size_, head_.size() - head_size_);
@@ -132,7 +132,7 @@ std::size_t ByteSource::raw(char* to, std::size_t size) {
     const ssize_t count = ::read(file_, to, size);
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR)
-      throw io::fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
+      throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   }
 }
 
@@ -147,4 +147,4 @@ std::size_t ByteSource::read(char* to, std::size_t size) {
   return unpacker_ && !cut_ ? unpacker_->read(to, size, refill, cut_) : unpacker_ ? 0 : refill(to, size);
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::io

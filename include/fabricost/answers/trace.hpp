@@ -1,0 +1,205 @@
+#pragma once
+/// \file trace.hpp
+/// What the traces of a real job say of its collectives: what moved, who waited for whom, and what its machine should take.
+///
+/// wire      last start to last end over the ranks of a group; where not all of them are traced, an upper bound
+/// waiting   of a rank, from its own start to the last one's
+/// exposed   of a rank's time in it, what no kernel of its own covered
+
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// A trace, packed or not, or a folder of them.
+struct TraceFile {
+  std::string path;
+};
+
+struct TraceRequest {
+  std::vector<TraceFile> files;
+  Machine system;
+  std::vector<std::string> overrides;
+  bool calls = false;
+  std::optional<double> tokens{};
+  std::optional<int> hidden{}, experts{}, top_k{};
+  int groups = 0, group_limit = 0;
+
+  static constexpr auto fields() {
+    using R = TraceRequest;
+    using enum Amount;
+    return std::tuple{
+        asks(&R::files, "files", "FILES", " ", "Traces of PyTorch's profiler, one a rank, packed or not; folders of them", true),
+        asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the usual one with the traces' GPU, of one node"),
+        detail::ask_overrides<R>,
+        asks(&R::calls, "calls", "--calls", "", "Every call by itself, in order; default: rows of equal ones"),
+        asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank in an exchange of experts, to predict it"),
+        asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token"),
+        asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks"),
+        asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to"),
+        asks(&R::groups, "groups", "--groups", count, {0, any_count.max}, "G", "Groups of experts, of which a token"),
+        asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "may use so many")};
+  }
+};
+
+/// Calls of one operation, group and size, or one call.
+struct TracedCollective {
+  std::string operation, group;
+  int ranks = 0, ranks_seen = 0;
+  std::optional<double> bytes{};
+  std::string dtype{};
+  int count = 0, messages = 1;
+  double at_seconds = 0, wire_seconds = 0, wait_seconds = 0, mean_wait_seconds = 0;
+  std::optional<int> last_rank{};
+  double exposed_seconds = 0;
+  std::optional<double> predicted_seconds{};
+  std::optional<std::pair<double, double>> interval_seconds{};
+  std::string verdict{}, bound{};
+  std::optional<double> slow_since_seconds{};
+  bool operator==(const TracedCollective&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedCollective;
+    return std::tuple{
+        gives(&A::operation, "operation", "operation", "As in `all_reduce`; of kernels of experts moe_dispatch, moe_combine, moe_layout."),
+        gives(&A::group, "group", "group", "Name of its process group."),
+        gives(&A::ranks, "ranks", "ranks", "Ranks of that group; 0: not known."),
+        gives(&A::ranks_seen, "ranks_seen", "ranks_seen", "Of those, how many traces show it; with several counts, the least."),
+        gives(&A::bytes, "bytes", "bytes", "Size as `predict` counts it, byte; None: the trace does not say.", as_whole_number),
+        gives(&A::dtype, "dtype", "dtype", "Element type; empty: not said."),
+        gives(&A::count, "count", "count", "How many calls."),
+        gives(&A::messages, "messages", "messages", "Calls of the program that one of them carries out: coalesced ones count as one."),
+        gives(&A::at_seconds, "at_s", "at_seconds", "When the first began, from the start of the traces, s."),
+        gives(&A::wire_seconds, "wire_s", "wire_seconds",
+              "Last start to last end, s: the median where `bound` is exact, the least where it is upper."),
+        gives(&A::wait_seconds, "wait_s", "wait_seconds", "The longest time a rank waited in it for the last one, s."),
+        gives(&A::mean_wait_seconds, "mean_wait_s", "mean_wait_seconds", "Mean of the same over ranks and calls, s."),
+        gives(&A::last_rank, "last_rank", "last_rank", "The rank that came last then; None: one rank is seen."),
+        gives(&A::exposed_seconds, "exposed_s", "exposed_seconds",
+              "What no kernel covered of a rank's time in it, waiting included, mean of ranks and calls, s."),
+        gives(&A::predicted_seconds, "predicted_s", "predicted_seconds", "Prediction, s; None: none is possible."),
+        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten measurements fall between; None: none."),
+        gives(&A::verdict, "verdict", "verdict",
+              "sound, slow or better than predicted, slow_or_waiting where ranks are missing; else unknown."),
+        gives(&A::bound, "bound", "bound", "exact: all ranks are seen; upper: with the waiting of those that are."),
+        gives(&A::slow_since_seconds, "slow_since_s", "slow_since_seconds", "When the first slow call of them began, s; None: none is.", {},
+              true)};
+  }
+};
+
+struct TracedProcessGroup {
+  std::string name, words;
+  std::vector<int> ranks;
+  int size = 0;
+  std::string kind;
+  std::vector<std::string> tiers{};
+  int nodes = 0, calls = 0;
+  bool operator==(const TracedProcessGroup&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedProcessGroup;
+    return std::tuple{
+        gives(&A::name, "name", "name", "As in the trace, or `world`."),
+        gives(&A::words, "description", "words", "What the program calls it."),
+        gives(&A::ranks, "ranks", "ranks", "Its ranks; empty: the traces do not say."),
+        gives(&A::size, "size", "size", "How many; 0: not said."),
+        gives(&A::kind, "kind", "kind", "tensor, pipeline, data, expert, context or unknown, by its name or what moves in it."),
+        gives(&A::tiers, "tiers", "tiers", "Tiers of the machine that it runs on."),
+        gives(&A::nodes, "nodes", "nodes", "Nodes that its ranks are on; 0: not known."),
+        gives(&A::calls, "calls", "calls", "Collectives in it.")};
+  }
+};
+
+/// Who waited for whom.
+struct TracedWait {
+  int rank = 0, for_rank = 0;
+  double seconds = 0;
+  int calls = 0;
+  bool operator==(const TracedWait&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedWait;
+    return std::tuple{
+        gives(&A::rank, "rank", "rank", "The rank that waited."), gives(&A::for_rank, "for_rank", "for_rank", "The one that came last."),
+        gives(&A::seconds, "wait_s", "seconds", "All such waiting, s."), gives(&A::calls, "calls", "calls", "In how many calls.")};
+  }
+};
+
+/// A rank's trace.
+struct TracedRank {
+  int rank = 0;
+  std::string file, gpu;
+  double window_seconds = 0, clock_seconds = 0;
+  int calls_last = 0;
+  double others_wait_seconds = 0;
+  bool operator==(const TracedRank&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedRank;
+    return std::tuple{
+        gives(&A::rank, "rank", "rank", "Its number."),
+        gives(&A::file, "file", "file", "Its trace."),
+        gives(&A::gpu, "gpu", "gpu", "What the trace calls its GPU; may be empty."),
+        gives(&A::window_seconds, "window_s", "window_seconds", "First start to last end of its GPU's work, s."),
+        gives(&A::clock_seconds, "clock_s", "clock_seconds", "Its clock against that of the first rank, s; taken out of all else."),
+        gives(&A::calls_last, "calls_last", "calls_last", "Collectives that it came last to."),
+        gives(&A::others_wait_seconds, "others_wait_s", "others_wait_seconds", "What another rank waited for it, mean of the others, s.")};
+  }
+};
+
+/// Events that were left out.
+struct TraceSkipped {
+  std::string reason;
+  int events = 0;
+  bool operator==(const TraceSkipped&) const = default;
+  static constexpr auto fields() {
+    using A = TraceSkipped;
+    return std::tuple{gives(&A::reason, "reason", "reason", "Why."), gives(&A::events, "events", "events", "How many.")};
+  }
+};
+
+struct TraceAnswer {
+  std::vector<std::string> findings{};
+  std::optional<std::string> system{};
+  bool system_guessed = false;
+  std::vector<TracedCollective> collectives{};
+  std::vector<TracedProcessGroup> groups{};
+  double step_seconds = 0;
+  int steps = 0;
+  std::vector<StepTerm> terms{};
+  std::vector<TracedRank> ranks{};
+  std::vector<TracedWait> waits{};
+  double clock_doubt_seconds = 0;
+  std::vector<TraceSkipped> skipped{};
+  std::vector<std::string> notes{};
+
+  static constexpr auto fields() {
+    using A = TraceAnswer;
+    return std::tuple{
+        gives(&A::findings, "findings", "findings", "What stands out, a sentence each, most costly first."),
+        gives(&A::system, "system", "system", "Name of the machine of the predictions; None: none."),
+        gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the traces, not by the caller."),
+        gives(&A::collectives, "collectives", "collectives", "List of TracedCollective, the slow ones first; with `calls` in order."),
+        gives(&A::groups, "groups", "groups", "List of TracedProcessGroup."),
+        gives(&A::step_seconds, "step.step_s", "step_seconds",
+              "A step, s: the mean of the ranks' windows over the steps the program marked."),
+        gives(&A::steps, "step.steps", "steps", "Steps that the program marked; without, 1: all of the trace."),
+        gives(&A::terms, "step.terms", "terms", "What a step was spent on, a list of StepTerm; they sum to it."),
+        gives(&A::ranks, "ranks", "ranks", "List of TracedRank."),
+        gives(&A::waits, "waits", "waits", "List of TracedWait, longest first."),
+        gives(&A::clock_doubt_seconds, "clock_doubt_s", "clock_doubt_seconds",
+              "How far the ends of a collective still lie apart on the aligned clocks, s, the median."),
+        gives(&A::skipped, "skipped", "skipped", "List of TraceSkipped."),
+        gives(&A::notes, "notes", "notes", "What could not be told, and why.")};
+  }
+};
+
+/// \throws Refusal without traces; SpecError for a file that is no trace; RequestError as predict
+[[nodiscard]] TraceAnswer answer(const TraceRequest& request);
+
+}  // namespace fabricost

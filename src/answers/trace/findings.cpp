@@ -1,0 +1,104 @@
+/// \file findings.cpp
+/// A rank that others wait for, operations slower than predicted or than the same in sibling groups, what was coalesced.
+
+#include "answers/trace/findings.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace fabricost::detail {
+
+namespace {
+
+/// A sentence and what it costs, seconds of a rank.
+using Found = std::pair<double, std::string>;
+
+[[nodiscard]] std::string time(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string what(const TracedCollective& row) {
+  const std::string size = row.bytes ? fmt::format(" of {}", size_text(Bytes::from_value(*row.bytes))) : "";
+  return fmt::format("{}{} in group {}", row.operation, size, row.group);
+}
+
+void late_ranks(const TraceAnswer& a, std::vector<Found>& out) {
+  constexpr int worth_saying = 100;  // one part of a rank's window in so many
+  double window = 0;
+  for (const TracedRank& one : a.ranks) window = std::max(window, one.window_seconds);
+  std::map<int, const TracedCollective*> longest;
+  for (const TracedCollective& row : a.collectives) {
+    if (!row.last_rank) continue;
+    const TracedCollective*& at = longest[*row.last_rank];
+    if (at == nullptr || row.wait_seconds > at->wait_seconds) at = &row;
+  }
+  for (const TracedRank& one : a.ranks) {
+    if (one.calls_last == 0 || one.others_wait_seconds * worth_saying < window) continue;
+    std::string text = fmt::format("Rank {} comes last to {} collective{}: another rank waits {} for it", one.rank, one.calls_last,
+                                   one.calls_last == 1 ? "" : "s", time(one.others_wait_seconds));
+    if (const auto row = longest.find(one.rank); row != longest.end())
+      text += fmt::format("; longest in the {} at {}, {} of waiting before {} of wire", what(*row->second), time(row->second->at_seconds),
+                          time(row->second->wait_seconds), time(row->second->wire_seconds));
+    out.emplace_back(one.others_wait_seconds, text + ".");
+  }
+}
+
+void slow_rows(const TraceAnswer& a, std::vector<Found>& out) {
+  for (const TracedCollective& row : a.collectives) {
+    if (row.verdict != "slow" || !row.predicted_seconds || !row.interval_seconds) continue;
+    std::string text = fmt::format("{} takes {}, {:.2g} times its prediction of {} ({} to {})", what(row), time(row.wire_seconds),
+                                   row.wire_seconds / *row.predicted_seconds, time(*row.predicted_seconds),
+                                   time(row.interval_seconds->first), time(row.interval_seconds->second));
+    if (row.slow_since_seconds && *row.slow_since_seconds > row.at_seconds)
+      text += fmt::format(", since {}", time(*row.slow_since_seconds));
+    out.emplace_back(std::max(0.0, (row.wire_seconds - *row.predicted_seconds) * row.count), text + ".");
+  }
+}
+
+/// The same operation and size in groups of one kind should take the same: the one that does not has the slow link.
+void slow_groups(const TraceAnswer& a, std::vector<Found>& out) {
+  std::map<std::string, std::string> kinds;
+  std::map<std::string, int> nodes;
+  for (const TracedProcessGroup& one : a.groups) kinds[one.name] = one.kind, nodes[one.name] = one.nodes;
+  std::map<std::tuple<std::string, double, int, std::string, int>, std::vector<const TracedCollective*>> alike;
+  for (const TracedCollective& row : a.collectives)
+    if (row.bound == "exact" && row.bytes)
+      alike[{row.operation, *row.bytes, row.ranks, kinds[row.group], nodes[row.group]}].push_back(&row);
+  for (auto& [key, rows] : alike) {
+    if (rows.size() < 3) continue;
+    std::sort(rows.begin(), rows.end(), [](const auto* x, const auto* y) { return x->wire_seconds < y->wire_seconds; });
+    const double middle = rows[(rows.size() - 1) / 2]->wire_seconds;
+    for (const TracedCollective* row : rows)
+      if (2 * row->wire_seconds > 3 * middle && middle > a.clock_doubt_seconds)
+        out.emplace_back((row->wire_seconds - middle) * row->count,
+                         fmt::format("{} takes {}, {:.2g} times what it takes in the {} other groups like it ({}).", what(*row),
+                                     time(row->wire_seconds), row->wire_seconds / middle, rows.size() - 1, time(middle)));
+  }
+}
+
+}  // namespace
+
+void say_findings(TraceAnswer& a) {
+  std::vector<Found> found;
+  late_ranks(a, found);
+  slow_rows(a, found);
+  slow_groups(a, found);
+  std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.first > y.first; });
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < std::min(found.size(), most); ++i) a.findings.push_back(std::move(found[i].second));
+  int coalesced = 0, upper = 0, all = 0;
+  for (const TracedCollective& row : a.collectives) {
+    if (row.messages > 1) coalesced += row.count;
+    if (row.bound == "upper") upper += row.count;
+    all += row.count;
+  }
+  if (coalesced > 0)
+    a.findings.push_back(
+        fmt::format("{} calls carry out several of the program's at once: each counts as one, of all their bytes.", coalesced));
+  if (upper > 0)
+    a.notes.push_back(
+        fmt::format("Of {} of {} collectives not all ranks are traced: their times contain waiting and are upper bounds.", upper, all));
+}
+
+}  // namespace fabricost::detail

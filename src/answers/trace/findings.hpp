@@ -1,0 +1,12 @@
+#pragma once
+/// \file findings.hpp
+/// What stands out in a job's traces, in sentences. Private to src/answers.
+
+#include <fabricost/answers/trace.hpp>
+
+namespace fabricost::detail {
+
+/// Adds findings and notes, from all other fields of the answer.
+void say_findings(TraceAnswer& answer);
+
+}  // namespace fabricost::detail

@@ -1,0 +1,148 @@
+/// \file machine.cpp
+/// A machine is told by its GPU as `diagnose` tells it: the usual one of data/systems. Which network joins several nodes, no trace says:
+/// then only groups inside a node are predicted.
+
+#include "answers/trace/machine.hpp"
+
+#include "specs/parts/identities.hpp"
+
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/specs/data_directory.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace fabricost::detail {
+
+namespace {
+
+/// The element type of that width, as reductions are priced.
+[[nodiscard]] DataType type_of(const io::TracedType& type) {
+  if (const auto named = parse_data_type(type.name)) return *named;
+  switch (type.width) {
+    case 1: return DataType::int8;
+    case 4: return DataType::single;
+    case 8: return DataType::double_precision;
+    default: return DataType::half;
+  }
+}
+
+}  // namespace
+
+TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes)
+    : request_(request), notes_(notes) {
+  if (request.system) {
+    system_ = request.system.get(request.overrides);
+    return;
+  }
+  if (!request.overrides.empty()) throw Refusal("<overrides> change a machine: add <system>");
+  std::set<std::string> gpus;
+  int world = 0;
+  for (const io::RankTrace& one : traces) {
+    if (!one.gpu.empty()) gpus.insert(one.gpu);
+    world = std::max({world, one.world, one.rank + 1});
+  }
+  if (gpus.size() != 1) {
+    note(gpus.empty() ? "The traces do not say which GPU they are of: name <system> for predictions."
+                      : "The traces are of different GPUs: name <system> for predictions.");
+    return;
+  }
+  const auto machines = io::machine_identities(data_directory());
+  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(*gpus.begin());
+  const auto system = gpu.empty() ? machines.systems.end() : machines.systems.find(gpu);
+  if (system == machines.systems.end()) {
+    note(fmt::format("No machine is usual for the traces' GPU, {}: name <system> for predictions.", *gpus.begin()));
+    return;
+  }
+  system_ = std::make_shared<const System>(load_system(system->second));
+  guessed_ = true;
+  one_node_ = world > std::max(system_->gpus_per_node, system_->domain);
+  if (one_node_)
+    note(fmt::format("The job has {} ranks on several nodes, whose network no trace names: add <system> to predict what crosses it.",
+                     world));
+}
+
+void TraceMachine::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+int TraceMachine::nodes_of(const laid::Group& group) const {
+  if (system_ == nullptr || group.said.ranks.empty()) return 0;
+  std::set<int> nodes;
+  for (const int rank : group.said.ranks) nodes.insert(rank / system_->gpus_per_node);
+  return static_cast<int>(nodes.size());
+}
+
+std::vector<std::string> TraceMachine::tiers_of(const laid::Group& group) const {
+  std::vector<std::string> out;
+  const int nodes = nodes_of(group);
+  if (nodes == 0 || group.said.size < 2) return out;
+  std::set<int> domains;
+  for (const int rank : group.said.ranks) domains.insert(rank / std::max(system_->domain, system_->gpus_per_node));
+  const auto add = [&](TierRole role) {
+    if (const Tier* tier = system_->tier(role)) out.emplace_back(tier->name.view());
+  };
+  if (std::ssize(domains) < group.said.size) add(TierRole::scale_up);
+  if (domains.size() > 1) {
+    add(TierRole::nic);
+    add(TierRole::network);
+  }
+  return out;
+}
+
+std::optional<Expected> TraceMachine::exchange(const laid::Group& group, io::Moves moves) {
+  if (!request_.tokens || !request_.hidden || !request_.experts || !request_.top_k) {
+    note("What an exchange of experts moves, no trace says: add <tokens>, <hidden>, <experts> and <top_k> to predict it.");
+    return std::nullopt;
+  }
+  MoeRequest asked;
+  asked.phase = moves == io::Moves::moe_dispatch ? MoePhase::dispatch : MoePhase::combine;
+  asked.system.value = system_;
+  asked.tokens = request_.tokens;
+  asked.hidden = request_.hidden;
+  asked.experts = request_.experts;
+  asked.top_k = request_.top_k;
+  asked.groups = request_.groups;
+  asked.group_limit = request_.group_limit;
+  asked.ranks = group.said.size;
+  asked.nodes = nodes_of(group);
+  const MoeAnswer found = answer(asked);
+  return Expected{found.seconds, found.interval_seconds.first, found.interval_seconds.second};
+}
+
+std::optional<Expected> TraceMachine::expect(const laid::Group& group, const laid::Call& call) {
+  if (system_ == nullptr) return std::nullopt;
+  int nodes = nodes_of(group);
+  if (call.moves == io::Moves::send_recv) {
+    std::set<int> places;
+    for (const laid::Part& part : call.parts) places.insert(part.rank / std::max(system_->domain, system_->gpus_per_node));
+    nodes = places.size() > 1 || (call.parts.size() < 2 && nodes > 1) ? 2 : 1;
+  }
+  if (nodes > 1 && one_node_) return std::nullopt;
+  const auto [at, fresh] = known_.try_emplace({call.moves, call.bytes, group.said.size, nodes, call.type.width});
+  if (!fresh) return at->second;
+  try {
+    if (call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine) return at->second = exchange(group, call.moves);
+    const auto collective = io::collective_of(call.moves);
+    if (!collective || !(call.bytes > 0)) return std::nullopt;
+    Operation operation{.collective = *collective,
+                        .bytes = Bytes::from_value(call.bytes),
+                        .ranks = group.said.size,
+                        .nodes = nodes,
+                        .dtype = type_of(call.type)};
+    if (call.moves == io::Moves::send_recv) {
+      operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu};
+    } else if (group.said.size < 2) {
+      return std::nullopt;
+    }
+    const Prediction p = predict(*system_, operation);
+    return at->second = Expected{p.seconds, p.low, p.high};
+  } catch (const RequestError& error) {
+    note(fmt::format("No prediction of some calls: {}.", error.what()));
+    return std::nullopt;
+  }
+}
+
+}  // namespace fabricost::detail

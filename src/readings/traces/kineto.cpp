@@ -1,0 +1,397 @@
+/// \file kineto.cpp
+/// Reads the file once. Of an event only what tells its kind is looked at, until it proves to be of use; kernels that compute are kept as
+/// the union of their spans.
+
+#include "readings/traces/kineto.hpp"
+
+#include "readings/traces/json_pieces.hpp"
+#include "readings/traces/kineto_parts.hpp"
+#include "text/line_reader.hpp"
+
+#include <fabricost/interrupt.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace fabricost::io {
+
+namespace kineto {
+namespace {
+
+constexpr std::int64_t latest = 2'000'000'000'000'000'000;  // ns, the year 2033: sums of three stay in range
+
+enum class Category : unsigned char { other, kernel, copy, launch, annotation, host };
+[[nodiscard]] Category category_of(std::string_view cat) {
+  if (cat == "kernel" || cat == "Kernel") return Category::kernel;
+  if (cat == "gpu_memcpy" || cat == "gpu_memset" || cat == "Memcpy" || cat == "Memset") return Category::copy;
+  if (cat == "cuda_runtime" || cat == "cuda_driver" || cat == "Runtime" || cat == "hip_runtime") return Category::launch;
+  if (cat == "user_annotation") return Category::annotation;
+  if (cat == "cpu_op" || cat == "Operator") return Category::host;
+  return Category::other;
+}
+
+/// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
+[[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut) {
+  std::vector<int> out;
+  int number = -1;
+  for (const char c : text) {
+    constexpr int most = 100'000'000;
+    if (c >= '0' && c <= '9')
+      number = std::min(most, std::max(number, 0) * 10 + (c - '0'));
+    else if (number >= 0)
+      out.push_back(number), number = -1;
+    cut = cut || c == '.';
+  }
+  if (number >= 0) out.push_back(number);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
+[[nodiscard]] std::int64_t elements_of(std::string_view dims) {
+  double total = 0, product = 1;
+  std::int64_t number = -1;
+  bool any = false, inside = false;
+  for (const char c : dims) {
+    if (c >= '0' && c <= '9') {
+      number = std::min<std::int64_t>(std::max<std::int64_t>(number, 0) * 10 + (c - '0'), std::int64_t{1} << 52U);
+      inside = true;
+      continue;
+    }
+    if (number >= 0) product *= static_cast<double>(number), number = -1;
+    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
+  }
+  constexpr double most = 1e17;
+  return any && total < most ? static_cast<std::int64_t>(total) : -1;
+}
+
+/// What the arguments of a kernel, a record or an annotation say.
+struct Arguments {
+  std::int64_t correlation = 0, external = 0, sequence = -1, size = 0, first = -1, stride = 0, source = -1, target = -1;
+  int stream = 0;
+  std::string_view operation, type, group, words, ranks, dims, types;
+  Elements elements;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : json_(file) { trace_.file = json_.name(); }
+
+  RankTrace run() {
+    json_.read(
+        "traceEvents", [&](std::string_view key, std::string_view value) { member(key, value); },
+        [&](std::string_view value) { event(value); });
+    if (!(events_ > 0)) {
+      throw fault_of_file(json_.name(), "this is JSON, but no trace: it has no events",
+                          "name what the profiler wrote (export_chrome_trace, tensorboard_trace_handler)");
+    }
+    complete_groups();
+    take_calls_of_host();
+    kineto::join(kept_, trace_);
+    for (std::vector<Span>* spans : {&trace_.compute, &trace_.busy}) unite(*spans);
+    if (last_ < first_) first_ = last_ = 0;  // nothing on the GPU
+    constexpr std::int64_t longest = 1'000'000'000'000'000;
+    if (last_ - first_ > longest) throw fault_of_file(json_.name(), "its events lie more than ten days apart", "a trace is of some steps");
+    trace_.whole = {first_, last_};
+    from_start();
+    return std::move(trace_);
+  }
+
+ private:
+  void member(std::string_view key, std::string_view value) {
+    if (key == "distributedInfo") distributed(value);
+    if (key == "baseTimeNanoseconds") base_ = std::clamp(json_whole(value, 0), -latest, latest);
+    if (key == "deviceProperties")
+      for (JsonMembers devices(value); trace_.gpu.empty() && devices.next();)
+        for (JsonMembers one(devices.value); one.next();)
+          if (one.key == "name") trace_.gpu = shown_text(one.value);
+  }
+
+  void distributed(std::string_view value) {
+    constexpr std::int64_t most = 1'000'000;
+    const auto count = [&](std::string_view text) { return static_cast<int>(std::clamp<std::int64_t>(json_whole(text, -1), -1, most)); };
+    for (JsonMembers m(value); m.next();) {
+      if (m.key == "rank") trace_.rank = count(m.value);
+      if (m.key == "world_size") trace_.world = std::max(0, count(m.value));
+      if (m.key == "nccl_version") trace_.library = shown_text(m.value);
+      if (m.key != "pg_config") continue;
+      for (JsonMembers groups(m.value); groups.next();) {
+        TracedGroup group;
+        bool cut = false;
+        for (JsonMembers one(groups.value); one.next();) {
+          if (one.key == "pg_name") group.name = shown_text(one.value);
+          if (one.key == "pg_desc") group.words = shown_text(one.value);
+          if (one.key == "pg_size") group.size = std::max(0, count(one.value));
+          if (one.key == "ranks") group.ranks = ranks_in(one.value, cut);
+        }
+        if (cut) group.ranks.clear();
+        if (!group.name.empty()) configured_[group.name] = std::move(group);
+      }
+    }
+  }
+
+  [[noreturn]] void bad(std::string_view what) const { json_.fail(fmt::format("an event's {} is not what a profiler writes", what)); }
+
+  void event(std::string_view raw) {
+    if (raw.empty() || raw.front() != '{') bad("form");
+    if (++events_ % 65536 == 0) ask_to_go_on();
+    std::string_view name, start, length, args, thread;
+    Category category = Category::other;
+    bool known = false, complete = true;
+    JsonMembers m(raw);
+    while (m.next()) {
+      if (m.key == "cat") {
+        category = category_of(unquoted(m.value));
+        known = true;
+        if (category == Category::other) return;
+      } else if (m.key == "name") {
+        name = unquoted(m.value);
+        if (known && is_of_no_use(category, name)) return;
+      } else if (m.key == "ph") {
+        complete = m.value == "\"X\"";
+        if (!complete) return;
+      } else if (m.key == "ts") {
+        start = m.value;
+      } else if (m.key == "dur") {
+        length = m.value;
+      } else if (m.key == "tid") {
+        thread = m.value;
+      } else if (m.key == "args") {
+        args = m.value;
+      }
+    }
+    if (m.broken()) bad("form");
+    if (!known || is_of_no_use(category, name)) return;
+    Span span;
+    std::int64_t duration = 0;
+    if (!nanoseconds(start, span.from)) bad("ts");
+    if (length.empty() || !nanoseconds(length, duration) || duration < 0 || duration > latest) bad("dur");
+    span.to = span.from + duration;
+    take(category, name, span, args, json_whole(thread, 0));
+  }
+
+  [[nodiscard]] static bool is_of_no_use(Category category, std::string_view name) {
+    switch (category) {
+      case Category::launch: return name.find("aunch") == std::string_view::npos;
+      case Category::host: return name != "record_param_comms";
+      case Category::annotation:
+        return !(name.starts_with("nccl:") || name.starts_with("ProfilerStep") || name.starts_with("gloo:") || name.starts_with("mpi:"));
+      default: return false;
+    }
+  }
+
+  void on_gpu(const Span& span) {
+    first_ = std::min(first_, span.from);
+    last_ = std::max(last_, span.to);
+  }
+
+  void take(Category category, std::string_view name, const Span& span, std::string_view args, std::int64_t thread) {
+    switch (category) {
+      case Category::launch: {
+        const Arguments a = arguments(args);
+        if (a.correlation > 0) kept_.launches.push_back({a.correlation, span.from, thread});
+        return;
+      }
+      case Category::annotation:
+        if (name.starts_with("ProfilerStep"))
+          trace_.steps.push_back(span);
+        else
+          asked(span, arguments(args), thread, name);
+        return;
+      case Category::host: asked(span, arguments(args), thread, {}); return;
+      case Category::copy:
+        on_gpu(span);
+        add(trace_.busy, span);
+        return;
+      default: break;
+    }
+    on_gpu(span);
+    const std::optional<Moves> moves = moves_of_kernel(name);
+    if (!moves) {
+      add(trace_.compute, span);
+      add(trace_.busy, span);
+      return;
+    }
+    const Arguments a = arguments(args);
+    Kernel kernel{
+        .call = call_of(span, a), .correlation = a.correlation, .external = a.external, .receives = a.target < 0 && a.source >= 0};
+    kernel.told = kernel.call.moves != Moves::unknown;
+    if (!kernel.told) kernel.call.moves = *moves;
+    kept_.kernels.push_back(kernel);
+  }
+
+  /// Kernels come in order, or nearly so: united as they come, and now and then again.
+  void add(std::vector<Span>& into, const Span& span) {
+    if (!into.empty() && span.from >= into.back().from && span.from <= into.back().to) {
+      into.back().to = std::max(into.back().to, span.to);
+      return;
+    }
+    into.push_back(span);
+    constexpr std::size_t many = std::size_t{1} << 20U;
+    if (into.size() >= many && into.size() >= 2 * united_) {
+      unite(into);
+      united_ = into.size();
+    }
+  }
+
+  [[nodiscard]] Arguments arguments(std::string_view raw) const {
+    Arguments a;
+    if (raw.empty()) return a;
+    JsonMembers m(raw);
+    while (m.next()) {
+      const std::string_view key = m.key, value = m.value;
+      if (key == "correlation")
+        a.correlation = json_whole(value, 0);
+      else if (key == "External id")
+        a.external = json_whole(value, 0);
+      else if (key == "stream")
+        a.stream = static_cast<int>(std::clamp<std::int64_t>(json_whole(value, 0), 0, 1'000'000'000));
+      else if (key == "Collective name")
+        a.operation = unquoted(value);
+      else if (key == "In msg nelems")
+        a.elements.in = json_whole(value, -1);
+      else if (key == "Out msg nelems")
+        a.elements.out = json_whole(value, -1);
+      else if (key == "Group size")
+        a.size = json_whole(value, 0);
+      else if (key == "dtype")
+        a.type = unquoted(value);
+      else if (key == "Process Group Name")
+        a.group = unquoted(value);
+      else if (key == "Process Group Description")
+        a.words = unquoted(value);
+      else if (key == "Process Group Ranks")
+        a.ranks = value;
+      else if (key == "Global rank start")
+        a.first = json_whole(value, -1);
+      else if (key == "Global rank stride")
+        a.stride = json_whole(value, 0);
+      else if (key == "Seq")
+        a.sequence = json_whole(value, -1);
+      else if (key == "Src Rank")
+        a.source = json_whole(value, -1);
+      else if (key == "Dst Rank")
+        a.target = json_whole(value, -1);
+      else if (key == "Input Dims" || key == "Input dims")
+        a.dims = value;
+      else if (key == "Input type")
+        a.types = value;
+    }
+    if (m.broken()) bad("args");
+    return a;
+  }
+
+  [[nodiscard]] std::uint32_t group_of(const Arguments& a) {
+    std::string key = fmt::format("{}|{}|{}", a.group, a.ranks, a.size);
+    const auto [at, fresh] = places_.try_emplace(std::move(key), static_cast<std::uint32_t>(trace_.groups.size()));
+    if (fresh) {
+      constexpr std::int64_t most = 1'000'000;
+      TracedGroup group{.name = shown_text(a.group),
+                        .words = shown_text(a.words),
+                        .ranks = {},
+                        .size = static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most))};
+      bool cut = false;
+      group.ranks = ranks_in(a.ranks, cut);
+      if (cut || (group.size > 0 && static_cast<int>(group.ranks.size()) != group.size)) group.ranks.clear();
+      if (group.ranks.empty() && group.size > 0 && a.first >= 0 && a.stride > 0 && a.stride < most && a.first < most)
+        for (std::int64_t i = 0; i < group.size; ++i) group.ranks.push_back(static_cast<int>(a.first + i * a.stride));
+      trace_.groups.push_back(std::move(group));
+    }
+    return at->second;
+  }
+
+  [[nodiscard]] TracedCall call_of(const Span& span, const Arguments& a) {
+    TracedCall out{.span = span, .sequence = a.sequence, .group = group_of(a), .stream = a.stream};
+    if (!a.operation.empty()) out.moves = moves_named(a.operation);
+    out.type = type_named(a.type);
+    constexpr std::int64_t most = 1'000'000;
+    const std::int64_t peer = a.target >= 0 ? a.target : a.source;
+    if (out.moves == Moves::send_recv && peer < most) out.peer = static_cast<int>(peer);
+    out.bytes = kineto::bytes_of_call(out.moves, a.elements, out.type.width, static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most)));
+    return out;
+  }
+
+  void asked(const Span& span, const Arguments& a, std::int64_t thread, std::string_view annotation) {
+    Asked one{.call = call_of(span, a),
+              .external = a.external,
+              .thread = thread,
+              .annotation = !annotation.empty(),
+              .receives = a.operation.find("recv") != std::string_view::npos};
+    if (one.annotation) {
+      one.call.moves = moves_named(annotation);
+      one.on_host = !annotation.starts_with("nccl:");
+      JsonMembers types(a.types.empty() ? "[]" : a.types);
+      if (types.next()) one.call.type = type_named(unquoted(types.value));
+      one.call.bytes = kineto::bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
+    }
+    kept_.asked.push_back(one);
+  }
+
+  /// Where nothing ran on a GPU, calls are those of the host's libraries.
+  void take_calls_of_host() {
+    if (last_ >= first_) return;
+    for (const Asked& one : kept_.asked) {
+      if (!one.on_host) continue;
+      on_gpu(one.call.span);
+      Kernel call;
+      call.call = one.call;
+      kept_.kernels.push_back(call);
+    }
+  }
+
+  /// Groups whose ranks an event left out, from the list at the top; a group that nothing names is the whole world.
+  void complete_groups() {
+    for (TracedGroup& group : trace_.groups) {
+      const auto known = configured_.find(group.name);
+      if (known != configured_.end()) {
+        if (group.ranks.empty()) group.ranks = known->second.ranks;
+        if (group.words.empty()) group.words = known->second.words;
+        if (group.size == 0) group.size = known->second.size;
+      }
+      if (group.name.empty() && group.ranks.empty() && group.size == 0) group.size = trace_.world;
+      if (group.ranks.empty() && group.size > 0 && group.size == trace_.world) {
+        group.ranks.resize(static_cast<std::size_t>(group.size));
+        std::iota(group.ranks.begin(), group.ranks.end(), 0);
+      }
+      if (!group.ranks.empty()) group.size = static_cast<int>(group.ranks.size());
+    }
+  }
+
+  void from_start() {
+    const auto move = [&](Span& span) { span.from -= first_, span.to -= first_; };
+    for (TracedCall& call : trace_.calls) move(call.span);
+    for (std::vector<Span>* spans : {&trace_.compute, &trace_.busy, &trace_.steps})
+      for (Span& span : *spans) move(span);
+    move(trace_.whole);
+    trace_.start = base_ + first_;
+  }
+
+  JsonPieces json_;
+  RankTrace trace_;
+  kineto::Events kept_;
+  std::map<std::string, TracedGroup> configured_;
+  std::map<std::string, std::uint32_t> places_;
+  std::int64_t base_ = 0, events_ = 0;
+  std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = std::numeric_limits<std::int64_t>::min();
+  std::size_t united_ = 0;
+};
+
+}  // namespace
+}  // namespace kineto
+
+bool may_be_kineto(std::string_view head) {
+  const auto start = head.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  for (const char* word : {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"", "\"ph\""})
+    if (head.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+RankTrace read_kineto(const std::filesystem::path& file) { return kineto::Reader(file).run(); }
+
+}  // namespace fabricost::io

@@ -1,0 +1,178 @@
+/// \file kineto_join.cpp
+/// From kernels, launches and what the host asked for to calls. A kernel that does not say what it carries is launched (same correlation)
+/// inside the annotation or record that says it. Records without a kernel of their own, before a kernel of the same thread and operation,
+/// were coalesced into it (torch.distributed._coalescing_manager, batch_isend_irecv, ncclGroupEnd).
+
+#include "readings/traces/kineto_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+namespace fabricost::io::kineto {
+
+namespace {
+
+constexpr const char* no_call = "a kernel of communication whose call is not in the trace";
+
+/// Whether a record may be part of what a kernel carries.
+[[nodiscard]] bool fits(const Kernel& kernel, const Asked& asked, const RankTrace& trace) {
+  const Moves k = kernel.call.moves, a = asked.call.moves;
+  if (a == Moves::unknown) return false;
+  if (!kernel.told && kernel.call.bytes < 0) return true;  // sends and receives carry out exchanges, broadcasts uneven gathers
+  if (k != a) return false;
+  if (!kernel.told) return true;
+  const auto& groups = trace.groups;
+  return groups[kernel.call.group].name == groups[asked.call.group].name;
+}
+
+/// The one that holds the launch, the latest to begin where several do; nullptr: none. `asked` is of one thread, by start.
+[[nodiscard]] Asked* around(const std::vector<Asked*>& asked, std::int64_t at, bool annotation) {
+  const auto after =
+      std::upper_bound(asked.begin(), asked.end(), at, [](std::int64_t time, const Asked* one) { return time < one->call.span.from; });
+  constexpr std::ptrdiff_t back = 16;  // ones nested in it that ended before
+  for (auto it = after; it != asked.begin() && after - it < back;) {
+    --it;
+    if ((*it)->annotation == annotation && (*it)->call.span.to >= at && (*it)->call.moves != Moves::unknown) return *it;
+  }
+  return nullptr;
+}
+
+void take_over(Kernel& kernel, const Asked& asked) {
+  TracedCall& call = kernel.call;
+  const TracedCall& from = asked.call;
+  call.moves = from.moves;
+  call.bytes = from.bytes;
+  call.type = from.type;
+  call.group = from.group;
+  call.peer = from.peer;
+  if (call.sequence < 0) call.sequence = from.sequence;
+}
+
+class Joiner {
+ public:
+  Joiner(Events& events, RankTrace& trace) : events_(events), trace_(trace) {
+    for (const Launch& one : events.launches) launches_.emplace(one.correlation, &one);
+    for (Asked& one : events.asked) {
+      if (!one.annotation && one.external > 0) records_.emplace(one.external, &one);
+      threads_[one.thread].push_back(&one);
+    }
+    for (auto& [thread, asked] : threads_)
+      std::sort(asked.begin(), asked.end(), [](const Asked* a, const Asked* b) { return a->call.span.from < b->call.span.from; });
+  }
+
+  void run() {
+    std::vector<std::pair<const Launch*, Kernel*>> launched;
+    for (Kernel& kernel : events_.kernels) {
+      const auto launch = launches_.find(kernel.correlation);
+      const Launch* const at = launch == launches_.end() ? nullptr : launch->second;
+      own(kernel, at);
+      if (at != nullptr) launched.emplace_back(at, &kernel);
+    }
+    std::sort(launched.begin(), launched.end(), [](const auto& a, const auto& b) { return a.first->at < b.first->at; });
+    std::map<std::int64_t, std::int64_t> before;  // last launch, by thread
+    for (const auto& [launch, kernel] : launched) {
+      const auto [last, first] = before.try_emplace(launch->thread, std::numeric_limits<std::int64_t>::min());
+      coalesced(*kernel, *launch, last->second);
+      last->second = launch->at;
+    }
+    write();
+  }
+
+ private:
+  /// What the kernel itself, or the call that launched it, says.
+  void own(Kernel& kernel, const Launch* launch) {
+    if (const auto record = records_.find(kernel.external); kernel.external > 0 && record != records_.end()) {
+      const bool known = record->second->call.moves != Moves::unknown;
+      if (known && !kernel.told) take_over(kernel, *record->second);
+      record->second->used = true;
+      if (known || kernel.told) return;
+    }
+    if (launch == nullptr) return;
+    const auto thread = threads_.find(launch->thread);
+    if (thread == threads_.end()) return;
+    for (const bool annotation : {false, true}) {
+      Asked* const asked = around(thread->second, launch->at, annotation);
+      if (asked == nullptr || !fits(kernel, *asked, trace_)) continue;
+      if (!asked->used && !kernel.told) take_over(kernel, *asked);
+      asked->used = true;
+      return;
+    }
+  }
+
+  /// Adds the records between two launches of a thread that have no kernel of their own.
+  void coalesced(Kernel& kernel, const Launch& launch, std::int64_t after) {
+    const auto thread = threads_.find(launch.thread);
+    if (thread == threads_.end()) return;
+    auto it = std::upper_bound(thread->second.begin(), thread->second.end(), launch.at,
+                               [](std::int64_t time, const Asked* one) { return time < one->call.span.from; });
+    std::array<double, 2> more{};  // sent, or of a collective; received
+    more[kernel.receives ? 1 : 0] = std::max(kernel.call.bytes, 0.0);
+    while (it != thread->second.begin()) {
+      Asked& asked = **--it;
+      if (asked.call.span.from <= after) break;
+      if (asked.used || asked.annotation || !fits(kernel, asked, trace_)) continue;
+      asked.used = true;
+      if (kernel.call.bytes < 0 || kernel.call.moves == Moves::unknown) {
+        take_over(kernel, asked);
+        more[asked.receives ? 1 : 0] = std::max(asked.call.bytes, 0.0);
+        continue;
+      }
+      ++kernel.call.messages;
+      more[asked.receives ? 1 : 0] += std::max(asked.call.bytes, 0.0);
+      if (kernel.call.peer != asked.call.peer) kernel.call.peer = -1;
+    }
+    if (kernel.call.messages > 1) kernel.call.bytes = std::max(more[0], more[1]);  // both ways at once
+  }
+
+  void write() {
+    auto& kernels = events_.kernels;
+    std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) { return a.call.span.from < b.call.span.from; });
+    std::unordered_map<std::int64_t, std::size_t> begun;  // calls carried out by several kernels, by External id of their record
+    for (const Kernel& one : kernels) {
+      if (one.call.moves == Moves::unknown) {
+        ++trace_.skipped[no_call];
+        continue;
+      }
+      if (one.told && one.external > 0) {
+        const auto [at, first] = begun.try_emplace(one.external, trace_.calls.size());
+        if (!first) {
+          TracedCall& call = trace_.calls[at->second];
+          if (call.moves == one.call.moves && call.group == one.call.group && call.stream == one.call.stream) {
+            call.span.to = std::max(call.span.to, one.call.span.to);
+            continue;
+          }
+        }
+      }
+      trace_.calls.push_back(one.call);
+    }
+  }
+
+  Events& events_;
+  RankTrace& trace_;
+  std::unordered_map<std::int64_t, const Launch*> launches_;
+  std::unordered_map<std::int64_t, Asked*> records_;
+  std::map<std::int64_t, std::vector<Asked*>> threads_;
+};
+
+}  // namespace
+
+double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks) {
+  const std::int64_t in = elements.in, out = elements.out;
+  std::int64_t count = in;
+  if (moves == Moves::all_gather || moves == Moves::gather) count = out > 0 ? out : ranks > 0 && in >= 0 ? in * ranks : -1;
+  if (moves == Moves::reduce_scatter && in < 0) count = ranks > 0 && out >= 0 ? out * ranks : -1;
+  if (moves == Moves::broadcast || moves == Moves::send_recv || moves == Moves::reduce || moves == Moves::scatter ||
+      moves == Moves::all_to_all)
+    count = std::max(in, out);
+  if (moves == Moves::barrier) return 0;
+  constexpr double most = 1e17;
+  const double bytes = static_cast<double>(count) * width;
+  return count < 0 || width == 0 || bytes > most ? -1 : bytes;
+}
+
+void join(Events& events, RankTrace& into) { Joiner(events, into).run(); }
+
+}  // namespace fabricost::io::kineto

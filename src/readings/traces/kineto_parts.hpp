@@ -1,0 +1,50 @@
+#pragma once
+/// \file kineto_parts.hpp
+/// What the reader of Kineto keeps of a trace until its end, and how it is joined there. Private to kineto.cpp and kineto_join.cpp.
+
+#include "readings/traces/traced.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io::kineto {
+
+/// A kernel of communication.
+struct Kernel {
+  TracedCall call;
+  std::int64_t correlation = 0, external = 0;
+  bool told = false;      ///< it carries its operation itself
+  bool receives = false;  ///< from its peer
+};
+/// A call of the CUDA or HIP runtime that started something.
+struct Launch {
+  std::int64_t correlation = 0, at = 0;
+  std::int64_t thread = 0;
+};
+/// A record_param_comms or an annotation of the host: what the program asked for.
+struct Asked {
+  TracedCall call;  ///< its span is the host's
+  std::int64_t external = 0, thread = 0;
+  bool annotation = false, receives = false, used = false;
+  bool on_host = false;  ///< it is the call itself: gloo's or MPI's
+};
+
+struct Events {
+  std::vector<Kernel> kernels;
+  std::vector<Launch> launches;
+  std::vector<Asked> asked;
+};
+
+/// Elements that went in and out, as the profiler counts them.
+struct Elements {
+  std::int64_t in = -1, out = -1;
+};
+/// Bytes in the convention of Operation; negative: not known.
+[[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
+
+/// Gives every kernel its operation, bytes and group, sums what was coalesced, joins the kernels of one call.
+void join(Events& events, RankTrace& into);
+
+}  // namespace fabricost::io::kineto

@@ -1,0 +1,20 @@
+#pragma once
+/// \file read_traces.hpp
+/// All traces that were given, several at a time. Private to the sources.
+
+#include "readings/traces/traced.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace fabricost::io {
+
+struct Traces {
+  std::vector<RankTrace> ranks;                 ///< in the order of their names
+  std::map<std::string, std::int64_t> skipped;  ///< files of a folder that are no traces, by reason
+};
+
+/// \param given files, and folders of them \throws SpecError for a file that is no trace, and for a folder without any
+[[nodiscard]] Traces read_traces(const std::vector<std::filesystem::path>& given);
+
+}  // namespace fabricost::io

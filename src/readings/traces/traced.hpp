@@ -1,0 +1,102 @@
+#pragma once
+/// \file traced.hpp
+/// What one rank's trace says, whatever profiler wrote it: its calls of collectives, when its GPU computed, its process groups. Times are
+/// nanoseconds from its first event on the GPU, on the rank's own clock. Private to the sources.
+
+#include <fabricost/collective.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace fabricost::io {
+
+/// What a kernel of communication does. The first seven are those of Collective.
+enum class Moves : unsigned char {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv,
+  gather,
+  scatter,
+  barrier,
+  moe_dispatch,
+  moe_combine,
+  moe_layout,
+  unknown
+};
+inline constexpr std::array<std::string_view, 14> moves_names{"all_reduce",   "all_gather",  "reduce_scatter", "broadcast", "reduce",
+                                                              "all_to_all",   "send_recv",   "gather",         "scatter",   "barrier",
+                                                              "moe_dispatch", "moe_combine", "moe_layout",     "unknown"};
+[[nodiscard]] constexpr std::string_view name(Moves moves) { return moves_names[static_cast<std::size_t>(moves)]; }
+/// The collective that `predict` prices; nothing for the others.
+[[nodiscard]] constexpr std::optional<Collective> collective_of(Moves moves) {
+  return moves <= Moves::send_recv ? std::optional{static_cast<Collective>(moves)} : std::nullopt;
+}
+
+/// An element type as traces name it.
+struct TracedType {
+  std::string_view name;  ///< empty: not said
+  unsigned width = 0;     ///< bytes
+};
+
+/// An interval of time, ns.
+struct Span {
+  std::int64_t from = 0, to = 0;
+  [[nodiscard]] std::int64_t length() const { return to - from; }
+};
+
+struct TracedGroup {
+  std::string name, words;  ///< "3", "default_pg"
+  std::vector<int> ranks;   ///< ascending; empty: not said
+  int size = 0;             ///< 0: not said
+  bool operator==(const TracedGroup&) const = default;
+  bool operator<(const TracedGroup& other) const {
+    return std::tie(name, size, ranks, words) < std::tie(other.name, other.size, other.ranks, other.words);
+  }
+};
+
+struct TracedCall {
+  Span span{};
+  double bytes = -1;           ///< in the convention of Operation; negative: not said
+  std::int64_t sequence = -1;  ///< in its group; negative: not said
+  std::uint32_t group = 0;     ///< of RankTrace::groups
+  int peer = -1;               ///< the other rank of a send or receive
+  int stream = 0;
+  int messages = 1;  ///< calls of the program that this one carries out: more than one where they were coalesced
+  Moves moves = Moves::unknown;
+  TracedType type{};
+};
+
+struct RankTrace {
+  std::string file, gpu, library;
+  int rank = -1, world = 0;
+  std::vector<TracedGroup> groups;
+  std::vector<TracedCall> calls;  ///< by start
+  std::vector<Span> compute;      ///< when any kernel but those of communication ran: apart, ascending
+  std::vector<Span> busy;         ///< the same with copies
+  std::vector<Span> steps;        ///< on the host's clock
+  Span whole{};                   ///< first start to last end on the GPU
+  std::int64_t start = 0;         ///< when its times are zero, ns since 1970 on that clock; any number where the profiler says none
+  std::map<std::string, std::int64_t> skipped;  ///< events that were left out, by reason
+};
+
+/// Joins spans that touch and sorts them.
+void unite(std::vector<Span>& spans);
+
+/// The operation that PyTorch's "allreduce", "_allgather_base", "nccl:all_to_all" or Inspector's "AllReduce" names.
+[[nodiscard]] Moves moves_named(std::string_view words);
+/// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.
+[[nodiscard]] std::optional<Moves> moves_of_kernel(std::string_view kernel);
+/// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", ...
+[[nodiscard]] TracedType type_named(std::string_view words);
+
+}  // namespace fabricost::io

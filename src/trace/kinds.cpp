@@ -1,0 +1,109 @@
+/// \file kinds.cpp
+/// What a process group is for. Its description says so where the program gave one (Megatron's groups, dimensions of a DeviceMesh); else
+/// what moves in it does: sends and receives alone are a pipeline's, exchanges without reductions those of experts. Groups that reduce and
+/// gather are a tensor's where neighbours in a node move the same few sizes over and over, and data's where the members lie apart, or the
+/// sizes are those of many layers or buckets.
+
+#include "trace/laid.hpp"
+
+#include "text/ascii.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace fabricost::laid::parts {
+
+namespace {
+
+struct Word {
+  std::string_view text;
+  Kind kind;
+};
+/// Earlier ones first: EXPERT_DATA_PARALLEL_GROUP moves gradients.
+constexpr std::array<Word, 17> words{{{"pipeline", Kind::pipeline},
+                                      {"pp", Kind::pipeline},
+                                      {"data", Kind::data},
+                                      {"dp", Kind::data},
+                                      {"fsdp", Kind::data},
+                                      {"hsdp", Kind::data},
+                                      {"shard", Kind::data},
+                                      {"replicate", Kind::data},
+                                      {"ddp", Kind::data},
+                                      {"tensor", Kind::tensor},
+                                      {"tp", Kind::tensor},
+                                      {"expert", Kind::expert},
+                                      {"ep", Kind::expert},
+                                      {"context", Kind::context},
+                                      {"cp", Kind::context},
+                                      {"sp", Kind::context},
+                                      {"sequence", Kind::context}}};
+
+[[nodiscard]] Kind by_words(std::string_view text) {
+  std::set<std::string, std::less<>> said;
+  std::string word;
+  for (const char c : text) {
+    const bool letter = io::is_letter(c);
+    if (letter) word += io::lower(c);
+    if (!letter && !word.empty()) said.insert(std::exchange(word, {}));
+  }
+  if (!word.empty()) said.insert(word);
+  for (const Word& one : words)
+    if (said.contains(one.text)) return one.kind;
+  return Kind::unknown;
+}
+
+/// What moves in a group.
+struct Traffic {
+  std::size_t pairs = 0, exchanges = 0, reductions = 0, gathers = 0;
+  std::set<double> sizes;  ///< of reductions and gathers
+  std::size_t large = 0;   ///< of those, calls that carry more than a few numbers
+};
+
+/// Members next to each other.
+[[nodiscard]] bool are_neighbours(const std::vector<int>& ranks) {
+  return ranks.size() > 1 && ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
+}
+
+[[nodiscard]] Kind by_traffic(const Group& group, const Traffic& t, int world, int gpus_per_node) {
+  const std::size_t rest = t.reductions + t.gathers;
+  if (t.pairs > 0 && t.pairs >= rest + t.exchanges) return Kind::pipeline;
+  if (t.exchanges > 0) return t.exchanges > rest && t.reductions == 0 ? Kind::expert : rest > 0 ? Kind::data : Kind::expert;
+  if (t.large == 0) return Kind::unknown;
+  const int size = group.said.size;
+  const bool near = are_neighbours(group.said.ranks) && (gpus_per_node == 0 || size <= gpus_per_node);
+  if (!near) return Kind::data;
+  constexpr std::size_t few_sizes = 2, often = 4;  // the two of a layer; a bucket of gradients has a size of its own
+  const bool rhythm = t.sizes.size() <= few_sizes && t.large >= often * t.sizes.size();
+  if (size < world) return rhythm || t.large >= 2 * often * t.sizes.size() ? Kind::tensor : Kind::data;
+  return rhythm && t.gathers == 0 ? Kind::tensor : Kind::data;
+}
+
+}  // namespace
+
+void tell_kinds(Job& job, int gpus_per_node) {
+  std::vector<Traffic> traffic(job.groups.size());
+  for (const Call& call : job.calls) {
+    Traffic& t = traffic[call.group];
+    using enum io::Moves;
+    if (call.moves == send_recv) ++t.pairs;
+    if (call.moves == all_to_all || call.moves == moe_dispatch || call.moves == moe_combine || call.moves == moe_layout) ++t.exchanges;
+    if (call.moves == all_reduce || call.moves == reduce_scatter || call.moves == reduce) ++t.reductions;
+    if (call.moves == all_gather) ++t.gathers;
+    constexpr double little = 4096;  // bytes: norms, losses, counts of tokens
+    if ((call.moves == all_reduce || call.moves == reduce_scatter || call.moves == all_gather) && call.bytes > little) {
+      ++t.large;
+      t.sizes.insert(call.bytes);
+    }
+  }
+  int world = 0;
+  for (const io::RankTrace& trace : job.ranks) world = std::max(world, trace.world);
+  for (std::size_t g = 0; g < job.groups.size(); ++g) {
+    Group& group = job.groups[g];
+    group.kind = by_words(group.said.words);
+    if (group.kind == Kind::unknown) group.kind = by_traffic(group, traffic[g], world, gpus_per_node);
+  }
+}
+
+}  // namespace fabricost::laid::parts

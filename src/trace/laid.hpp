@@ -1,0 +1,105 @@
+#pragma once
+/// \file laid.hpp
+/// The traces of one job's ranks beside each other. The same collective is found on every rank (by group, then sequence number or order),
+/// the ranks' clocks are aligned by the ends of collectives, which all members leave together, and each collective is taken apart:
+///
+///   wire      last start to last end: what the network took once all had come. Of a call that not all its ranks show, an upper bound:
+///             the time of those that are seen, with their waiting
+///   waiting   of a rank, from its start to the last start
+///   exposed   what of a rank's time in it no kernel of its own covered
+///
+/// No prices here: answers/trace puts predictions beside. Private to the sources.
+
+#include "readings/traces/traced.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fabricost::laid {
+
+enum class Kind : unsigned char { unknown, tensor, pipeline, data, expert, context };
+inline constexpr std::array<std::string_view, 6> kind_names{"unknown", "tensor", "pipeline", "data", "expert", "context"};
+[[nodiscard]] constexpr std::string_view name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+/// Whether all ranks leave such a call together, whenever they came. A root, or a sender, may be done long before the others.
+[[nodiscard]] constexpr bool ends_together(io::Moves moves) {
+  return moves == io::Moves::all_reduce || moves == io::Moves::all_gather || moves == io::Moves::reduce_scatter ||
+         moves == io::Moves::all_to_all || moves == io::Moves::barrier;
+}
+
+struct Group {
+  io::TracedGroup said;
+  Kind kind = Kind::unknown;
+  std::vector<int> seen{};  ///< ranks whose traces show it
+  std::size_t calls = 0;
+};
+
+/// One rank's part in a call, on the common clock.
+struct Part {
+  int trace = 0, rank = 0;  ///< place in Job::ranks; the rank's number
+  std::int64_t from = 0, to = 0;
+  io::Span own{};                    ///< the same on the rank's own clock
+  std::int64_t exposed = 0;          ///< ns
+  std::int64_t exposed_waiting = 0;  ///< of that, before the last start; 0 where not all ranks are seen
+};
+
+struct Call {
+  std::uint32_t group = 0;
+  io::Moves moves = io::Moves::unknown;
+  io::TracedType type;
+  double bytes = -1;
+  int messages = 1;
+  bool whole = false;  ///< all ranks of its group are seen
+  std::vector<Part> parts;
+  int last = -1;  ///< trace of the rank that came last; -1: not known
+  std::int64_t first_start = 0, last_start = 0, last_end = 0;
+
+  [[nodiscard]] std::int64_t wire() const { return last_end - last_start; }
+  [[nodiscard]] std::int64_t skew() const { return last_start - first_start; }
+};
+
+/// A rank's clock against the first one's.
+struct Clock {
+  std::int64_t at = 0;  ///< where it is `offset` ns ahead
+  double offset = 0, rate = 0;
+  [[nodiscard]] std::int64_t common(std::int64_t time) const {
+    return time - static_cast<std::int64_t>(offset + rate * static_cast<double>(time - at));
+  }
+};
+
+/// Time of a rank's window by what it was spent on, ns; the parts sum to the window.
+struct Spent {
+  std::int64_t window = 0, compute = 0, copies = 0, waiting = 0, idle = 0;
+  std::array<std::int64_t, kind_names.size()> exposed{};  ///< communication that nothing covered, by kind of its group
+};
+
+struct Job {
+  std::vector<io::RankTrace> ranks;  ///< by rank
+  std::vector<Clock> clocks;         ///< of each of them
+  double clock_doubt = 0;            ///< ns: how far ends of collectives still lie apart, the median
+  std::vector<Group> groups;
+  std::vector<Call> calls;   ///< by first start
+  std::vector<Spent> spent;  ///< of each of `ranks`
+  int steps = 0;             ///< that the program marked; 0: none
+  std::map<std::string, std::int64_t> skipped;
+};
+
+/// \param gpus_per_node 0: not known
+[[nodiscard]] Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node);
+
+/// Steps of the job.
+namespace parts {
+void number_ranks(Job& job);
+/// Groups of all ranks, and for each its calls by trace: [group][trace] -> calls of that trace
+using CallsOf = std::vector<std::map<int, std::vector<const io::TracedCall*>>>;
+[[nodiscard]] CallsOf gather(Job& job);
+void match(Job& job, const CallsOf& calls);
+void align(Job& job);
+void take_apart(Job& job);
+void tell_kinds(Job& job, int gpus_per_node);
+}  // namespace parts
+
+}  // namespace fabricost::laid

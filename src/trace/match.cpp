@@ -1,0 +1,230 @@
+/// \file match.cpp
+/// The same call on every rank. Calls of a group have one order on all its ranks (NCCL needs it); traces may begin and end at different
+/// calls. With sequence numbers a call is its number. Without, a rank's calls are shifted against another's until operations and sizes
+/// agree; of several such shifts (steps repeat) the true one is where the ends of calls lie at the same distance, since ranks leave a
+/// collective together.
+
+#include "trace/laid.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+namespace fabricost::laid::parts {
+
+namespace {
+
+using Calls = std::vector<const io::TracedCall*>;
+
+[[nodiscard]] bool alike(const io::TracedCall& a, const io::TracedCall& b) {
+  if (a.moves != b.moves) return false;
+  return a.moves == io::Moves::all_to_all || a.moves >= io::Moves::moe_dispatch || a.bytes == b.bytes;  // uneven splits
+}
+
+[[nodiscard]] std::int64_t median_of(std::vector<std::int64_t>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// What a shift of one rank's calls against another's makes of the distances of their ends.
+struct Shifted {
+  std::ptrdiff_t shift = 0;
+  double spread = 0, distance = 0;  ///< median distance from the median; that median, ns
+};
+
+/// Nothing where operations disagree.
+[[nodiscard]] std::optional<Shifted> shifted_by(std::ptrdiff_t shift, const Calls& a, const Calls& b) {
+  constexpr std::ptrdiff_t enough = 1024;
+  const std::ptrdiff_t from = std::max<std::ptrdiff_t>(0, -shift);
+  const std::ptrdiff_t to = std::min({std::ssize(a), std::ssize(b) - shift, from + enough});
+  std::vector<std::int64_t> distances;
+  for (std::ptrdiff_t i = from; i < to; ++i) {
+    const io::TracedCall &x = *a[static_cast<std::size_t>(i)], &y = *b[static_cast<std::size_t>(i + shift)];
+    if (!alike(x, y)) return std::nullopt;
+    distances.push_back(y.span.to - x.span.to);
+  }
+  if (distances.empty()) return std::nullopt;
+  const std::int64_t middle = median_of(distances);
+  for (std::int64_t& one : distances) one = std::abs(one - middle);
+  return Shifted{shift, static_cast<double>(median_of(distances)), std::abs(static_cast<double>(middle))};
+}
+
+/// Where the call that `a` begins with stands in `b`, negative if b begins later; nothing: nowhere. Of shifts that fit equally well, the
+/// one that needs the least distance of the clocks.
+[[nodiscard]] std::optional<std::ptrdiff_t> shift_between(const Calls& a, const Calls& b) {
+  constexpr std::ptrdiff_t farthest = 2048;
+  constexpr double tick = 1000;  // ns: older profilers count whole microseconds
+  std::vector<Shifted> fit;
+  const std::ptrdiff_t shorter = std::min(std::ssize(a), std::ssize(b));
+  for (std::ptrdiff_t shift = -farthest; shift <= farthest; ++shift) {
+    const std::ptrdiff_t common = std::min(std::ssize(a), std::ssize(b) - shift) - std::max<std::ptrdiff_t>(0, -shift);
+    if (2 * common < shorter || common < 1) continue;  // at least half of the shorter one
+    if (const auto found = shifted_by(shift, a, b)) fit.push_back(*found);
+  }
+  if (fit.empty()) return std::nullopt;
+  double least = fit.front().spread;
+  for (const Shifted& one : fit) least = std::min(least, one.spread);
+  const Shifted* best = nullptr;
+  for (const Shifted& one : fit)
+    if (one.spread <= 2 * least + tick && (best == nullptr || one.distance < best->distance)) best = &one;
+  return best->shift;
+}
+
+[[nodiscard]] bool all_numbered(const Calls& calls) {
+  std::set<std::int64_t> seen;
+  for (const io::TracedCall* one : calls)
+    if (one->sequence < 0 || !seen.insert(one->sequence).second) return false;
+  return true;
+}
+
+}  // namespace
+
+void number_ranks(Job& job) {
+  std::vector<io::RankTrace>& all = job.ranks;
+  for (io::RankTrace& one : all) {  // onto the clock that their hosts share, unless one counts from elsewhere
+    constexpr std::int64_t years = 100'000'000'000'000'000;
+    const std::int64_t later = one.start - all.front().start;
+    if (later > years || later < -years) continue;
+    const auto move = [&](io::Span& span) { span.from += later, span.to += later; };
+    for (io::TracedCall& call : one.calls) move(call.span);
+    for (std::vector<io::Span>* spans : {&one.compute, &one.busy}) std::for_each(spans->begin(), spans->end(), move);
+    move(one.whole);
+  }
+  std::set<int> known;
+  for (const io::RankTrace& one : all)
+    if (one.rank >= 0) known.insert(one.rank);
+  int next = 0;
+  for (io::RankTrace& one : all) {
+    if (one.rank >= 0) continue;
+    while (known.contains(next)) ++next;
+    known.insert(one.rank = next);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const io::RankTrace& a, const io::RankTrace& b) { return a.rank < b.rank; });
+  // several files of one rank are windows of its run
+  std::vector<io::RankTrace> out;
+  for (io::RankTrace& one : all) {
+    if (out.empty() || out.back().rank != one.rank) {
+      out.push_back(std::move(one));
+      continue;
+    }
+    io::RankTrace& into = out.back();
+    const auto first = static_cast<std::uint32_t>(into.groups.size());
+    into.groups.insert(into.groups.end(), one.groups.begin(), one.groups.end());
+    for (io::TracedCall& call : one.calls) {
+      call.group += first;
+      into.calls.push_back(call);
+    }
+    for (auto [to, from] : {std::pair{&into.compute, &one.compute}, {&into.busy, &one.busy}, {&into.steps, &one.steps}})
+      to->insert(to->end(), from->begin(), from->end());
+    io::unite(into.compute);
+    io::unite(into.busy);
+    into.whole = {std::min(into.whole.from, one.whole.from), std::max(into.whole.to, one.whole.to)};
+    for (const auto& [reason, events] : one.skipped) into.skipped[reason] += events;
+  }
+  all = std::move(out);
+}
+
+CallsOf gather(Job& job) {
+  std::map<io::TracedGroup, std::uint32_t> places;
+  CallsOf out;
+  int index = 0;
+  for (io::RankTrace& trace : job.ranks) {
+    std::stable_sort(trace.calls.begin(), trace.calls.end(),
+                     [](const io::TracedCall& a, const io::TracedCall& b) { return a.span.from < b.span.from; });
+    std::vector<std::uint32_t> mine(trace.groups.size());
+    for (std::size_t g = 0; g < trace.groups.size(); ++g) {
+      io::TracedGroup key = trace.groups[g];
+      if (key.ranks.empty()) key.name += '\n' + std::to_string(trace.rank);  // whose members nobody knows matches no other
+      key.words.clear();
+      const auto [at, fresh] = places.try_emplace(key, static_cast<std::uint32_t>(job.groups.size()));
+      if (fresh) {
+        job.groups.push_back({.said = trace.groups[g]});
+        out.emplace_back();
+      }
+      mine[g] = at->second;
+    }
+    for (const io::TracedCall& call : trace.calls) out[mine[call.group]][index].push_back(&call);
+    ++index;
+  }
+  return out;
+}
+
+namespace {
+
+[[nodiscard]] int rank_of(const Job& job, int trace) { return job.ranks[static_cast<std::size_t>(trace)].rank; }
+
+/// Calls by their place in the group's common order.
+struct Placed {
+  std::map<std::int64_t, Call> calls;
+
+  void add(std::int64_t place, int trace, int rank, const io::TracedCall& one, std::uint32_t group) {
+    const auto [at, fresh] = calls.try_emplace(place);
+    Call& call = at->second;
+    if (fresh) call = {.group = group, .moves = one.moves, .type = one.type, .bytes = one.bytes, .messages = one.messages, .parts = {}};
+    call.bytes = std::max(call.bytes, one.bytes);
+    call.messages = std::max(call.messages, one.messages);
+    if (call.type.name.empty()) call.type = one.type;
+    call.parts.push_back({.trace = trace, .rank = rank, .from = one.span.from, .to = one.span.to});
+  }
+};
+
+void place_by_order(Placed& placed, const std::map<int, Calls>& by_trace, const Job& job, std::uint32_t group) {
+  const auto longest =
+      std::max_element(by_trace.begin(), by_trace.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::int64_t alone = std::int64_t{1} << 40U;  // places of calls that match no other rank's
+  for (const auto& [trace, calls] : by_trace) {
+    const std::optional<std::ptrdiff_t> shift = trace == longest->first ? 0 : shift_between(calls, longest->second);
+    for (std::ptrdiff_t i = 0; i < std::ssize(calls); ++i)
+      placed.add(shift ? i + *shift : alone++, trace, rank_of(job, trace), *calls[static_cast<std::size_t>(i)], group);
+  }
+}
+
+/// Sends and receives: between two ranks each, in their order.
+void place_pairs(Placed& placed, const std::map<int, Calls>& by_trace, const Job& job, std::uint32_t group) {
+  std::map<std::pair<int, int>, std::map<int, Calls>> pairs;
+  for (const auto& [trace, calls] : by_trace)
+    for (const io::TracedCall* one : calls) {
+      const int here = rank_of(job, trace);
+      const auto key = one->peer < 0 ? std::pair{-1, here} : std::pair{std::min(here, one->peer), std::max(here, one->peer)};
+      pairs[key][trace].push_back(one);
+    }
+  std::int64_t next = 0;
+  for (const auto& [pair, mine] : pairs) {
+    Placed these;
+    place_by_order(these, mine, job, group);
+    for (auto& [place, call] : these.calls) placed.calls.emplace(next++, std::move(call));
+  }
+}
+
+}  // namespace
+
+void match(Job& job, const CallsOf& all) {
+  for (std::uint32_t g = 0; g < all.size(); ++g) {
+    std::map<int, Calls> collectives, pairs;
+    for (const auto& [trace, calls] : all[g]) {
+      job.groups[g].seen.push_back(rank_of(job, trace));
+      for (const io::TracedCall* one : calls) (one->moves == io::Moves::send_recv ? pairs : collectives)[trace].push_back(one);
+    }
+    Placed placed;
+    if (!collectives.empty()) {
+      if (std::all_of(collectives.begin(), collectives.end(), [](const auto& one) { return all_numbered(one.second); }))
+        for (const auto& [trace, calls] : collectives)
+          for (const io::TracedCall* one : calls) placed.add(one->sequence, trace, rank_of(job, trace), *one, g);
+      else
+        place_by_order(placed, collectives, job, g);
+    }
+    Placed paired;
+    if (!pairs.empty()) place_pairs(paired, pairs, job, g);
+    for (std::map<std::int64_t, Call>* calls : {&placed.calls, &paired.calls})
+      for (auto& [place, call] : *calls) {
+        const auto members = static_cast<std::size_t>(call.moves == io::Moves::send_recv ? 2 : job.groups[g].said.size);
+        call.whole = members > 0 && call.parts.size() == members;
+        job.calls.push_back(std::move(call));
+        ++job.groups[g].calls;
+      }
+  }
+}
+
+}  // namespace fabricost::laid::parts

@@ -1,0 +1,97 @@
+/// \file take_apart.cpp
+/// Each call into wire and waiting, each rank's time into what it was spent on.
+
+#include "trace/laid.hpp"
+
+#include <algorithm>
+
+namespace fabricost::laid {
+
+namespace {
+
+/// Time of [from, to] that no span covers. \param spans apart and ascending
+[[nodiscard]] std::int64_t uncovered(const std::vector<io::Span>& spans, std::int64_t from, std::int64_t to) {
+  if (to <= from) return 0;
+  std::int64_t out = to - from;
+  auto at = std::upper_bound(spans.begin(), spans.end(), from, [](std::int64_t time, const io::Span& one) { return time < one.to; });
+  for (; at != spans.end() && at->from < to; ++at) out -= std::min(at->to, to) - std::max(at->from, from);
+  return out;
+}
+
+[[nodiscard]] std::int64_t total(const std::vector<io::Span>& spans) {
+  std::int64_t out = 0;
+  for (const io::Span& one : spans) out += one.length();
+  return out;
+}
+
+}  // namespace
+
+void parts::take_apart(Job& job) {
+  for (Call& call : job.calls) {
+    call.first_start = call.parts.front().from;
+    for (const Part& part : call.parts) {
+      call.first_start = std::min(call.first_start, part.from);
+      call.last_end = std::max(call.last_end, part.to);
+      if (&part == call.parts.data() || part.from > call.last_start) {
+        call.last_start = part.from;
+        call.last = part.trace;
+      }
+    }
+    if (call.parts.size() < 2) call.last = -1;
+    for (Part& part : call.parts) {
+      const std::vector<io::Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
+      part.exposed = uncovered(compute, part.own.from, part.own.to);
+      const std::int64_t waited = std::clamp<std::int64_t>(call.last_start - part.from, 0, part.to - part.from);
+      if (call.parts.size() > 1) part.exposed_waiting = uncovered(compute, part.own.from, part.own.from + waited);
+    }
+  }
+  std::sort(job.calls.begin(), job.calls.end(), [](const Call& a, const Call& b) { return a.first_start < b.first_start; });
+  std::vector<std::vector<std::pair<const Part*, const Call*>>> of(job.ranks.size());
+  for (const Call& call : job.calls)
+    for (const Part& part : call.parts) of[static_cast<std::size_t>(part.trace)].emplace_back(&part, &call);
+  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const io::RankTrace& trace = job.ranks[rank];
+    Spent spent{.window = trace.whole.length(), .compute = total(trace.compute)};
+    auto& mine = of[rank];
+    std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) { return a.first->own.from < b.first->own.from; });
+    std::vector<io::Span> all = trace.busy;
+    std::int64_t done = trace.whole.from, shown = 0;
+    for (const auto& [part, call] : mine) {
+      all.push_back(part->own);
+      const std::int64_t from = std::max(done, part->own.from);  // of calls at once, the first counts
+      const std::int64_t others = part->own.from + (call->last_start - part->from);
+      const std::int64_t ready = call->parts.size() > 1 ? std::clamp(others, from, std::max(from, part->own.to)) : from;
+      const std::int64_t waiting = uncovered(trace.compute, from, ready), moving = uncovered(trace.compute, ready, part->own.to);
+      spent.waiting += waiting;
+      spent.exposed[static_cast<std::size_t>(job.groups[call->group].kind)] += moving;
+      shown += waiting + moving;
+      done = std::max(done, part->own.to);
+    }
+    io::unite(all);
+    const std::int64_t used = total(all);
+    spent.copies = std::max<std::int64_t>(0, used - spent.compute - shown);
+    spent.idle = std::max<std::int64_t>(0, spent.window - used);
+    job.spent.push_back(spent);
+  }
+  std::size_t steps = 0;
+  for (const io::RankTrace& trace : job.ranks) steps = std::max(steps, trace.steps.size());
+  job.steps = static_cast<int>(std::min<std::size_t>(steps, 1'000'000));
+}
+
+Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node) {
+  Job job;
+  job.ranks = std::move(traces);
+  parts::number_ranks(job);
+  parts::match(job, parts::gather(job));
+  parts::align(job);
+  parts::tell_kinds(job, gpus_per_node);
+  parts::take_apart(job);
+  for (io::RankTrace& trace : job.ranks) {
+    for (const auto& [reason, events] : trace.skipped) job.skipped[reason] += events;
+    trace.calls.clear();
+    trace.calls.shrink_to_fit();
+  }
+  return job;
+}
+
+}  // namespace fabricost::laid

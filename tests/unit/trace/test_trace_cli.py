@@ -1,0 +1,204 @@
+"""fabricost trace on traces whose truth is known: what was planted in a job is found, its times are as they were."""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
+from command import Command  # noqa: E402
+from emit import Job  # noqa: E402
+
+COMMAND = Command(sys.argv[1], "trace")
+WORLD = {"0": ("default_pg", list(range(8)))}
+MIB = 1 << 20
+KERNEL = '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", %s}]}'
+
+
+def found(*words):
+    return json.loads(COMMAND.works(*map(str, words), "--json"))
+
+
+def near(value, truth, part):
+    assert abs(value - truth) <= part * truth, (value, truth)
+
+
+def sound_job(steps=5, **planted):
+    """All-reduces of 64 MiB and gathers of 16 MiB over eight H100s."""
+    job = Job(8, WORLD, **{k: planted[k] for k in ("seed", "year") if k in planted})
+    job.clock = planted.get("clock", job.clock)
+    job.rate = planted.get("rate", job.rate)
+    for step in range(steps):
+        job.compute(2000, planted.get("late"))
+        job.collective("0", "allreduce", 32 * MIB, planted.get("wire", 310.0), messages=planted.get("messages", 1))
+        job.compute(500)
+        job.collective("0", "_allgather_base", MIB, 68.0, out=8 * MIB)
+    return job
+
+
+def rows(answer, operation):
+    return [row for row in answer["collectives"] if row["operation"] == operation]
+
+
+def test_a_sound_job_is_sound(folder):
+    sound_job().write(folder)
+    answer = found(folder)
+    assert answer["system"] == "dgx-h100" and answer["system_guessed"]
+    (reduce,), (gather,) = rows(answer, "all_reduce"), rows(answer, "all_gather")
+    assert reduce["bytes"] == 64 * MIB and reduce["count"] == 5 and reduce["dtype"] == "bfloat16", reduce
+    assert gather["bytes"] == 16 * MIB and gather["ranks_seen"] == 8 and gather["bound"] == "exact", gather
+    near(reduce["wire_s"], 310e-6, 0.05)
+    near(gather["wire_s"], 68e-6, 0.05)
+    assert {reduce["verdict"], gather["verdict"]} == {"sound"}, answer["collectives"]
+    near(sum(term["time_s"] for term in answer["step"]["terms"]), answer["step"]["step_s"], 1e-9)
+    assert not [one for one in answer["findings"] if "times its prediction" in one], answer["findings"]
+
+
+def test_a_late_rank_is_named_and_its_lateness_is_no_wire(folder):
+    sound_job(late={5: 1500}).write(folder)
+    answer = found(folder)
+    (reduce,) = rows(answer, "all_reduce")
+    near(reduce["wire_s"], 310e-6, 0.05)
+    near(reduce["wait_s"], 1500e-6, 0.05)
+    assert reduce["last_rank"] == 5 and reduce["verdict"] == "sound", reduce
+    assert answer["findings"][0].startswith("Rank 5 comes last"), answer["findings"]
+    assert answer["waits"][0]["for_rank"] == 5
+    late = max(answer["ranks"], key=lambda one: one["others_wait_s"])
+    assert late["rank"] == 5
+    near(late["others_wait_s"], 5 * 1500e-6, 0.1)
+
+
+def test_clocks_apart_and_drifting_change_nothing(folder):
+    clock = [0, 350, -12000, 8e5, 41, -77, 5000, 1e6]
+    sound_job(steps=20, late={5: 1500}, clock=clock, rate=[0, 2e-5, -1e-5, 0, 0, 3e-5, 0, 0]).write(folder)
+    answer = found(folder)
+    (reduce,) = rows(answer, "all_reduce")
+    near(reduce["wire_s"], 310e-6, 0.05)
+    near(reduce["wait_s"], 1500e-6, 0.06)
+    assert reduce["last_rank"] == 5
+    assert answer["clock_doubt_s"] < 5e-6, answer["clock_doubt_s"]
+    near(answer["ranks"][3]["clock_s"] - answer["ranks"][0]["clock_s"], 0.8, 1e-3)
+
+
+def test_a_slow_link_is_a_slow_group(folder):
+    groups = {str(k): ("dp", [2 * k, 2 * k + 1]) for k in range(4)}
+    job = Job(8, groups)
+    for step in range(6):
+        job.compute(1000)
+        for name in groups:
+            job.collective(name, "allreduce", 32 * MIB, 900.0 if name == "2" else 248.0)
+    job.write(folder)
+    answer = found(folder)
+    assert answer["collectives"][0]["group"] == "2" and answer["collectives"][0]["verdict"] == "slow", answer["collectives"][0]
+    near(answer["collectives"][0]["wire_s"], 900e-6, 0.05)
+    assert all(row["verdict"] == "sound" for row in answer["collectives"][1:]), answer["collectives"]
+    assert any("other groups like it" in one and "group 2" in one for one in answer["findings"]), answer["findings"]
+    assert all(group["kind"] == "data" and group["tiers"] for group in answer["groups"])
+
+
+def test_since_when_it_is_slow(folder):
+    job = Job(8, WORLD)
+    for step in range(12):
+        job.compute(1000)
+        job.collective("0", "allreduce", 32 * MIB, 310.0 if step < 8 else 800.0)
+    job.write(folder)
+    (reduce,) = rows(found(folder), "all_reduce")
+    assert reduce["verdict"] == "slow"
+    near(reduce["slow_since_s"], 8 * 1.31e-3 + 1e-3, 0.05)
+
+
+def test_a_coalesced_burst_is_one_call(folder):
+    sound_job(messages=8).write(folder)
+    (reduce,) = rows(found(folder), "all_reduce")
+    assert reduce["messages"] == 8 and reduce["count"] == 5 and reduce["bytes"] == 64 * MIB, reduce
+    near(reduce["wire_s"], 310e-6, 0.05)
+    assert reduce["verdict"] == "sound"
+
+
+def test_one_rank_gives_upper_bounds(folder):
+    sound_job(late={5: 1500}).write(folder, only=[0])
+    answer = found(folder)
+    (reduce,) = rows(answer, "all_reduce")
+    assert reduce["bound"] == "upper" and reduce["ranks_seen"] == 1 and reduce["last_rank"] is None
+    near(reduce["wire_s"], 1810e-6, 0.1)
+    assert reduce["verdict"] == "slow_or_waiting"
+    assert any("upper bounds" in note for note in answer["notes"])
+
+
+def test_windows_that_begin_at_different_calls_are_matched(folder):
+    job = sound_job(steps=8, late={5: 1500})
+    for rank in range(1, 8):  # the trace of rank 0 begins earlier, that of others ends later
+        cut = sorted(e["ts"] for e in job.events[rank] if "AllReduce" in e["name"])[1] - 50
+        job.events[rank] = [e for e in job.events[rank] if e["ts"] > cut]
+    job.write(folder)
+    answer = found(folder, "--calls")
+    whole = [row for row in answer["collectives"] if row["bound"] == "exact" and row["operation"] == "all_reduce"]
+    assert len(whole) == 7, len(whole)
+    assert all(abs(row["wire_s"] - 310e-6) < 16e-6 and row["last_rank"] == 5 for row in whole), whole
+
+
+def test_few_calls_as_regular_as_a_clock_are_matched_in_order(folder):
+    job = Job(4, {"0": ("default_pg", [0, 1, 2, 3])})
+    for _ in range(3):
+        job.compute(500, {2: 900})
+        job.collective("0", "allreduce", 16 * MIB, 175.0)
+    job.write(folder)
+    (reduce,) = rows(found(folder), "all_reduce")
+    assert reduce["count"] == 3 and reduce["ranks_seen"] == 4 and reduce["verdict"] == "sound", reduce
+
+
+def test_packed_traces_numbered_calls_and_folders_with_other_files(folder):
+    sound_job(year=2026).write(folder, packed=True)
+    (pathlib.Path(folder) / "settings.json").write_text('{"lr": 0.1}')
+    answer = found(folder)
+    assert len(answer["ranks"]) == 8 and rows(answer, "all_reduce")[0]["count"] == 5
+    assert any("no trace" in one["reason"] for one in answer["skipped"])
+
+
+def test_kinds_of_groups_without_names(folder):
+    groups = {"1": ("undefined", [0, 1, 2, 3]), "2": ("undefined", [4, 5, 6, 7]),
+              **{str(10 + k): ("undefined", [k, k + 4]) for k in range(4)}, "30": ("undefined", list(range(8)))}
+    job = Job(8, groups)
+    for step in range(3):
+        for layer in range(12):
+            job.compute(300)
+            for name in ("1", "2"):
+                job.collective(name, "allreduce", 4 * MIB, 70.0)
+        job.collective("30", "all_to_all", MIB, 60.0)
+        for bucket in range(3):
+            for k in range(4):
+                job.collective(str(10 + k), "allreduce", (bucket + 5) * MIB, 150.0)
+    job.write(folder)
+    kinds = {group["name"]: group["kind"] for group in found(folder)["groups"]}
+    assert kinds == {"1": "tensor", "2": "tensor", "10": "data", "11": "data", "12": "data", "13": "data", "30": "expert"}, kinds
+
+
+def test_text_names_the_machine_and_the_late_rank(folder):
+    sound_job(late={5: 1500}).write(folder)
+    text = COMMAND.works(str(folder))
+    for words in ("8 ranks traced", "Rank 5 comes last", "against dgx-h100", "Who waits for whom", "compute"):
+        assert words in text, text
+
+
+def test_what_is_no_trace_is_refused(folder):
+    for name, content, words in [("cut.json", '{"traceEvents": [{"ph": "X", "cat": "kernel"', "ends too early"),
+                                 ("empty.json", "", "is empty"), ("list.json", "[]", "no trace"), ("other.json", '{"a": 1}', "no trace"),
+                                 ("text.json", "hello", "not JSON"),
+                                 ("wrong.json", KERNEL % '"ts": "x", "dur": 1', "event's ts"),
+                                 ("below.json", KERNEL % '"ts": 1, "dur": -1', "event's dur"),
+                                 ("bracket.json", '{"traceEvents": [{"ph": [}]}]}', "bracket"),
+                                 ("deep.json", "[" * 100, "deep")]:
+        path = pathlib.Path(folder) / name
+        path.write_text(content)
+        COMMAND.refused(path, saying=[words, name])
+    COMMAND.refused(pathlib.Path(folder) / "none.json", saying=["no such file"])
+    COMMAND.refused(saying=["which traces?"])
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            with tempfile.TemporaryDirectory() as made:
+                test(pathlib.Path(made))
+            print("ok", name)
