@@ -36,7 +36,7 @@ class Systems(Contract):
     def test_rates_of_one_gpu_add_up_to_what_the_makers_say_of_the_rack(self):
         # TB/s over both directions, as in press releases and slides: an account beside the numbers of the files
         for name, published in {"vera-rubin-nvl72": 260, "hgx-rubin-nvl8": 28.8, "helios-mi455x": 260, "groq-lpx": 640,
-                                "atlas-950": 16300, "kyber-nvl576": 1500, "gb300-nvl72": 130, "tpu-8t-cube": 64 * 2.4,
+                                "atlas-950": 16300, "atlas-960": 34000, "kyber-nvl576": 1500, "gb300-nvl72": 130, "tpu-8t-cube": 64 * 2.4,
                                 "trn3-ultraserver": 144 * 2.56, "maia-200-cluster": 6144 * 2.8}.items():
             tiers = self.loaded("show", name, "--json")["tiers"]
             scale_up = next(t for t in tiers if t["name"] not in ("l2", "hbm"))
@@ -50,7 +50,8 @@ class Systems(Contract):
                             "a4x-max": "gcp-a4x-max", "trn3": "trn3-ultraserver", "trn3-gen1": "trn3-ultraserver-64",
                             "mi455x": "helios-mi455x", "helios": "helios-mi455x", "mi430x": "mi430x-4", "tpu-8t": "tpu-8t-cube",
                             "tpu-8i": "tpu-8i-pod", "maia-200": "maia-200-cluster", "mtia-400": "mtia-400-rack",
-                            "atlas-900": "cloudmatrix384", "ascend-950": "atlas-950", "lpx": "groq-lpx", "cs-3": "cerebras-cs3",
+                            "atlas-900": "cloudmatrix384", "ascend-950": "atlas-950", "atlas-960-superpod": "atlas-960",
+                            "lpx": "groq-lpx", "cs-3": "cerebras-cs3",
                             "cs-4": "cerebras-cs4"}.items():
             self.assertEqual(self.loaded("show", typed, "--json")["name"], name, typed)
 
