@@ -2,6 +2,7 @@
 /// \file context.hpp
 /// Input of the signals, and derived properties that several of them need. Private.
 
+#include "diagnose/across/pair_rates.hpp"
 #include "diagnose/inputs/inputs.hpp"
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
@@ -63,6 +64,7 @@ struct Context {
   Impossible impossible;
   Expectation expected;
   io::RankReports reports;
+  PairRates pairs;
   const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
   int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
   bool rows_follow = false;   ///< the head of a table was printed, and no row of it

@@ -273,6 +273,9 @@ Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& 
   const std::vector<io::LogRun> runs = first_runs(file);
   c.curve = curve_of(runs, c.test);
   c.reports = io::read_rank_reports(file);
+  c.pairs = diagnosis::read_pair_rates(file);
+  for (const std::string& gpu : c.info.rank_lines.empty() ? c.pairs.gpus : std::vector<std::string>{})
+    c.info.rank_lines.push_back({static_cast<int>(c.info.rank_lines.size()), "", gpu, {}});
   for (const io::LogRun& run : runs)
     for (const io::LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
   c.rows_follow = c.last_row == 0 && c.info.has("table_head");

@@ -71,6 +71,48 @@ std::optional<Machine> on_amazon(const Board& board) {
 
 }  // namespace
 
+namespace {
+
+/// The adapters of a node with the highest rate, by NCCL's own lines or its topology.
+struct FastPorts {
+  int count = 0;
+  double gigabits = 0;  ///< of one; 0: not said
+  io::LogLine line;
+};
+
+FastPorts fastest_adapters(const io::NcclInfo& info) {
+  std::map<double, std::set<std::string>> by_rate;
+  FastPorts out;
+  for (const auto& [name, rate] : info.port_rates) by_rate[rate].insert(name);
+  if (by_rate.empty())
+    for (const io::TopologyLink& link : info.topology)
+      if (link.kind == "NET" && link.rate > 0) {
+        by_rate[8 * link.rate].insert(link.to);
+        if (out.line.number == 0) out.line = link.line;
+      }
+  if (by_rate.empty()) return out;
+  if (out.line.number == 0) out.line = info.slowest_port_line;
+  out.count = static_cast<int>(by_rate.rbegin()->second.size());
+  out.gigabits = by_rate.rbegin()->first;
+  return out;
+}
+
+/// Generations of networks differ by twos: half again is another one. Two ports of a card that share its rate are not.
+bool another_rate(double a, double b) { return 2 * a >= 3 * b || 2 * b >= 3 * a; }
+
+std::string adapters_contradict(const io::NcclInfo& info, const System& system) {
+  const Tier* nic = system.tier(TierRole::nic);
+  const FastPorts there = fastest_adapters(info);
+  if (nic == nullptr || there.gigabits <= 0 || info.node_count() <= 1) return {};
+  constexpr int bits = 8;
+  const double described = bits * nic->bandwidth.value.value() / 1e9;
+  if (!another_rate(there.gigabits, described) || !another_rate(there.count * there.gigabits, nic->endpoints * described)) return {};
+  return fmt::format("{} has {} adapters of {:.3g} Gbit/s a node, and the log lists {} of {:.3g} (line {})", system.name, nic->endpoints,
+                     described, there.count, there.gigabits, there.line.number);
+}
+
+}  // namespace
+
 std::string contradiction_of(const io::NcclInfo& info, const System& system) {
   const auto gpus = io::GpuIdentities::shipped();
   std::map<std::string, int> on_host;
@@ -83,7 +125,7 @@ std::string contradiction_of(const io::NcclInfo& info, const System& system) {
     if (ranks > system.gpus_per_node && system.gpus_per_node > 1 && ranks > system.domain)
       return fmt::format("{} has {} GPUs a node, and the log lists {} ranks on {}", system.name, system.gpus_per_node, ranks, one.host);
   }
-  return {};
+  return adapters_contradict(info, system);
 }
 
 std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file) {

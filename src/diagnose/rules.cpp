@@ -2,6 +2,7 @@
 /// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact} that no condition of its row
 /// provides are faults of the file, reported when it is read.
 
+#include "diagnose/counted.hpp"
 #include "diagnose/rules.hpp"
 
 #include "specs/reader.hpp"
@@ -60,11 +61,8 @@ class RuleReader {
     for (const std::string_view sign : needed_signs)
       if (!is_sign(sign)) missing(fmt::format("signs.{}", sign), "the reader of logs names this sign: add it to one of its files");
     for (const SpecNode& tree : trees_) read_rules(tree);
+    weigh_by_cases(rules_, trees_, faults_);
     faults_.raise();
-    for (RuleFile& file : rules_.files) {
-      for (auto& group : file.groups) std::for_each(group.begin(), group.end(), [&](Row& row) { weigh(row); });
-      for (SettingRow& one : file.settings) weigh(one.row);
-    }
     std::stable_sort(rules_.files.begin(), rules_.files.end(), [](const RuleFile& a, const RuleFile& b) { return a.order < b.order; });
     return std::move(rules_);
   }
@@ -183,7 +181,7 @@ class RuleReader {
       }
     if (const SpecNode* set = in.take("settings")) read_settings(*set, file);
     if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
-    if (const SpecNode* counted = in.take("counted")) read_counted(*counted);
+    (void)in.take("counted");  // counted.cpp reads it when all rules are known
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
         MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);
@@ -214,22 +212,6 @@ class RuleReader {
         }
       in.finish();
     }
-  }
-
-  void read_counted(const SpecNode& list) {
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
-      MapReader in(list.items[i], fmt::format("counted[{}]", i), faults_);
-      counted_[in.text("rule", true)] = {1.0 * in.count("right", 0, 0, 1000000), 1.0 * in.count("wrong", 0, 0, 1000000)};
-      in.finish();
-    }
-  }
-
-  /// The share of cases in which the rule was right, where its weight as written counts like some cases more.
-  void weigh(Row& row) const {
-    const auto counted = counted_.find(row.id);
-    if (counted == counted_.end()) return;
-    const double written = rules_.numbers.find("judgement")->second["cases_of_a_weight"];
-    row.weight = (counted->second.right + written * row.weight) / (counted->second.right + counted->second.wrong + written);
   }
 
   struct Given {  ///< inherited from what surrounds a row
@@ -389,7 +371,6 @@ class RuleReader {
   Faults faults_;
   std::vector<SpecNode> trees_;
   std::map<std::string, const Signal*, std::less<>> signals_;
-  std::map<std::string, Counted> counted_;
   Rules rules_;
 };
 

@@ -62,6 +62,8 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> run_signals();
 [[nodiscard]] std::span<const Signal> rank_report_signals();
 [[nodiscard]] std::span<const Signal> dump_signals();
+[[nodiscard]] std::span<const Signal> stated_signals();
+[[nodiscard]] std::span<const Signal> pair_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();
 [[nodiscard]] std::span<const Signal> distance_signals();
@@ -141,11 +143,6 @@ struct Question {
   std::string ask, tells;
   std::vector<Condition> when{};
   std::vector<std::vector<Cause>> groups;
-};
-
-/// Labelled cases in which a rule held: where its cause was the confirmed one, and where it was not.
-struct Counted {
-  double right = 0, wrong = 0;
 };
 
 struct Rules {

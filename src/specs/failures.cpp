@@ -15,7 +15,11 @@
 namespace fabricost {
 namespace {
 
-using namespace io;
+using io::clipped;
+using io::Faults;
+using io::MapReader;
+using io::SpecNode;
+using io::SpecStore;
 
 constexpr std::array<std::string_view, 4> parts{"gpu", "network", "host", "software"};
 

@@ -13,7 +13,14 @@
 namespace fabricost {
 namespace {
 
-using namespace io;
+using io::clipped;
+using io::Faults;
+using io::issue_at;
+using io::leading_number;
+using io::MapReader;
+using io::QuantityKind;
+using io::SpecNode;
+using io::SpecStore;
 
 constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
 

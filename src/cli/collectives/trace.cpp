@@ -103,7 +103,7 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
 }  // namespace
 
 void add_trace(CLI::App& app, Runner& runner) {
-  add_face<TraceRequest>(app, runner, "trace", "What a job's traces say of its collectives: what moved, who waited, what is slow",
+  add_face<TraceRequest>(app, runner, "trace", "What a job's traces say: what moved, who waited, what is slow",
                          "Example: fabricost trace traces/ --system dgx-h100", [](const TraceAnswer& a, const Terminal& t) {
                            TraceAnswer spelled = a;
                            for (std::string& note : spelled.notes) note = with_fields(note, as_option<TraceRequest>);

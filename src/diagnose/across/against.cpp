@@ -152,9 +152,9 @@ std::vector<Difference> differences(const Shows& here, const Shows& there, const
   compare("ranks", number_or_nothing(here.info.ranks), number_or_nothing(there.info.ranks));
   compare("nodes", number_or_nothing(here.info.node_count()), number_or_nothing(there.info.node_count()));
   if (!names.contains("adapters")) compare("adapters", listed_names(here.info.adapters), listed_names(there.info.adapters));
-  compare("network", here.info.network, there.info.network);
+  if (!names.contains("network")) compare("network", here.info.network, there.info.network);
   compare("connections", connections_of(here.info), connections_of(there.info));
-  compare("channels", number_or_nothing(here.info.channels), number_or_nothing(there.info.channels));
+  if (!names.contains("channels")) compare("channels", number_or_nothing(here.info.channels), number_or_nothing(there.info.channels));
   compare("channels of NVLS", number_or_nothing(here.info.nvls_channels), number_or_nothing(there.info.nvls_channels));
   compare("widest path between GPU and adapter", here.info.widest_path, there.info.widest_path);
   tuned_otherwise(here.info, there.info, out);

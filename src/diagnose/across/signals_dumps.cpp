@@ -182,9 +182,7 @@ std::optional<Facts> flight_waiting(const Context& c, const Numbers&) {
   return Facts{fmt::format("{} waits for {}{}", who, call_in_words(all, *call), called_at(all, *call)), all.groups[call->group].name};
 }
 
-std::string on_nodes(const std::set<std::string>& nodes) {
-  return nodes.empty() ? std::string{} : "on " + first_of(nodes, most_places);
-}
+std::string on_nodes(const std::set<std::string>& nodes) { return nodes.empty() ? std::string{} : "on " + first_of(nodes, most_places); }
 
 std::string ranks_of(const io::RasGroup& group) {
   return group.named.empty() ? fmt::format("{} ranks", group.ranks) : "rank " + listed(group.named);
@@ -283,51 +281,9 @@ std::optional<Facts> nvlinks_differ(const Context& c, const Numbers&) {
   return Facts{odd, ways};
 }
 
-/// What most ranks say of one kind, and a few say otherwise.
-std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::Stated::Kind kind) {
-  for (const auto& [what, one] : c.reports.stated) {
-    if (one.kind != kind || one.who.size() < 2) continue;
-    std::size_t all = 0;
-    const std::pair<const std::string, std::set<std::string>>*most = nullptr, *least = nullptr;
-    for (const auto& way : one.who) {
-      all += way.second.size();
-      if (most == nullptr || way.second.size() > most->second.size()) most = &way;
-      if (least == nullptr || way.second.size() < least->second.size()) least = &way;
-    }
-    if (static_cast<double>(all) < n["speakers"] || static_cast<double>(most->second.size()) < n["share"] * static_cast<double>(all))
-      continue;
-    std::vector<std::string> others;
-    for (const auto& way : one.who)
-      if (&way != most) others.insert(others.end(), way.second.begin(), way.second.end());
-    constexpr std::size_t most_named = 6;
-    const std::string odd = first_of(others, most_named);
-    return Facts{cited(one.lines.at(least->first)), odd, what, least->first, most->first};
-  }
-  return std::nullopt;
-}
-
-/// The address that more ranks do not reach than any other: its node, or its port.
-std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
-  const auto& all = c.reports.unreached;
-  const auto by_count = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
-  const auto most = std::max_element(all.begin(), all.end(), by_count);
-  if (most == all.end() || static_cast<double>(most->second.size()) < n["speakers"]) return std::nullopt;
-  for (const auto& one : all)
-    if (&one != &*most && one.second.size() >= most->second.size()) return std::nullopt;
-  const auto there = c.reports.at_address.find(most->first);
-  const std::string ranks = there == c.reports.at_address.end() ? "a node without a log here" : first_of(there->second, most_places);
-  return Facts{cited(c.reports.unreached_lines.at(most->first)), most->first, ranks, first_of(most->second, most_places)};
-}
-
-template <io::Stated::Kind kind>
-std::optional<Facts> stated_differs(const Context& c, const Numbers& n) {
-  return stated_otherwise(c, n, kind);
-}
-
 }  // namespace
 
 std::span<const Signal> dump_signals() {
-  using Kind = io::Stated::Kind;
   static const std::vector<Signal> all{
       {"flight_collectives_differ", flight_collectives_differ, {"ways", "odd", "group"}},
       {"flight_behind", flight_behind, {"ways", "behind", "group"}},
@@ -338,12 +294,7 @@ std::span<const Signal> dump_signals() {
       {"ras_status", ras_status, {"line", "who", "where", "communicator", "state"}},
       {"inspector_behind", inspector_behind, {"behind", "where", "least", "most", "communicator"}, {{"calls"}}},
       {"inspector_late", inspector_late, {"late", "where", "share", "communicator"}, {{"share"}}},
-      {"address_unreached", address_unreached, {"line", "address", "ranks", "others"}, {{"speakers"}}},
-      {"against", nullptr, {}, {{"share"}}},
       {"nvlinks_differ", nvlinks_differ, {"odd", "ways"}},
-      {"environment_differs", stated_differs<Kind::variable>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"versions_differ", stated_differs<Kind::version>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"adapters_differ", stated_differs<Kind::adapters>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
   };
   return all;
 }

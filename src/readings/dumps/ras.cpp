@@ -3,6 +3,7 @@
 
 #include "readings/dumps/ras.hpp"
 
+#include "readings/logs/log_text.hpp"
 #include "text/plain_text.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
+#include <string>
 
 namespace fabricost::io {
 
@@ -28,6 +31,21 @@ std::string_view between(std::string_view line, std::string_view mark, std::stri
   if (at == std::string_view::npos) return {};
   line.remove_prefix(at + mark.size());
   return line.substr(0, line.find(end));
+}
+
+/// A row of RAS's table: "0  1  4  8  32  31  RUNNING  INCOMPLETE": group, communicators in it, nodes of each, ranks a node (which may be
+/// a range), ranks of each, ranks in the group, status, errors.
+struct TableRow {
+  std::int64_t group = 0, ranks = 0, missing = 0;
+  std::string status;
+};
+std::optional<TableRow> table_row(std::string_view text) {
+  const Tokens cells = words(text);
+  if (cells.size() < 8) return std::nullopt;
+  for (std::size_t i = 0; i < 6; ++i)
+    if (i != 3 && (!all_digits(cells[i]) || cells[i].size() > 9)) return std::nullopt;
+  const std::int64_t all = count_at(cells[1]) * count_at(cells[4]), there = count_at(cells[5]);
+  return TableRow{count_at(cells[0]), there, std::max<std::int64_t>(0, all - there), std::string{cells[6].substr(0, 20)}};
 }
 
 int as_rank(std::int64_t value) { return value >= 0 && value < static_cast<std::int64_t>(most_named) ? static_cast<int>(value) : -1; }
@@ -64,7 +82,12 @@ void RasReader::take(const std::string& line, const LogLine& quoted) {
     if (const auto node = between(said, " on node ", " "); !node.empty() && group_->nodes.size() < 64)
       group_->nodes.insert(std::string{node});
   };
-  if (text.starts_with("INCOMPLETE")) {  // of processes: its ranks follow with their communicators
+  if (const auto row = table_row(text)) {
+    communicator_ = fmt::format("group {}", row->group);
+    if (row->missing > 0) start(RasGroup::Kind::missing, "", 0, row->missing);
+    if (row->status == "ABORT") start(RasGroup::Kind::status, row->status, 0, row->ranks);
+    group_ = nullptr;
+  } else if (text.starts_with("INCOMPLETE")) {  // of processes: its ranks follow with their communicators
     communicator_ = "the job";
     group_ = nullptr;
   } else if (text.starts_with("Missing communicator data from ")) {

@@ -140,6 +140,7 @@ struct NcclInfo {
   LogLine local_net;                          ///< a network connection between two ranks of one host
   double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: unknown
   LogLine slowest_port_line;
+  std::map<std::string, double> port_rates;   ///< Gbit/s of NET/IB's adapters, by name, where it says them
   int nvls_channels = -1;  ///< -1: unknown
   LogLine nvls_channels_line;
   int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: unknown

@@ -13,6 +13,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <unordered_set>
 
 namespace fabricost::io {
 
@@ -129,41 +130,68 @@ class RankReportReader {
     auto& all = own ? out_.at_address : out_.unreached;
     if (address.empty() || who.empty() || (all.size() >= most_speakers && !all.contains(address))) return;
     all[address].insert(who);
+    places(who, line);
     if (lost) out_.unreached_lines.try_emplace(address, quote(line));
+  }
+
+  /// What a line says that all ranks should say alike: its kind, its name and its value; no value: nothing.
+  struct Said {
+    Stated::Kind kind = Stated::Kind::variable;
+    std::string what, value;
+  };
+  static Said said_by(std::string_view line) {
+    using Kind = Stated::Kind;
+    const auto after = [&](std::string_view mark) {
+      const auto at = line.find(mark);
+      return at == std::string_view::npos ? std::string{} : std::string{line.substr(at + mark.size())};
+    };
+    if (const auto set = line.find(" set by environment to "); set != std::string_view::npos && set > 0) {
+      const std::size_t first = line.rfind(' ', set - 1) + 1;  // npos + 1 is 0
+      return {Kind::variable, std::string{line.substr(first, set - first)}, after(" set by environment to ")};
+    }
+    if (has(line, "NCCL version ")) return {Kind::version, "NCCL version", word_after(line, "NCCL version ")};
+    if (has(line, "cudaDriverVersion ")) return {Kind::version, "CUDA version of the driver", word_after(line, "cudaDriverVersion ")};
+    if (has(line, "Initializing aws-ofi-nccl ")) return {Kind::version, "aws-ofi-nccl", word_after(line, "Initializing aws-ofi-nccl ")};
+    if (std::string all = after("NET/IB : Using "); !all.empty()) return {Kind::adapters, "adapters", all.substr(0, all.find(';'))};
+    if (has(line, "Using network ")) return {Kind::network, "network", after("Using network ")};
+    if (has(line, "=== System : maxBw ")) {
+      const std::string rates = after("=== System : ");
+      return {Kind::topology, "rates of the node's links", rates.substr(0, rates.find(" ="))};
+    }
+    if (const auto end = line.find(" coll channels"); end != std::string_view::npos && end > 0) {
+      const std::size_t first = line.rfind(' ', end - 1) + 1;
+      return {Kind::topology, "channels", std::string{line.substr(first, line.find(" p2p", end) - first)}};
+    }
+    for (const char* const state : {"Enabled", "Disabled"})
+      if (const std::string of = after(std::string{"NET/IB : GPU Direct RDMA "} + state + " for "); !of.empty())
+        return {Kind::direct, "GPUDirect RDMA of " + of, state};
+    if (has(line, "NVLS multicast support is "))
+      return {Kind::multicast, "multicast of the NVLink switch", has(line, "is not available") ? "none" : "available"};
+    return {};
   }
 
   void states(const std::string& line, int tag) {
     if (!has(line, "NCCL ")) return;
-    std::string what, value;
-    Stated::Kind kind = Stated::Kind::variable;
-    const auto set = line.find(" set by environment to ");
-    if (set != std::string::npos) {
-      const auto blank = line.rfind(' ', set - 1);
-      what = line.substr(blank + 1, set - blank - 1);
-      value = line.substr(set + 23);
-    } else if (const auto version = line.find("NCCL version "); version != std::string::npos) {
-      kind = Stated::Kind::version;
-      what = "NCCL version";
-      value = word_after(line, "NCCL version ");
-    } else if (const auto adapters = line.find("NET/IB : Using "); adapters != std::string::npos) {
-      kind = Stated::Kind::adapters;
-      what = "adapters";
-      value = line.substr(adapters + 15, line.find_first_of(";", adapters) - adapters - 15);
-    } else {
-      return;
-    }
-    while (!value.empty() && (value.back() == ' ' || value.back() == '.')) value.pop_back();
+    Said said = said_by(line);
+    auto& [kind, what, value] = said;
+    while (!value.empty() && (value.back() == ' ' || value.back() == '.' || value.back() == ',')) value.pop_back();
     for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
       if (what.find(own) != std::string::npos) return;
-    const std::string who = who_says(line, tag);
+    const std::string who = value.empty() ? std::string{} : who_says(line, tag);
     constexpr std::size_t most_stated = 128, most_values = 64, longest_value = 200;
-    if (who.empty() || value.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what)))
-      return;
+    if (who.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what))) return;
+    if (stated_by_.size() >= most_stated * most_speakers || !stated_by_.insert(what + '\n' + who).second) return;
     Stated& one = out_.stated[what];
     one.kind = kind;
     if (one.who.size() >= most_values && !one.who.contains(value)) return;
-    if (one.who[value].size() < most_speakers) one.who[value].insert(who);
+    one.who[value].insert(who);
     one.lines.try_emplace(value, quote(line));
+    places(who, line);
+  }
+
+  /// On which host it is.
+  void places(const std::string& who, std::string_view line) {
+    if (const std::string process = process_of(line); !process.empty()) out_.hosts.try_emplace(who, process.substr(0, process.find(':')));
   }
 
   void waits(const std::string& line, int tag) {
@@ -213,6 +241,7 @@ class RankReportReader {
   int before_ = 0;
   RankReports out_;
   RasReader ras_;
+  std::unordered_set<std::string> stated_by_;
 };
 
 }  // namespace

@@ -50,9 +50,10 @@ struct Speaker {
   LogLine last_line;
 };
 
-/// One thing that every rank should say alike: a variable, NCCL's version, the adapters. Who says what, by file, tag or process.
+/// One thing that every rank should say alike: a variable, a version, the adapters, the network, what a rank sees of the node, GPUDirect,
+/// multicast. Who says what, by file, tag or process; of each only the first, as later ones belong to other communicators.
 struct Stated {
-  enum class Kind : unsigned char { variable, version, adapters };
+  enum class Kind : unsigned char { variable, version, adapters, network, topology, direct, multicast };
   Kind kind = Kind::variable;
   std::map<std::string, std::set<std::string>> who;  ///< by value
   std::map<std::string, LogLine> lines;              ///< the first of each value
@@ -64,6 +65,7 @@ struct RankReports {
   std::map<std::string, Joined> communicators;
   std::map<std::string, Speaker> speakers;                  ///< by file or tag
   std::map<std::string, Stated> stated;                     ///< by variable, "NCCL version", "adapters"
+  std::map<std::string, std::string> hosts;                 ///< of a speaker, by NCCL's lines
   std::map<std::string, std::set<std::string>> unreached;   ///< by address: who says that it failed
   std::map<std::string, std::set<std::string>> at_address;  ///< who gave itself this address
   std::map<std::string, LogLine> unreached_lines;           ///< the first of each address

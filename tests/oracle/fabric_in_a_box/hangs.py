@@ -3,9 +3,9 @@
 
     hangs.py TOOL
 
-The ranks pass messages round a ring over TCP. One stops, or one calls a collective of another size; the others wait
-until their watchdog's time is out, say so as PyTorch and NCCL do, and dump their flight recorder. The diagnosis has
-to name the rank. Exit status 77: this machine cannot hold a box (it says why).
+The ranks pass messages round a ring over TCP. One stops, one calls a collective of another size, or the switch's port of
+one node goes down; the others wait until their watchdog's time is out, say so as PyTorch and NCCL do, and dump their
+flight recorder. The diagnosis has to name the rank or the node. Exit status 77: this machine cannot hold a box (it says why).
 """
 
 import os
@@ -17,8 +17,9 @@ import sys
 import time
 
 RANKS, PER_NODE, CALLS, BAD_CALL, COUNT = 64, 8, 14, 12, 16384
-STOPPED, ODD = 37, 21
+STOPPED, ODD, DARK = 37, 21, 4  # a rank that stops, one that calls another size, a node whose port goes down
 TIMEOUT = 7.0
+NOW = "take_the_port_down"  # a file with which the job says that it is in its middle
 
 
 def address_of(rank):
@@ -30,6 +31,7 @@ class Rank:
 
     def __init__(self, rank, fault, folder):
         self.rank, self.fault, self.folder, self.entries = rank, fault, folder, []
+        self.peer = rank  # with whom it is in a call
         self.log = open(os.path.join(folder, f"rank_{rank}.log"), "w", encoding="utf-8", buffering=1)
         self.head = f"n{rank // PER_NODE}:{os.getpid()}:{os.getpid()} [{rank % PER_NODE}] "
 
@@ -69,24 +71,20 @@ class Rank:
                              "frames": [{"name": "step", "filename": "/job/train.py", "line": 88}]})
         part = bytes(4 * count // RANKS)
         for _ in range(2 * (RANKS - 1)):
-            peer = (self.rank + 1) % RANKS
+            self.peer = (self.rank + 1) % RANKS
             self.next.sendall(len(part).to_bytes(8, "little") + part)
-            peer = (self.rank - 1) % RANKS
+            self.peer = (self.rank - 1) % RANKS
             head = self.last.recv(8, socket.MSG_WAITALL)
             if len(head) == 8 and int.from_bytes(head, "little") != len(part):  # a receive of another size is never matched
                 time.sleep(TIMEOUT)
                 raise socket.timeout("timed out")
             left = len(part)
             while left > 0:
-                try:
-                    left -= len(self.last.recv(left)) or self.closed(peer)
-                except OSError as error:
-                    error.peer = peer
-                    raise
+                left -= len(self.last.recv(left)) or self.closed()
         self.entries[-1]["state"] = "completed"
 
-    def closed(self, peer):
-        raise ConnectionResetError(104, "Connection closed by remote peer", f"rank {peer}")
+    def closed(self):
+        raise ConnectionResetError(104, "Connection closed by remote peer", f"rank {self.peer}")
 
     def run(self):
         self.connect()
@@ -94,15 +92,18 @@ class Rank:
             for number in range(1, CALLS + 1):
                 if number == BAD_CALL and self.fault == "stopped" and self.rank == STOPPED:
                     os.kill(os.getpid(), signal.SIGSTOP)
+                if number == BAD_CALL and self.fault == "port" and self.rank == 0:
+                    with open(os.path.join(self.folder, "..", NOW), "w", encoding="utf-8"):
+                        pass
+                    time.sleep(1)
                 for one in (self.next, self.last):
                     one.settimeout(60 if number == 1 else TIMEOUT)
                 odd = number == BAD_CALL and self.fault == "size" and self.rank == ODD
                 self.all_reduce(number, 2 * COUNT if odd else COUNT)
         except OSError as error:
-            if not isinstance(error, socket.timeout):
-                peer = getattr(error, "peer", (self.rank + 1) % RANKS)
-                self.say(f"{self.head}misc/socket.cc:538 NCCL WARN socketProgress: Call to recv from {address_of(peer)}<{20000 + peer}> "
-                         f"failed : {error.strerror}")
+            if error.errno is not None:  # the kernel's; without a number the watchdog's time was out
+                end = f"{address_of(self.peer)}<{20000 + self.peer}>"
+                self.say(f"{self.head}misc/socket.cc:538 NCCL WARN socketProgress: Call to recv from {end} failed : {error.strerror}")
             self.give_up()
 
     def give_up(self):
@@ -124,9 +125,13 @@ def job(box, fault, folder):
     ranks = [subprocess.Popen(["ip", "netns", "exec", box.space(f"n{r // PER_NODE}"), *program, str(r), fault, folder],
                               stdin=subprocess.DEVNULL) for r in range(RANKS)]
     end = time.monotonic() + 60
+    middle = os.path.join(folder, "..", NOW)
     try:
         while time.monotonic() < end and sum(one.poll() is None for one in ranks) > (fault == "stopped"):
             time.sleep(0.1)
+            if os.path.exists(middle):
+                os.remove(middle)
+                subprocess.run(["ip", "-n", box.space("s0"), "link", "set", f"p{DARK}", "down"], check=True)
     finally:
         for one in ranks:
             if one.poll() is None:
@@ -147,7 +152,8 @@ def main():
         print(f"skipped: {why}")
         return 77
     expected = {"stopped": ("rank_lost", f"rank {STOPPED} of {RANKS} wrote no dump"),
-                "size": ("collective_mismatch", f"rank {ODD} called all_reduce number {BAD_CALL} of {2 * COUNT} Float")}
+                "size": ("collective_mismatch", f"rank {ODD} called all_reduce number {BAD_CALL} of {2 * COUNT} Float"),
+                "port": ("link_failed", f"do not reach {address_of(DARK * PER_NODE)} (the address of node n{DARK} ({PER_NODE} ranks))")}
     with tempfile.TemporaryDirectory() as folder:
         for fault, (cause, words) in expected.items():
             with boxes.Box(boxes.flat(nodes=RANKS // PER_NODE, mbit=1000)) as box:

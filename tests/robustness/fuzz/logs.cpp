@@ -3,12 +3,8 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include "diagnose/inputs/condense.hpp"
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
-#include "readings/dumps/flight_recorder.hpp"
-#include "readings/dumps/inspector.hpp"
-#include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
@@ -19,9 +15,10 @@
 #include <fabricost/readings/points.hpp>
 #include <fabricost/validation/validate.hpp>
 
-#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <set>
 
 namespace fuzz {
 
@@ -89,6 +86,25 @@ void nccl_info(std::string_view bytes) {
   });
 }
 
+/// The matcher, which leaves out what a line cannot carry, sees the same signs as each sign by itself.
+void signs(std::string_view bytes) {
+  static const diagnosis::Rules rules = diagnosis::load_rules();
+  static io::SignMatcher matcher(rules.signs);
+  int lines = 0;
+  each_line(bytes, [&](std::string_view text) {
+    if (text.size() > 2000 || ++lines > 20) return;
+    const std::string line{text};
+    std::set<std::string> seen, carried;
+    matcher.match(line, [&](const io::Sign& sign) { seen.insert(sign.name); });
+    if (lines > 2) return;
+    std::string folded = line;
+    for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const io::Sign& sign : rules.signs)
+      if (io::carries(sign, line, folded)) carried.insert(sign.name);
+    require(seen == carried, "the matcher sees the signs that a line carries, and no others");
+  });
+}
+
 /// A log, and the expectation behind a line "=====".
 void diagnosis_of_log(std::string_view bytes) {
   const Halves given = halves(bytes);
@@ -97,25 +113,6 @@ void diagnosis_of_log(std::string_view bytes) {
     const Diagnosis found = diagnose(file, {.expected = std::string{given.second}});
     require(found.fine() || !found.causes.empty(), "a run that failed or is slow has a cause");
     for (const Finding& finding : found.causes) require(finding.confidence >= 0 && finding.confidence <= 1, "confidence is from 0 to 1");
-  });
-}
-
-/// Pickles and JSON in memory, as dumps of any tool.
-void dumps(std::string_view bytes) {
-  const auto take = [](const io::PlainTree& tree) {
-    io::FlightDumps flights;
-    io::Inspected inspected;
-    if (io::is_flight_dump(tree)) require(!io::add_flight_dump(tree, "rank_1", flights).empty(), "a dump says something");
-    if (io::is_ras_report(tree)) (void)io::ras_lines(tree);
-    if (io::is_inspector_record(tree, tree.root)) io::add_inspector_record(tree, tree.root, "rank_1", inspected);
-    for (const auto& [id, one] : inspected.communicators)
-      for (const auto& [rank, share] : io::share_of_time(one)) require(std::isfinite(share) && share > 0, "a share of time is a number");
-  };
-  const io::PlainLimits limits{.nodes = 10000, .depth = 64};
-  tolerate([&] { take(io::read_pickle(bytes, "fuzzed", limits)); });
-  tolerate([&] {
-    for (std::size_t next = 0; bytes.find_first_not_of(" \t\r\n", next) != std::string_view::npos;)
-      take(io::read_json_value(bytes, next, "fuzzed", limits));
   });
 }
 
@@ -138,21 +135,7 @@ void traces(std::string_view bytes) {
   });
 }
 
-/// Every line of a condensed log is one of the log, and with those left out there are as many.
-void condensed(std::string_view bytes) {
-  std::size_t given = 0;
-  std::string out;
-  diagnosis::Condenser condenser([&](std::string_view text) { out += text; });
-  for (std::string_view rest = bytes; !rest.empty(); ++given) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    condenser.line(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  condenser.finish();
-  require(static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n')) <= 2 * given, "condensed logs are no longer than they were");
-}
-
-constexpr std::array<Target, 15> logs_list{{{"points_csv", points_csv},
+constexpr std::array<Target, 14> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},
                                             {"nccl_tests", collectives<io::read_nccl_tests>},
                                             {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
@@ -163,8 +146,7 @@ constexpr std::array<Target, 15> logs_list{{{"points_csv", points_csv},
                                             {"imb", pairs<io::read_imb>},
                                             {"perftest", pairs<io::read_perftest>},
                                             {"nccl_info", nccl_info},
-                                            {"dumps", dumps},
-                                            {"condensed", condensed},
+                                            {"signs", signs},
                                             {"traces", traces},
                                             {"diagnosis", diagnosis_of_log}}};
 

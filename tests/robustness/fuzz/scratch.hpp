@@ -2,6 +2,7 @@
 /// \file scratch.hpp
 /// Files of one fuzz input, in memory if the machine has such a folder; removed when the program ends.
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -33,5 +34,15 @@ struct Halves {
   std::string_view first, second;
 };
 [[nodiscard]] Halves halves(std::string_view bytes, std::string_view mark = "=====");
+
+/// Calls `take` with every line.
+template <class Take>
+void each_line(std::string_view bytes, Take&& take) {
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    take(bytes.substr(0, end));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+}
 
 }  // namespace fuzz

@@ -25,6 +25,7 @@ struct Target {
 [[nodiscard]] std::span<const Target> log_targets();
 [[nodiscard]] std::span<const Target> topology_targets();
 [[nodiscard]] std::span<const Target> table_targets();
+[[nodiscard]] std::span<const Target> evidence_targets();
 [[nodiscard]] std::span<const Target> command_targets();
 
 /// The target of that name, or nullptr.
@@ -34,7 +35,7 @@ struct Target {
 template <class Use>
 void for_each_target(Use&& use) {
   for (const std::span<const Target> targets :
-       {spec_targets(), text_targets(), log_targets(), topology_targets(), table_targets(), command_targets()})
+       {spec_targets(), text_targets(), log_targets(), topology_targets(), table_targets(), evidence_targets(), command_targets()})
     for (const Target& target : targets) use(target);
 }
 

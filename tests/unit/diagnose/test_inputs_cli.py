@@ -338,26 +338,6 @@ def packed(folder):
     refused(put(folder, "broken.zst", b"\x28\xb5\x2f\xfdrubbish"), saying=["damaged or cut"])
 
 
-def across(folder):
-    def rank(number, **other):
-        head = f"node{number // 4}:{100 + number}:{100 + number} [{number % 4}] NCCL INFO "
-        return "".join(head + line + "\n" for line in (
-            f"NCCL version {other.get('version', '2.21.5+cuda12.4')}", f"NCCL_IB_GID_INDEX set by environment to {other.get('gid', 3)}.",
-            f"NET/IB : Using [0]mlx5_0:1/IB{other.get('more', ' [1]mlx5_1:1/IB')} [RO]; OOB eth0:10.0.0.{number}<0>"))
-
-    def job(name, odd):
-        for number in range(8):
-            put(folder, f"{name}/rank{number}.log", rank(number, **(odd if number == 5 else {})))
-        return os.path.join(folder, name)
-
-    assert not found(job("alike", {}))["causes"]
-    for name, odd, cause, words in (("version", {"version": "2.18.3"}, "version_mismatch", "rank5.log runs 2.18.3, the others 2.21.5"),
-                                    ("gid", {"gid": 0}, "launch_mistake", "rank5.log has NCCL_IB_GID_INDEX=0, the others 3"),
-                                    ("nics", {"more": ""}, "rail_missing", "rank5.log uses [0]mlx5_0:1/IB")):
-        answer = found(job(name, odd))
-        assert any(one["cause"] == cause and words in one["evidence"] for one in answer["causes"][:2]), answer
-
-
 def against(folder):
     """A bad run beside a good one: figures, versions, settings, connections and lines that differ, and nothing else."""
     def log(version, adapters, way, bus, more=""):
@@ -390,7 +370,7 @@ def against(folder):
 
 
 def main():
-    for part in (flight_recorder, hostile, ras, inspector, tools, packed, across, against):
+    for part in (flight_recorder, hostile, ras, inspector, tools, packed, against):
         with tempfile.TemporaryDirectory() as folder:
             part(folder)
     print("ok")

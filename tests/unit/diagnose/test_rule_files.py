@@ -141,6 +141,8 @@ def faults():
             (("rules:", "signs: {one_node: [x]}\nrules:"), ["signs.one_node", "is the name of a signal"]),
             (("rules:", "signals: {colapse: {times: 3}}\nrules:"), ["signals.colapse", "unknown key", "collapse"]),
             (("rules:", "signals: {collapse: {times: three}}\nrules:"), ["signals.collapse.times", "three"]),
+            (("rules:", "counted:\n- {rule: mine.other.2, right: 1, wrong: 0}\nrules:"),
+             ["counted[0].rule", '"mine.other.2" is no rule', 'did you mean "mine.other.1"?']),
             (("cause: other", "cause: gremlins"), ["rules[0].cause", '"gremlins" is not known'])]:
         assert change[0] in ROW, change
         status, out, err = diagnosed(ROW.replace(*change))

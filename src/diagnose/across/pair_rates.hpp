@@ -1,0 +1,45 @@
+#pragma once
+/// \file pair_rates.hpp
+/// What benchmarks between two ends print of each pair: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest.
+/// src/readings makes points of them, which are compared with a machine; here every rate stands beside its siblings. Private.
+
+#include "readings/logs/nccl_info.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// One matrix; of copies between host and GPUs the row is the host, -1.
+struct PairMatrix {
+  std::string title;
+  bool latency = false;   ///< microseconds; else GB/s
+  bool both = false;      ///< of both directions together
+  bool disabled = false;  ///< measured with P2P switched off
+  std::map<std::pair<int, int>, double> cells;
+  std::map<int, io::LogLine> lines;  ///< of the rows
+  [[nodiscard]] bool of_host() const { return !cells.empty() && cells.begin()->first.first < 0; }
+};
+
+/// The best average rate of one table of perftest.
+struct WireRate {
+  std::string adapter;  ///< its device, else its file
+  double gigabits = 0;  ///< per second
+  io::LogLine line;
+};
+
+struct PairRates {
+  std::vector<PairMatrix> matrices;
+  std::vector<WireRate> wires;
+  std::vector<std::string> gpus;  ///< names of the devices, in their order
+  int granted = 0, refused = 0;   ///< pairs of GPUs with peer access, and without
+  io::LogLine refused_line;       ///< the first
+};
+
+/// \throws SpecError when the file is not readable as text
+[[nodiscard]] PairRates read_pair_rates(const std::filesystem::path& file);
+
+}  // namespace fabricost::diagnosis
