@@ -292,7 +292,9 @@ std::string spelled(const Names& names, const std::string& wanted) {
 std::vector<std::string> like(const Names& names, const std::string& wanted) {
   const std::vector<std::string> given = parts_of(wanted);
   std::vector<std::pair<std::ptrdiff_t, std::string>> ranked;
-  for (const auto& [parts, means] : names.parts) {
+  for (const auto& known : names.parts) {
+    const auto& parts = known.first;
+    const auto& means = known.second;
     const auto agree = std::mismatch(given.begin(), given.end(), parts.begin(), parts.end()).first - given.begin();
     if (agree > 0 && std::none_of(ranked.begin(), ranked.end(), [&](const auto& r) { return r.second == means && -r.first >= agree; }))
       ranked.emplace_back(-agree, means);
