@@ -124,6 +124,15 @@ void Batch::join() {
   }
 }
 
+// The first lane's GPU does not say what befell another one.
+void Batch::check_lanes() {
+  for (std::size_t lane = 1; lane < work_.lanes.size(); ++lane) {
+    on(lane);
+    if (const cudaError_t status = cudaStreamQuery(stream(lane)); status != cudaErrorNotReady) check(status, "waiting for all streams");
+  }
+  on(0);
+}
+
 Timing Batch::run_warm(int launches, bool graphs) {
   on(0);
   const OpensGate opens{gpus_.gate()};
@@ -147,6 +156,7 @@ Timing Batch::run_warm(int launches, bool graphs) {
   check(cudaEventRecord(stop_.handle(), stream(0)), "recording the stop");
   wait(stop_.handle());
   const double host = seconds_since(begin);
+  check_lanes();
   return {seconds_between(start_.handle(), stop_.handle()), host};
 }
 
@@ -182,6 +192,7 @@ Timing Batch::run_cold(int launches) {
       check(cudaEventRecord(events[3 * i + 2].handle(), stream(0)), "recording a stop");
     }
     wait(events[3 * now - 1].handle());
+    check_lanes();
     for (std::size_t i = 0; i < now; ++i) {
       flushed += seconds_between(events[3 * i].handle(), events[3 * i + 1].handle());
       timed += seconds_between(events[3 * i + 1].handle(), events[3 * i + 2].handle());

@@ -59,6 +59,7 @@ class Batch : public Job {
   [[nodiscard]] Timing run_cold(int launches);
   void begin_together();
   void join();
+  void check_lanes();
   [[nodiscard]] bool make_graphs(int launches);
   /// Launches the largest graph of at most `left` launches on all lanes; returns its number of launches.
   [[nodiscard]] int launch_graph(int left);
