@@ -26,7 +26,8 @@ POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # as
 UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe
 OPENS = ("cudaGetDeviceCount", "cudaSetDevice", "cudaHostAlloc")
 CAPTURES = ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate")
-# The last call of a function is often made after the result was checked: to release what a device holds. And what is captured last is launched one by one where it cannot be captured.
+# The last call of a function is often made after the result was checked, to release what a device holds. And what is captured last is
+# launched one by one where it cannot be captured.
 LATE = ("cudaSetDevice", "ncclGroupStart")
 LATE_CAPTURED = ("cudaMemcpyAsync", "cudaMemcpyPeerAsync")
 
