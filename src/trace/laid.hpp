@@ -12,6 +12,7 @@
 
 #include "readings/traces/traced.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -59,6 +60,10 @@ struct Call {
 
   [[nodiscard]] std::int64_t wire() const { return last_end - last_start; }
   [[nodiscard]] std::int64_t skew() const { return last_start - first_start; }
+  /// From a rank's start to the last one's, no longer than it was in the call.
+  [[nodiscard]] std::int64_t wait_of(const Part& part) const {
+    return std::clamp<std::int64_t>(last_start - part.from, 0, std::max<std::int64_t>(0, part.to - part.from));
+  }
 };
 
 /// A rank's clock against the first one's.

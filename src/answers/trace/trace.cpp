@@ -42,11 +42,6 @@ struct Row {
   return out;
 }
 
-/// From a rank's start to the last one's, no longer than it was in the call.
-[[nodiscard]] std::int64_t wait_of(const laid::Part& part, const laid::Call& call) {
-  return std::clamp<std::int64_t>(call.last_start - part.from, 0, std::max<std::int64_t>(0, part.to - part.from));
-}
-
 /// The longest wait of a call's ranks, and the sum of all.
 struct Waited {
   std::int64_t longest = 0;
@@ -55,7 +50,7 @@ struct Waited {
 [[nodiscard]] Waited waited_in(const laid::Call& call) {
   Waited out;
   for (const laid::Part& part : call.parts) {
-    const std::int64_t one = wait_of(part, call);
+    const std::int64_t one = call.wait_of(part);
     out.longest = std::max(out.longest, one);
     out.sum += static_cast<double>(one);
   }
@@ -156,7 +151,7 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
     const int last = job.ranks[static_cast<std::size_t>(call.last)].rank;
     ++by_rank.at(last)->calls_last;
     for (const laid::Part& part : call.parts) {
-      const std::int64_t one = wait_of(part, call);
+      const std::int64_t one = call.wait_of(part);
       if (one == 0 || part.rank == last) continue;
       TracedWait& wait = waits[{part.rank, last}];
       wait = {part.rank, last, wait.seconds + seconds_of(one), wait.calls + 1};
