@@ -244,73 +244,72 @@ template <class Plan, class Request, class Answered>
   return out;
 }
 
-}  // namespace
-}  // namespace need
-
-NeedAnswer answer(const NeedRequest& request) {
-  using namespace need;
-  const Unknown& unknown = unknown_named(request.unknown, false);
+/// The least value: what both questions share. \param prepare (request) reads what only one of them has \param answered
+/// (request with a value put in, At<Plan>& out)
+template <class Plan, class Request, class Prepare, class Answered>
+[[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
+                                  const Prepare& prepare, const Answered& answered) {
+  const Unknown& unknown = unknown_named(request.unknown, serving);
   refuse_given(request, unknown);
   check_ranges(request);
   const Goal goal = goal_of(request);
-  NeedRequest r = request;
-  const auto machine = loaded(r, {.compute = true, .custom = request.symmetric, .moe = false});
-  r.stack.value = std::make_shared<const Stack>(r.stack.load());
+  Request r = request;
+  const auto machine = loaded(r, kernels);
+  prepare(r);
   if (!r.gpus && unknown.count != JobCount::gpus && unknown.count != JobCount::nodes)
     throw Refusal("on how many GPUs? Say it with <gpus>", true);
-  if (!r.global_batch && unknown.count != JobCount::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  if constexpr (requires { r.global_batch; })
+    if (!r.global_batch && unknown.count != JobCount::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  const double infinite = goal.against_unbounded ? without_bound(r, unknown, *machine) : 0;
   const auto ask = [&](double value) {
-    return asked_at<PlannedLayout>(r, unknown, *machine, value, [&](const NeedRequest& one, At<PlannedLayout>& out) {
-      const PlanAnswer plan = answer(static_cast<const PlanRequest&>(one));
-      const PlannedLayout& best = plan.layouts.front();
-      if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
-      out.outcome = {.seconds = best.step_seconds,
-                     .low = best.interval_seconds.first,
-                     .high = best.interval_seconds.second,
-                     .exposed = best.exposed_communication_seconds,
-                     .rate = best.mfu,
-                     .terms = best.terms};
-      if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
-      if (r.goodput) {
-        GoodputRequest failing;
-        failing.gpus = best.gpus, failing.gpus_per_node = machine->gpus_per_node;
-        out.outcome.kept = answer(failing).goodput;
-      }
-      out.plan = best;
-    });
+    return asked_at<Plan>(r, unknown, *machine, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
   };
-  NeedAnswer out = found<PlannedLayout>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(),
-                                        goal.against_unbounded ? without_bound(r, unknown, *machine) : 0, &NeedAnswer::layout, ask);
+  NeedAnswer out = found<Plan>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), infinite, at, ask);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
   return out;
 }
 
-NeedAnswer answer(const NeedServeRequest& request) {
-  using namespace need;
-  const Unknown& unknown = unknown_named(request.unknown, true);
-  refuse_given(request, unknown);
-  check_ranges(request);
-  const Goal goal = goal_of(request);
-  NeedServeRequest r = request;
-  const auto machine = loaded(r, {});
-  if (!r.gpus && !unknown.count) throw Refusal("on how many GPUs? Say it with <gpus>", true);
-  const auto ask = [&](double value) {
-    return asked_at<PlannedDeployment>(r, unknown, *machine, value, [&](const NeedServeRequest& one, At<PlannedDeployment>& out) {
-      const PlannedDeployment best = answer(static_cast<const ServeRequest&>(one)).layouts.front();
-      out.outcome = {.seconds = best.tpot_seconds,
-                     .low = best.interval_tpot_seconds.first,
-                     .high = best.interval_tpot_seconds.second,
-                     .rate = best.tokens_per_second,
-                     .terms = best.terms};
-      if (!(best.tpot_seconds > 0))
-        out.outcome.seconds = best.ttft_seconds, std::tie(out.outcome.low, out.outcome.high) = best.interval_ttft_seconds;
-      out.plan = best;
-    });
+}  // namespace
+}  // namespace need
+
+NeedAnswer answer(const NeedRequest& request) {
+  const auto with_stack = [](NeedRequest& r) { r.stack.value = std::make_shared<const Stack>(r.stack.load()); };
+  const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
+    const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
+    const PlannedLayout& best = plan.layouts.front();
+    if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
+    out.outcome = {.seconds = best.step_seconds,
+                   .low = best.interval_seconds.first,
+                   .high = best.interval_seconds.second,
+                   .exposed = best.exposed_communication_seconds,
+                   .rate = best.mfu,
+                   .terms = best.terms};
+    if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+    if (r.goodput) {
+      GoodputRequest failing;
+      failing.gpus = best.gpus, failing.gpus_per_node = machine.gpus_per_node;
+      out.outcome.kept = answer(failing).goodput;
+    }
+    out.plan = best;
   };
-  NeedAnswer out =
-      found<PlannedDeployment>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), 0, &NeedAnswer::deployment, ask);
-  out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
-  return out;
+  return need::least_of<PlannedLayout>(request, false, {.compute = true, .custom = request.symmetric, .moe = false}, &NeedAnswer::layout,
+                                       with_stack, train);
+}
+
+NeedAnswer answer(const NeedServeRequest& request) {
+  const auto serve = [](const NeedServeRequest& r, const System&, need::At<PlannedDeployment>& out) {
+    const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
+    const bool one_token = !(best.tpot_seconds > 0);
+    const auto& [low, high] = one_token ? best.interval_ttft_seconds : best.interval_tpot_seconds;
+    out.outcome = {.seconds = one_token ? best.ttft_seconds : best.tpot_seconds,
+                   .low = low,
+                   .high = high,
+                   .rate = best.tokens_per_second,
+                   .terms = best.terms};
+    out.plan = best;
+  };
+  return need::least_of<PlannedDeployment>(
+      request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&) {}, serve);
 }
 
 }  // namespace fabricost
