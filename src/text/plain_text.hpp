@@ -79,6 +79,12 @@ inline void make_utf8(std::string& text) {
 /// Of a quoted text of JSON: none; the quote is not closed; \u without four digits.
 enum class QuoteFault : unsigned char { none, open, digits };
 
+/// What a letter after a backslash of JSON is shown as: a blank for a control character, a question mark for \u (names and numbers here
+/// are ASCII), else itself.
+[[nodiscard]] constexpr char shown_escape(char c) {
+  return c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f' ? ' ' : c == 'u' ? '?' : c;
+}
+
 /// Reads from the opening quote at `at`, which then stands behind the closing one, or where the fault is. Control characters become blanks,
 /// \u a question mark: names and numbers here are ASCII.
 [[nodiscard]] inline QuoteFault read_quoted(std::string_view text, std::size_t& at, std::string& out) {
@@ -89,12 +95,10 @@ enum class QuoteFault : unsigned char { none, open, digits };
     if (c == '"') break;
     if (c == '\\') {
       if (++at >= text.size()) return QuoteFault::open;
-      c = text[at];
-      if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
-      if (c == 'u') {
+      c = shown_escape(text[at]);
+      if (text[at] == 'u') {
         if (text.size() - at < 5) return QuoteFault::digits;
         at += 4;
-        c = '?';
       }
     }
     out += c;

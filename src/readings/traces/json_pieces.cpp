@@ -260,9 +260,8 @@ std::string shown_text(std::string_view value) {
   for (std::size_t i = 0; i < inner.size(); ++i) {
     char c = inner[i];
     if (c == '\\' && i + 1 < inner.size()) {
-      c = inner[++i];
-      if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
-      if (c == 'u') c = '?', i += std::min<std::size_t>(4, inner.size() - 1 - i);
+      c = shown_escape(inner[++i]);
+      if (inner[i] == 'u') i += std::min<std::size_t>(4, inner.size() - 1 - i);
     }
     out += c == '\n' || c == '\t' ? ' ' : c;
   }
