@@ -93,7 +93,9 @@ class Reader {
     complete_groups();
     take_calls_of_host();
     kineto::join(kept_, trace_);
-    for (std::vector<Span>* spans : {&trace_.compute, &trace_.busy}) unite(*spans);
+    unite(trace_.compute);
+    trace_.busy.insert(trace_.busy.end(), trace_.compute.begin(), trace_.compute.end());  // until here it had the copies
+    unite(trace_.busy);
     if (last_ < first_) first_ = last_ = 0;  // nothing on the GPU
     constexpr std::int64_t longest = 1'000'000'000'000'000;
     if (last_ - first_ > longest) throw fault_of_file(json_.name(), "its events lie more than ten days apart", "a trace is of some steps");
@@ -214,7 +216,6 @@ class Reader {
     const std::optional<Moves> moves = moves_of_kernel(name);
     if (!moves) {
       add(trace_.compute, span);
-      add(trace_.busy, span);
       return;
     }
     const Arguments a = arguments(args);
