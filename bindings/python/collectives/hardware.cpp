@@ -136,20 +136,14 @@ void add_tiers(py::module_& module) {
 /// The machine with dials turned, read again as `--set dial.NAME=VALUE` of the command does it. \throws RequestError
 [[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
   SavedSystem origin = whole.origin;
+  std::vector<std::string> keywords;
+  for (const std::string_view dial : dial_names)
+    std::replace_copy(dial.begin(), dial.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
   for (const auto& [key, value] : dials) {
     const auto keyword = key.cast<std::string>();
-    std::string name;
-    for (const std::string_view dial : dial_names) {
-      std::string spelled{dial};
-      std::replace(spelled.begin(), spelled.end(), '.', '_');
-      if (spelled == keyword) name = dial;
-    }
-    if (name.empty()) {
-      std::vector<std::string> all;
-      for (const std::string_view dial : dial_names)
-        std::replace_copy(dial.begin(), dial.end(), std::back_inserter(all.emplace_back()), '.', '_');
-      throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", all));
-    }
+    const auto known = std::find(keywords.begin(), keywords.end(), keyword);
+    if (known == keywords.end()) throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", keywords));
+    const std::string_view name = dial_names[static_cast<std::size_t>(known - keywords.begin())];
     const bool worded = PyUnicode_Check(value.ptr()) != 0;
     const double number = worded ? 0 : real(py::reinterpret_borrow<py::object>(value), keyword, 1e-9, 1e18);
     const bool rate = name.ends_with("bandwidth");
