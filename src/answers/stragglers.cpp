@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "text/quantile.hpp"
+
 namespace fabricost {
 namespace {
 
@@ -65,10 +67,9 @@ void refuse_contradictions(const StragglersRequest& r) {
   std::vector<SlowRank> out;
   if (t.ranks < 3) return out;
   std::vector<double> sorted = t.rank_means;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+  const double middle = io::upper_median(sorted);
   for (std::size_t i = 0; i < t.rank_means.size(); ++i)
-    if (t.rank_means[i] > slow_from * *middle) out.push_back({t.rank_names[i], t.rank_means[i]});
+    if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], t.rank_means[i]});
   std::sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean_seconds > b.mean_seconds; });
   return out;
 }

@@ -23,7 +23,15 @@ namespace fabricost::io {
   return quantile(values, p);
 }
 
-/// The median of values in any order, of two in the middle the lower. \pre there are some; they are put into another order
+/// The median of values in any order, of two in the middle the upper. \pre there are some; they are put into another order
+template <class T>
+[[nodiscard]] T upper_median(std::vector<T>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The same, of two in the middle the lower.
 [[nodiscard]] inline double lower_median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -3,6 +3,7 @@
 /// entered it; so the median distance of two ranks' ends is the distance of their clocks. A clock that also runs faster or slower is told
 /// by the medians of the first and the last half of the calls.
 
+#include "text/quantile.hpp"
 #include "trace/laid.hpp"
 
 #include <algorithm>
@@ -76,9 +77,7 @@ class Aligner {
           others.push_back(job_.clocks[at].common(part.to));
       }
       if (others.empty()) continue;
-      const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-      std::nth_element(others.begin(), middle, others.end());
-      out.push_back({own, own - *middle});
+      out.push_back({own, own - io::upper_median(others)});
     }
     return out;
   }
@@ -120,9 +119,7 @@ class Aligner {
       apart.push_back(high->to - low->to);
     }
     if (apart.empty()) return;
-    const auto middle = apart.begin() + std::ssize(apart) / 2;
-    std::nth_element(apart.begin(), middle, apart.end());
-    job_.clock_doubt = static_cast<double>(*middle);
+    job_.clock_doubt = static_cast<double>(io::upper_median(apart));
   }
 
   Job& job_;

@@ -4,6 +4,7 @@
 /// agree; of several such shifts (steps repeat) the true one is where the ends of calls lie at the same distance, since ranks leave a
 /// collective together.
 
+#include "text/quantile.hpp"
 #include "trace/laid.hpp"
 
 #include <algorithm>
@@ -20,12 +21,6 @@ using Calls = std::vector<const io::TracedCall*>;
 [[nodiscard]] bool alike(const io::TracedCall& a, const io::TracedCall& b) {
   if (a.moves != b.moves) return false;
   return a.moves == io::Moves::all_to_all || a.moves >= io::Moves::moe_dispatch || a.bytes == b.bytes;  // uneven splits
-}
-
-[[nodiscard]] std::int64_t median_of(std::vector<std::int64_t>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// What a shift of one rank's calls against another's makes of the distances of their ends.
@@ -46,9 +41,9 @@ struct Shifted {
     distances.push_back(y.span.to - x.span.to);
   }
   if (distances.empty()) return std::nullopt;
-  const std::int64_t middle = median_of(distances);
+  const std::int64_t middle = io::upper_median(distances);
   for (std::int64_t& one : distances) one = std::abs(one - middle);
-  return Shifted{shift, static_cast<double>(median_of(distances)), std::abs(static_cast<double>(middle))};
+  return Shifted{shift, static_cast<double>(io::upper_median(distances)), std::abs(static_cast<double>(middle))};
 }
 
 /// Where the call that `a` begins with stands in `b`, negative if b begins later; nothing: nowhere. Of shifts that fit equally well, the
