@@ -182,6 +182,12 @@ std::vector<PlanChange> changes_of(const FoundPlan& found) {
   return out;
 }
 
+PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step) {
+  PlanExplanation out{.terms = step.terms, .usual = {}, .against_usual = step.against_usual, .interval = step.interval};
+  if (step.usual) out.usual = planned(found.question, found.system, *step.usual);
+  return out;
+}
+
 PlanAnswer answer(const PlanRequest& request) {
   if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   const auto found = std::make_shared<FoundPlan>();
@@ -204,6 +210,10 @@ PlanAnswer answer(const PlanRequest& request) {
   if (!plan.fits) out.advice = does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_assumed(found->system) ? "assumed" : "measured";
   if (request.sensitivity) out.sensitivity = changes_of(*found);
+  if (request.explain) {
+    found->explained = explain_step(q, found->system, plan.layouts.front());
+    out.explanation = explanation_of(*found, *found->explained);
+  }
   if (request.pareto) {
     found->pareto = pareto_of(q, found->system);
     out.pareto = planned(q, found->system, found->pareto);

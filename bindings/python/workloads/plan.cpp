@@ -16,6 +16,8 @@ void add_plan(py::module_& module) {
   using L = PlannedLayout;
   using S = PlanChange;
   using P = PlanAnswer;
+  using W = ExplainedTerm;
+  using E = PlanExplanation;
   add_answer<T>(module, "StepTerm", "One thing a step or a token is spent on.").def("__repr__", [](const T& t) {
     return fmt::format("{}: {:.4g} s", t.name, t.seconds);
   });
@@ -28,6 +30,11 @@ void add_plan(py::module_& module) {
       });
   add_answer<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.")
       .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step_seconds, 100 * s.gain); });
+  add_answer<W>(module, "ExplainedTerm", "A term of a step with its arithmetic.").def("__repr__", [](const W& w) {
+    return fmt::format("{}: {:.4g} s", w.name, w.seconds);
+  });
+  add_answer<E>(module, "PlanExplanation", "Why a layout takes as long as it does. Made by Plans.explanation.")
+      .def("__repr__", [](const E& e) { return e.against_usual; });
   add_answer_of_rows<P>(
       module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.", &P::layouts)
       .def(
@@ -43,6 +50,21 @@ Sensitivity, the most helpful first.
 >>> plans.sensitivity()[0].gain > 0
 True
 )")
+      .def(
+          "explanation",
+          [](const P& p) {
+            return answered(
+                [&] { return explanation_of(*p.found, explain_step(p.found->question, p.found->system, p.found->plan.layouts.front())); });
+          },
+          "explanation(self)\n--\n\nThe fastest layout term by term: arithmetic, groups of ranks, links, what would change it, and the "
+          "usual "
+          "layout beside it.")
+      .def(
+          "explain",
+          [](const P& p) {
+            return answered([&] { return explain(explain_step(p.found->question, p.found->system, p.found->plan.layouts.front())); });
+          },
+          "explain(self)\n--\n\nThe same as text, as `plan --explain` prints it.")
       .def(
           "pareto",
           [](const P& p) {

@@ -6,9 +6,10 @@
 ///              recomputation unless that is given
 ///   headroom   share of the memory that stays free: 0.05, and 0 for a given layout
 
-#include <fabricost/fields/named.hpp>
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/explain/step.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
 #include <fabricost/training/sensitivity.hpp>
 
@@ -48,7 +49,7 @@ struct PlanRequest {
   std::optional<double> capacity, headroom;
   std::string calibration;
   std::vector<std::string> overrides;
-  bool sensitivity = false, pareto = false;
+  bool sensitivity = false, pareto = false, explain = false;
   std::optional<Inference> library{};
   OnOff nvls = OnOff::on;
   bool symmetric = false;
@@ -100,6 +101,8 @@ struct PlanRequest {
         asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"),
         asks(&R::sensitivity, "", "--sensitivity", "", "What 10 % more of each tier, of memory, or a larger domain would give"),
         asks(&R::pareto, "", "--pareto", "", "Layouts none other beats in both time and memory; serving: in both rates"),
+        asks(&R::explain, "", "--explain", "",
+             "Training: the arithmetic of each term, its groups and links,\nwhat would change it, and the usual layout beside it"),
         asks(&R::library, "library", "--library", "NCCL", "Training: the NCCL that runs, as nccl-2.18; default the newest known"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "Training: off: no in-switch reduction (NCCL_NVLS_ENABLE=0); default on"),
         asks(&R::symmetric, "symmetric", "--symmetric", "",
@@ -219,12 +222,37 @@ struct PlanChange {
   }
 };
 
+[[nodiscard]] constexpr auto fields_of(std::type_identity<ExplainedTerm> /*of*/) {
+  using A = ExplainedTerm;
+  return std::tuple{
+      gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::seconds, "time_s", "seconds", "Its share of the step, s."),
+      gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
+      gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
+}
+
+/// The fastest layout explained.
+struct PlanExplanation {
+  std::vector<ExplainedTerm> terms{};
+  std::optional<PlannedLayout> usual{};
+  std::string against_usual{}, interval{};
+  bool operator==(const PlanExplanation&) const = default;
+
+  static constexpr auto fields() {
+    using A = PlanExplanation;
+    return std::tuple{gives(&A::terms, "terms", "terms", "Terms of the step, the largest first."),
+                      gives(&A::usual, "usual", "usual", "The layout by practitioners' rule; None: none fits.", 1, true),
+                      gives(&A::against_usual, "against_usual", "against_usual", "Where that layout and the fastest part."),
+                      gives(&A::interval, "interval", "interval", "What the interval rests on.")};
+  }
+};
+
 /// The question and the result of the search, in full.
 struct FoundPlan {
   TrainingQuestion question;
   System system;
   TrainingPlan plan;
   std::vector<PricedLayout> pareto;  ///< where it was requested
+  std::optional<ExplainedStep> explained;
 };
 
 struct PlanAnswer {
@@ -242,6 +270,7 @@ struct PlanAnswer {
   std::string advice, kernels;
   std::vector<PlanChange> sensitivity;
   std::vector<PlannedLayout> pareto;
+  std::optional<PlanExplanation> explanation;
   std::shared_ptr<const FoundPlan> found;
 
   static constexpr auto fields() {
@@ -264,7 +293,8 @@ struct PlanAnswer {
         gives(&A::advice, "advice", "advice", "Of a layout that does not fit, what it lacks and what would fit; else empty.", 1, true),
         detail::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
-        gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true)};
+        gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),
+        gives(&A::explanation, "explanation", "", "The fastest layout explained.", 1, true)};
   }
 };
 
@@ -275,6 +305,8 @@ struct PlanAnswer {
 
 /// Repeats the search with 10 % more of each part of the machine (training/sensitivity.hpp).
 [[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
+/// The fastest layout explained term by term.
+[[nodiscard]] PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step);
 [[nodiscard]] std::vector<PlannedLayout> planned(const TrainingQuestion& question, const System& system,
                                                  const std::vector<PricedLayout>& layouts);
 

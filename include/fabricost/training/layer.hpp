@@ -16,6 +16,7 @@
 #include <fabricost/kernels/stack.hpp>
 #include <fabricost/model/layout.hpp>
 #include <fabricost/model/model.hpp>
+#include <fabricost/training/exchanges.hpp>
 
 #include <cmath>
 
@@ -51,16 +52,16 @@ struct LayerModel {
   /// Kernels of a forward pass.
   struct Kernels {
     double products = 0, core = 0, element = 0;
-    double selective = 0;  ///< repeated by selective recomputation: the attention core, or for latent attention the
-                           ///< products that unfold the latent
-    double adapters = 0;   ///< products and element-wise kernels of adapters
-    double feed = 0, shared = 0;     ///< part of `products`: the feed-forward block; its shared experts
+    double selective = 0;             ///< repeated by selective recomputation: the attention core, or for latent attention the
+                                      ///< products that unfold the latent
+    double adapters = 0;              ///< products and element-wise kernels of adapters
+    double feed = 0, shared = 0;      ///< part of `products`: the feed-forward block; its shared experts
     double activation = 0, norm = 0;  ///< part of `element`: the routed experts' activation function; both norms
     [[nodiscard]] double sum() const { return products + core + element + adapters; }
   };
-  /// Exposed exchange, seconds.
+  /// Exposed exchange of one group's ranks, seconds.
   struct Exchange {
-    double tensor_forward = 0, tensor_backward = 0, context = 0, expert = 0;
+    double forward = 0, backward = 0;
   };
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
@@ -202,78 +203,104 @@ struct LayerModel {
     return experts ? base * (c.floor_mixture + c.floor_expert * m.experts / l.ep) : base;
   }
 
-  [[nodiscard]] Exchange exchange(bool experts) const {
-    Exchange out;
+  /// What the layer exchanges, group by group.
+  [[nodiscard]] LayerExchanges exchanges(bool experts) const {
+    LayerExchanges out;
     const double T = l.tokens(), bytes = 2 * T * m.hidden;
+    const auto add = [&](StepGroup group, Collective collective, Placement at, double size, double forward, double backward,
+                         double exposed) {
+      out.add({group, collective, at, size, costs.seconds(collective, at, size), forward, backward, exposed});
+    };
     if (l.tp > 1) {
       const Placement at = place(l.tp, 1, domain());
       if (l.sequence_parallel) {
-        const double gather = costs.seconds(Collective::all_gather, at, bytes),
-                     scatter = costs.seconds(Collective::reduce_scatter, at, bytes);
-        out.tensor_forward = stack.tensor_exposed * 2 * (gather + scatter);
-        out.tensor_backward = stack.tensor_exposed * (4 * gather + 2 * scatter);  // the saved inputs are gathered again
+        add(StepGroup::tensor, Collective::all_gather, at, bytes, 2, 4, stack.tensor_exposed);  // saved inputs are gathered again
+        add(StepGroup::tensor, Collective::reduce_scatter, at, bytes, 2, 2, stack.tensor_exposed);
       } else {
-        out.tensor_forward = out.tensor_backward = stack.tensor_exposed * 2 * costs.seconds(Collective::all_reduce, at, bytes);
+        add(StepGroup::tensor, Collective::all_reduce, at, bytes, 2, 2, stack.tensor_exposed);
       }
     }
-    if (l.cp > 1) out.context = context();
+    if (l.cp > 1) {
+      const Placement ring = place(l.cp, l.tp, domain());
+      const double query = m.query_width() / l.tp, value = m.value_width() / l.tp, keys = m.latent() ? query + value : key_width();
+      if (l.context == ContextParallel::ulysses) {  // queries, keys and values are transposed, then the results
+        add(StepGroup::context, Collective::all_to_all, ring, 2 * T * (query + keys), 1, 1, 1);
+        add(StepGroup::context, Collective::all_to_all, ring, 2 * T * value, 1, 1, 1);
+      } else {  // keys and values once; backward they and their gradients
+        const bool hides = l.context == ContextParallel::ring;
+        add(StepGroup::context, Collective::all_gather, ring, 2 * T * keys * l.cp, 1, 2, hides ? stack.context_exposed : 1);
+      }
+    }
     if (experts && l.ep > 1 && stack.expert_exposed > 0) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
-      const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), routing());
+      const double token = token_bytes(m.hidden, Precision::bf16);
+      const double once = std::max(1.0, stack.capacity) * costs.experts(gate(), at, copies, token, routing())(T / l.tp);
       // dispatch and combine, forward and backward
-      out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);
+      out.add({StepGroup::expert,
+               Collective::all_to_all,
+               {at.per_domain, at.ranks / at.per_domain},
+               token * T / l.tp * m.top_k,
+               once,
+               2,
+               2,
+               stack.expert_exposed});
     }
     return out;
   }
 
-  /// Forward: keys and values once; backward: they and their gradients. Ulysses instead transposes queries,
-  /// keys, values and results.
-  [[nodiscard]] double context() const {
-    const double T = l.tokens();
-    const Placement ring = place(l.cp, l.tp, domain());
-    if (l.context == ContextParallel::ulysses) {
-      const double query = m.query_width() / l.tp, value = m.value_width() / l.tp, keys = m.latent() ? query + value : key_width();
-      return 2 * (costs.seconds(Collective::all_to_all, ring, 2 * T * (query + keys)) +
-                  costs.seconds(Collective::all_to_all, ring, 2 * T * value));
-    }
-    const double keys = m.latent() ? (m.query_width() + m.value_width()) / l.tp : key_width();
-    const double once = costs.seconds(Collective::all_gather, ring, 2 * T * keys * l.cp);
-    return 3 * (l.context == ContextParallel::ring ? stack.context_exposed : 1) * once;
+  /// How often the backward repeats a group's exchange of the forward.
+  [[nodiscard]] double again(StepGroup group, bool experts) const {
+    if (l.recompute == Recompute::full)
+      return l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
+    // tokens are sent to their experts again
+    return l.recompute == Recompute::selective && experts && group == StepGroup::expert && l.recompute_modules.has(RecomputeModule::moe)
+               ? 1
+               : 0;
+  }
+
+  /// Kernels of a backward pass by kind, seconds.
+  struct BackwardWork {
+    double products = 0, core = 0, element = 0, adapters = 0, repeated = 0;
+    [[nodiscard]] double sum() const { return products + core + element + adapters + repeated; }
+  };
+  /// Frozen weights have no gradient of their own, their adapters have.
+  [[nodiscard]] BackwardWork backward_work(const Kernels& k, bool experts) const {
+    const bool all = l.trains_all();
+    return {.products = (all ? 2 : 1) * k.products,
+            .core = attention_backward(gpu, stack.attention) * k.core,
+            .element = 2 * k.element,
+            .adapters = (all ? 1 : 2) * k.adapters,
+            .repeated = l.recompute == Recompute::selective ? repeated(k, experts) : 0};
   }
 
   [[nodiscard]] LayerTime run(bool experts) const {
     const Kernels k = kernels(experts);
-    const Exchange x = exchange(experts);
+    Exchange tensor, context, expert;
+    for (const LayerExchange& x : exchanges(experts)) {
+      Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
+      of.forward += x.exposed * x.forward * x.seconds;
+      of.backward += x.exposed * (x.backward + again(x.group, experts) * x.forward) * x.seconds;
+    }
     const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(experts);
     const double forward = joined(k.sum(), min, q);
-    // frozen weights have no gradient of their own, their adapters have
-    const double gradients = l.trains_all() ? k.products : k.adapters;
-    double work = k.products + k.adapters + gradients + 2 * k.element + attention_backward(gpu, stack.attention) * k.core;
-    const bool selective = l.recompute == Recompute::selective;
-    if (selective) work += repeated(k, experts);
+    const BackwardWork in_backward = backward_work(k, experts);
+    const double work = in_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
     const double backward = joined(work, 2 * min, q);
     LayerTime out;
     out.kernels = k.sum() + work;
     out.floor = forward + backward - out.kernels;
-    out.tensor = x.tensor_forward + x.tensor_backward;
-    out.context = x.context;
-    out.expert = x.expert;
-    out.forward = forward + x.tensor_forward + x.context / 3 + x.expert / 2;
+    out.tensor = tensor.forward + tensor.backward;
+    out.context = context.forward + context.backward;
+    out.expert = expert.forward + expert.backward;
+    out.forward = forward + tensor.forward + context.forward + expert.forward;
     out.weight = backward * gradients / work;
-    out.backward = backward - out.weight + x.tensor_backward + x.context * 2 / 3 + x.expert / 2;
-    if (selective && experts && l.recompute_modules.has(RecomputeModule::moe)) {  // tokens are sent to their experts again
-      out.expert += x.expert / 2;
-      out.backward += x.expert / 2;
-    }
+    out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
     if (l.recompute == Recompute::full) {
-      const double again = l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
-      out.kernels += again * k.sum();
-      out.floor += again * (forward - k.sum());
-      out.tensor += again * x.tensor_forward;
-      out.context += again * x.context / 3;
-      out.expert += again * x.expert / 2;
-      out.backward += again * out.forward;
+      const double repeats = again(StepGroup::tensor, experts);
+      out.kernels += repeats * k.sum();
+      out.floor += repeats * (forward - k.sum());
+      out.backward += repeats * forward;
     }
     return out;
   }

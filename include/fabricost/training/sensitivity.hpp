@@ -20,21 +20,15 @@ struct StepSensitivity {
   double gain = 0;     ///< seconds before over after, less 1
 };
 
-/// The search repeated on a machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and
-/// with a domain twice as large; the most helpful first. Changes after which no layout fits are omitted.
-/// \param seconds of the fastest layout on `system`
-[[nodiscard]] inline std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
-  std::vector<StepSensitivity> out;
-  TrainingQuestion one = question;
-  one.top = 1;
+/// Visits the machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large, each with the
+/// words for it. Changes that the machine cannot take are left out, as are visits that throw a RequestError.
+template <class Visit>
+void for_each_change(const System& system, Visit&& visit) {
   const auto try_change = [&](const std::string& change, auto&& apply) {
     System other = system;
     try {
       apply(other);
-      const TrainingPlan plan = plan_training(one, other);
-      if (plan.layouts.empty()) return;
-      const double now = plan.layouts.front().time.seconds;
-      out.push_back({change, now, seconds / now - 1});
+      visit(change, static_cast<const System&>(other));
     } catch (const RequestError&) {
       return;  // the change makes the request invalid for the machine
     }
@@ -49,10 +43,24 @@ struct StepSensitivity {
       if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
     });
   }
-  for (const auto& [words, dial] : {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size},
-                                    std::pair{"arithmetic", Dial::arithmetic}})
+  for (const auto& [words, dial] :
+       {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size}, std::pair{"arithmetic", Dial::arithmetic}})
     try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = turned(s, dial, 1.1 * value_of(s, dial)); });
   try_change("domain x 2", [](System& s) { s = turned(s, Dial::domain, 2.0 * s.domain); });
+}
+
+/// The search repeated on each of these machines, the most helpful first. Changes after which no layout fits are omitted.
+/// \param seconds of the fastest layout on `system`
+[[nodiscard]] inline std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
+  std::vector<StepSensitivity> out;
+  TrainingQuestion one = question;
+  one.top = 1;
+  for_each_change(system, [&](const std::string& change, const System& other) {
+    const TrainingPlan plan = plan_training(one, other);
+    if (plan.layouts.empty()) return;
+    const double now = plan.layouts.front().time.seconds;
+    out.push_back({change, now, seconds / now - 1});
+  });
   std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
   return out;
 }

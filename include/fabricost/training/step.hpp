@@ -70,13 +70,18 @@ struct LayerTimes {
   ParameterCount parameters;
 };
 
+/// The GPU that a stack leaves to products.
+[[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack) {
+  gpu.peak16 *= stack.compute_share;
+  gpu.peak8 *= stack.compute_share;
+  gpu.peak4 *= stack.compute_share;
+  return gpu;
+}
+
 /// \throws RequestError when the machine cannot join the ranks of a group
 [[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                             GroupCosts& costs) {
-  Processor left = gpu;
-  left.peak16 *= stack.compute_share;
-  left.peak8 *= stack.compute_share;
-  left.peak4 *= stack.compute_share;
+  const Processor left = left_to_products(gpu, stack);
   LayerTimes out;
   if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, false);
   if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, true);
@@ -146,50 +151,72 @@ struct StepModel {
     return replicas(static_cast<int>(copies), held, static_cast<int>(expert_shard_ranks(l)));
   }
 
-  [[nodiscard]] double gathered(const Replicas& at, double count) const {
-    const bool narrow = stack.memory.fp8_parameters && l.precision == Precision::fp8;
-    return costs.seconds(Collective::all_gather, at.shard, (narrow ? 1 : 2) * count);
+  /// Gradients and weights of shared parameters and of experts; one after the other, since they cross the same links.
+  [[nodiscard]] DataExchanges data_exchanges(const RankParameters& local, const RankParameters& trained) const {
+    DataExchanges out;
+    const bool sharded = l.zero == 3;
+    const double early = sharded || (l.zero == 2 && l.pp == 1) ? 1 : 0;  // gradients are not kept between microbatches
+    const double weight_bytes = stack.memory.fp8_parameters && l.precision == Precision::fp8 ? 1 : 2;
+    const auto of = [&](StepGroup group, const Replicas& at, double weights, double gradients) {
+      const auto add = [&](Collective collective, Placement on, double bytes, double each, double last) {
+        if (bytes > 0 && on.ranks() > 1) out.add({group, collective, on, bytes, costs.seconds(collective, on, bytes), each, last});
+      };
+      const double bytes = stack.gradient_bytes * gradients;
+      if (l.zero == 0) return add(Collective::all_reduce, at.all, bytes, 0, 1);
+      add(Collective::reduce_scatter, at.shard, bytes, early, 1);
+      add(Collective::all_gather, at.shard, weight_bytes * weights, sharded ? 2 : 0, sharded ? 2 : 1);
+      add(Collective::all_reduce, at.across, bytes / at.shard.ranks(), 0, 1);  // among the ranks with the same share
+    };
+    const RankParameters& held = sharded ? local : trained;
+    of(StepGroup::data, data_replicas(), held.shared(), trained.shared());
+    of(StepGroup::expert_data, expert_replicas(), held.experts, trained.experts);
+    return out;
   }
-  [[nodiscard]] double reduced(const Replicas& at, double count) const {
-    return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
+
+  /// The stage that takes longest, of the first, one in the middle and the last, and the most parameters of any.
+  struct Fullest {
+    StageContent at, last;
+    LayerTime layers;
+    RankParameters local;
+  };
+  [[nodiscard]] Fullest fullest_stage() const {
+    const LayerSplit split = split_layers(m, l);
+    Fullest out;
+    out.at = out.last = stage_content(split, m, l, 0);
+    out.layers = content(out.at);
+    out.local = parameters(out.at);
+    if (l.pp == 1) return out;
+    const StageContent middle = stage_content(split, m, l, l.pp / 2);
+    out.last = stage_content(split, m, l, l.pp - 1);
+    for (const StageContent& other : {middle, out.last}) {
+      const LayerTime t = content(other);
+      if (t.sum() > out.layers.sum()) out.layers = t, out.at = other;
+      if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;
+    }
+    return out;
   }
-  /// All-reduce of a rank's share of `count` parameters' gradients with the ranks that own the same share.
-  [[nodiscard]] double across(const Replicas& at, double count) const {
-    return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
+  /// What the last stage adds: the output matrix, and per prediction module a layer and the output matrix again.
+  [[nodiscard]] double ends() const {
+    return layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
   }
-  /// Reduce-scatter and all-gather, or one all-reduce, of `count` parameters.
-  [[nodiscard]] double gradients(const Replicas& at, double count) const {
-    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at.all, stack.gradient_bytes * count);
-    return reduced(at, count) + gathered(at, count) + across(at, count);
-  }
+  [[nodiscard]] bool hands_over_across() const { return stages_cross_domains(l, costs.system().domain); }
+  /// Activations that a microbatch hands to the next stage.
+  [[nodiscard]] double handed_over() const { return 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1); }
 
   /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
   [[nodiscard]] StepTime run() const {
     const double micro = l.microbatches();
-    // the fullest stage: the first, one in the middle, or the last
-    const LayerSplit split = split_layers(m, l);
-    StageContent fullest = stage_content(split, m, l, 0);
-    LayerTime stage = content(fullest);
-    RankParameters local = parameters(fullest);
-    StageContent last = fullest;
-    if (l.pp > 1) {
-      const StageContent middle = stage_content(split, m, l, l.pp / 2);
-      last = stage_content(split, m, l, l.pp - 1);
-      for (const StageContent& other : {middle, last}) {
-        const LayerTime t = content(other);
-        if (t.sum() > stage.sum()) stage = t, fullest = other;
-        if (const RankParameters p = parameters(other); p.shared() + p.experts > local.shared() + local.experts) local = p;
-      }
-    }
+    const Fullest full = fullest_stage();
+    const StageContent& fullest = full.at;
+    const RankParameters& local = full.local;
+    LayerTime stage = full.layers;
     const RankParameters trained = trained_parameters(local, m, l, fullest);
     const auto [out_of_gpu, into_gpu] = offloaded(fullest, stage);
     stage.forward += out_of_gpu;
     stage.backward += into_gpu;
     const double accumulate = stack.accumulation_bytes * (trained.shared() + trained.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
-    // the last stage adds the output matrix, and per prediction module a layer and the output matrix again
-    const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
-    const double tail = content(last).sum() + accumulate + ends;
+    const double tail = content(full.last).sum() + accumulate + ends();
 
     StepTime out;
     out.compute = micro * stage.kernels;
@@ -199,20 +226,19 @@ struct StepModel {
     out.expert = micro * stage.expert;
     double work = micro * body;
     if (l.pp == 1) {
-      out.compute += micro * ends;
-      work += micro * ends;
+      out.compute += micro * ends();
+      work += micro * ends();
     } else {
       StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
       times.last_extra = std::max(0.0, tail - body);
       const int chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
       const double waiting = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
-      times.exchange =
-          costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
+      times.exchange = costs.send(hands_over_across(), handed_over());
       const double with = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
-    exchange_data(out, local, trained, body + (l.pp == 1 ? ends : 0), micro);
+    exchange_data(out, local, trained, body + (l.pp == 1 ? ends() : 0), micro);
     const bool owned_in_part = l.zero > 0;
     const double owned = owned_in_part ? trained.shared() / shard_ranks(l) : trained.shared();
     const double owned_experts = owned_in_part ? trained.experts / expert_shard_ranks(l) : trained.experts;
@@ -231,27 +257,15 @@ struct StepModel {
   }
 
   void exchange_data(StepTime& out, const RankParameters& local, const RankParameters& trained, double work, double micro) const {
-    const Replicas data = data_replicas(), experts = expert_replicas();
-    const auto sum = [&](const RankParameters& of, auto&& price) {  // one after the other: they cross the same links
-      return (of.shared() > 0 ? price(data, of.shared()) : 0) + (of.experts > 0 ? price(experts, of.experts) : 0);
-    };
-    const auto both = [&](auto&& price) { return sum(trained, price); };
-    if (l.zero == 3) {
-      const double z = sum(local, [&](const Replicas& at, double n) { return 2 * gathered(at, n); }) +
-                       both([&](const Replicas& at, double n) { return reduced(at, n); });
-      const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // after the last microbatch
-      const auto exposed = [&](double exchange) {
-        const double open = stack.shard_exposed * exchange;
-        return open + joined(work, exchange - open, 4) - work;
-      };
-      out.data = (micro - 1) * exposed(z) + exposed(z + once);
-      return;
-    }
+    double each = 0, last = 0;
+    for (const DataExchange& x : data_exchanges(local, trained)) each += x.each * x.seconds, last += x.last * x.seconds;
     const double hidden = 1 - stack.data_exposed;
-    const auto left = [&](double exchange) { return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work); };
-    out.data = left(both([&](const Replicas& at, double n) { return gradients(at, n); }));
-    if (l.zero == 2 && l.pp == 1)  // gradients are not kept between microbatches
-      out.data += (micro - 1) * left(both([&](const Replicas& at, double n) { return reduced(at, n); }));
+    const auto exposed = [&](double exchange) {
+      if (l.zero < 3) return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work);
+      const double open = stack.shard_exposed * exchange;
+      return open + joined(work, exchange - open, 4) - work;
+    };
+    out.data = (micro - 1) * exposed(each) + exposed(last);
   }
 };
 

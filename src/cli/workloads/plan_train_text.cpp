@@ -105,6 +105,7 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
       rows.row({s.change, fmt::format("{:.4g}", s.step_seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
     out += rows.text(2);
   }
+  if (a.explained) out += "\n" + terminal.strong("Why") + "\n" + explain(*a.explained);
   if (!a.pareto.empty()) out += "\n" + terminal.strong("Faster, or smaller") + "\n" + layouts_text(a, a.pareto);
   return out;
 }

@@ -1,0 +1,37 @@
+#pragma once
+/// \file step.hpp
+/// A training step explained: of each term the arithmetic, the group of ranks it runs in and their links, and what would change it; the
+/// layout that practitioners would take beside it, and where the two part.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/training/explained.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// One term of a step. \see terms_of
+struct ExplainedTerm {
+  std::string name;
+  double seconds = 0;
+  std::vector<std::string> how;  ///< sentences
+  std::string helps;             ///< "arithmetic + 10 %: -8.1 %, ..."; empty: nothing of the machine moves it by 0.5 %
+  bool operator==(const ExplainedTerm&) const = default;
+};
+
+struct ExplainedStep {
+  double seconds = 0;
+  std::vector<ExplainedTerm> terms;   ///< those above zero, the largest first
+  std::optional<PricedLayout> usual;  ///< nothing: none fits
+  std::string against_usual, interval;
+};
+
+/// \param priced a layout of plan_training(question, system)
+[[nodiscard]] ExplainedStep explain_step(const TrainingQuestion& question, const System& system, const PricedLayout& priced);
+
+/// The same as text.
+[[nodiscard]] std::string explain(const ExplainedStep& step);
+
+}  // namespace fabricost

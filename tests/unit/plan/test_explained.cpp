@@ -1,0 +1,126 @@
+// An explained step: its kernels and exchanges are those that were priced, its sentences have no empty places, and the usual layout is one
+// that the search has looked at.
+#include "questions.hpp"
+
+#include "catch.hpp"
+
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/step.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <map>
+#include <string>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+struct ExplainedJob {
+  const char *model, *machine;
+  int gpus, batch;
+};
+constexpr ExplainedJob explained_jobs[] = {{"llama3-8b", "dgx-h100", 16, 64},         {"llama3-70b", "dgx-a100", 256, 512},
+                                           {"llama3.1-405b", "dgx-h100", 1024, 512},  {"mixtral-8x7b", "dgx-h100", 64, 256},
+                                           {"deepseek-v3", "gb200-nvl72", 512, 2048}, {"gpt3-175b", "superpod-h100", 512, 1536}};
+
+/// Layouts of all kinds of recomputation, the fastest of each.
+std::vector<std::pair<TrainingQuestion, PricedLayout>> priced(const ExplainedJob& job, const System& system) {
+  std::vector<std::pair<TrainingQuestion, PricedLayout>> out;
+  for (const Recompute again : {Recompute::none, Recompute::selective, Recompute::full})
+    for (const int zero : {0, 1, 2, 3}) {
+      TrainingQuestion q = question(job.model, job.gpus, job.batch);
+      q.top = 3, q.recompute = again, q.zero = zero;
+      for (const PricedLayout& one : plan_training(q, system).layouts) out.emplace_back(q, one);
+    }
+  return out;
+}
+
+StepParts parts_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
+  GroupCosts costs(system, {.ways = q.ways});
+  Stack stack = q.stack;
+  stack.memory = memory_on(stack.memory, system.gpu.generation);
+  return parts_of_step(q.model, layout, stack, Processor::of(system), costs);
+}
+
+}  // namespace
+
+TEST_CASE("Kernels and exchanges of an explained step sum to the terms that were priced") {
+  int seen = 0;
+  for (const ExplainedJob& job : explained_jobs) {
+    const System system = load_system(job.machine);
+    for (const auto& [q, one] : priced(job, system)) {
+      ++seen;
+      const StepParts parts = parts_of(q, system, one.layout);
+      const StepKernels& k = parts.kernels;
+      INFO(job.model << " tp " << one.layout.tp << " pp " << one.layout.pp << " ep " << one.layout.ep << " zero " << one.layout.zero);
+      const auto close = Approx(one.time.compute).epsilon(1e-9);
+      CHECK(k.products + k.attention + k.element + k.adapters + k.repeated + k.head == close);
+      std::map<StepGroup, double> total;
+      for (const StepExchange& x : parts.exchanges) {
+        CHECK(x.bytes > 0);
+        CHECK(x.seconds > 0);
+        CHECK(x.at.ranks() > 1);
+        total[x.group] += x.total();
+      }
+      CHECK(q.stack.tensor_exposed * total[StepGroup::tensor] == Approx(one.time.tensor).epsilon(1e-9));
+      CHECK(q.stack.expert_exposed * total[StepGroup::expert] == Approx(one.time.expert).epsilon(1e-9));
+      CHECK(total[StepGroup::data] + total[StepGroup::expert_data] >= one.time.data * (1 - 1e-9));
+      CHECK(total[StepGroup::context] >= one.time.context * (1 - 1e-9));
+      CHECK((one.layout.pp > 1) == (total[StepGroup::stages] > 0));
+    }
+  }
+  CHECK(seen > 50);
+}
+
+TEST_CASE("Ranks of a group are as many as the layout says") {
+  for (const ExplainedJob& job : explained_jobs) {
+    const System system = load_system(job.machine);
+    for (const auto& [q, one] : priced(job, system)) {
+      const Layout& l = one.layout;
+      for (const StepExchange& x : parts_of(q, system, l).exchanges) {
+        INFO(job.model << " " << step_group_names[static_cast<std::size_t>(x.group)]);
+        if (x.group == StepGroup::tensor) CHECK(x.at.ranks() == l.tp);
+        if (x.group == StepGroup::context) CHECK(x.at.ranks() == l.cp);
+        if (x.group == StepGroup::expert) CHECK(x.at.ranks() == l.ep);
+        if (x.group == StepGroup::data) CHECK((l.dp * l.cp) % x.at.ranks() == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("The usual layout fits and is never faster than the search's") {
+  for (const ExplainedJob& job : explained_jobs) {
+    const System system = load_system(job.machine);
+    TrainingQuestion q = question(job.model, job.gpus, job.batch);
+    const PricedLayout best = plan_training(q, system).layouts.front();
+    const auto usual = usual_layout(q, system);
+    INFO(job.model);
+    REQUIRE(usual);
+    CHECK(fits(usual->memory, Processor::of(system).memory, headroom_of(q)));
+    CHECK(usual->time.seconds >= best.time.seconds * (1 - 1e-12));
+    if (!q.model.mixture()) CHECK(usual->layout.tp <= 8);
+    if (q.model.mixture()) CHECK(usual->layout.tp == 1);
+  }
+}
+
+TEST_CASE("Every term of a step is explained in sentences") {
+  const System system = load_system("dgx-h100");
+  for (const char* model : {"llama3.1-405b", "mixtral-8x22b"}) {
+    const TrainingQuestion q = question(model, 512, 512);
+    const PricedLayout best = plan_training(q, system).layouts.front();
+    const ExplainedStep step = explain_step(q, system, best);
+    double sum = 0;
+    for (const ExplainedTerm& term : step.terms) {
+      sum += term.seconds;
+      INFO(term.name);
+      CHECK(!term.how.empty());
+      for (const std::string& sentence : term.how) {
+        CHECK(sentence.ends_with('.'));
+        CHECK(sentence.find("nan") == std::string::npos);
+      }
+    }
+    CHECK(sum == Approx(best.time.seconds).epsilon(1e-9));
+    CHECK(explain(step).find("The usual rule") != std::string::npos);
+  }
+}
