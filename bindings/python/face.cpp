@@ -95,6 +95,27 @@ std::string detail::wrapped(const std::string& head, const std::vector<std::stri
   return out + line;
 }
 
+std::string lines_of(std::span<const Argument> arguments) {
+  std::string out;
+  for (const Argument& one : arguments) {
+    std::string words = with_fields(one.words, as_argument);
+    std::replace(words.begin(), words.end(), '\n', ' ');
+    out += fmt::format("{}: {}{}{}\n", one.name, one.true_by_default ? "False: " : "", words, words.ends_with('?') ? "" : ".");
+  }
+  return out;
+}
+
+std::string docstring_of(std::span<const Argument> arguments, std::string_view function, std::size_t by_place, std::string_view words,
+                         std::string_view examples) {
+  std::vector<std::string> signature;
+  for (const Argument& one : arguments) {
+    if (signature.size() == by_place) signature.emplace_back("*");
+    signature.push_back(std::string{one.name} + (one.needed ? "" : "=" + one.default_text));
+  }
+  return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines_of(arguments) +
+         "\n" + std::string{examples};
+}
+
 void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names) {
   const std::vector<std::string> near = near_names(given, names);
   throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))

@@ -169,50 +169,45 @@ void for_each_argument(Visit&& visit) {
   (std::make_index_sequence<argument_order<Request>.second>{});
 }
 
-/// Names of the arguments, in their order.
+/// An argument of a function, in words.
+struct Argument {
+  std::string_view name, words;
+  std::string default_text, type;
+  bool needed = false, true_by_default = false;
+};
+/// The arguments of a request, in their order.
 template <HasFields Request>
-[[nodiscard]] std::vector<std::string> argument_names() {
-  std::vector<std::string> out;
-  for_each_argument<Request>([&](const auto& field) { out.emplace_back(field.name); });
+[[nodiscard]] std::vector<Argument> arguments_of() {
+  std::vector<Argument> out;
+  const Request defaults{};
+  for_each_argument<Request>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    const T& value = defaults.*(field.member);
+    bool is_true = false;
+    if constexpr (std::same_as<T, bool>) is_true = value;
+    out.push_back({field.name, field.words, detail::default_text(value),
+                   taken_text(T{}) + (detail::may_be_none<T> && !field.needed ? " | None" : ""), field.needed, is_true});
+  });
   return out;
 }
 
 /// One line per argument; for an argument that is True by default, the meaning of False.
-template <HasFields Request>
-[[nodiscard]] std::string lines_of() {
-  std::string out;
-  const Request defaults{};
-  for_each_argument<Request>([&](const auto& field) {
-    std::string words = with_fields(field.words, as_argument);
-    std::replace(words.begin(), words.end(), '\n', ' ');
-    if constexpr (std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, bool>)
-      if (defaults.*(field.member)) words = "False: " + words;
-    out += fmt::format("{}: {}{}\n", field.name, words, words.ends_with('?') ? "" : ".");
-  });
-  return out;
-}
-
+[[nodiscard]] std::string lines_of(std::span<const Argument> arguments);
 /// "cost(system, *, gpus=None, ...)\n--\n\n", the description of the function, and a line per argument.
 /// \param by_place maximum number of positional arguments
-template <HasFields Request>
-[[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
-  const Request defaults{};
-  std::vector<std::string> signature;
-  for_each_argument<Request>([&](const auto& field) {
-    if (signature.size() == by_place) signature.emplace_back("*");
-    signature.push_back(std::string{field.name} + (field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
-  });
-  return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines_of<Request>() + "\n" +
-         std::string{examples};
-}
+[[nodiscard]] std::string docstring_of(std::span<const Argument> arguments, std::string_view function, std::size_t by_place,
+                                       std::string_view words, std::string_view examples);
 
 /// The request of a call. \throws TypeError for an unknown argument, RequestError for an invalid value
 template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
-  static const std::vector<std::string> names = argument_names<Request>();
-  constexpr std::size_t max = std::tuple_size_v<decltype(fields_of(std::type_identity<Request>{}))>;
-  std::array<pybind11::handle, max> given{};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Argument& one : arguments_of<Request>()) out.emplace_back(one.name);
+    return out;
+  }();
+  std::vector<pybind11::handle> given(names.size());
   place_arguments(function, names, by_place, args, kwargs, given);
   Request out;
   std::size_t place = 0;
@@ -254,11 +249,9 @@ template <class Ask>
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {
+  const std::vector<Argument> arguments = arguments_of<Request>();
   pybind11::dict types;
-  for_each_argument<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    types[field.name.data()] = taken_text(T{}) + (detail::may_be_none<T> && !field.needed ? " | None" : "");
-  });
+  for (const Argument& one : arguments) types[one.name.data()] = one.type;
   types["return"] = type_text<decltype(given(answer(std::declval<const Request&>())))>();
   module.attr("_types")[function] = types;
   module.def(
@@ -267,7 +260,7 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
         const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
         return given(answered([&] { return answer(request); }));
       },
-      docstring_of<Request>(function, by_place, words, examples).c_str());
+      docstring_of(arguments, function, by_place, words, examples).c_str());
 }
 
 /// Adds the properties that the answer's table names to a class: members, functions or both.

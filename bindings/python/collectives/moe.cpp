@@ -100,7 +100,7 @@ struct MoeCall {
 template <MoePhase P>
 void add_exchange(py::module_& module, const char* what) {
   using E = Exchange<P>;
-  const std::string doc = std::string{what} + "\n\n" + lines_of<MoeRequest>();
+  const std::string doc = std::string{what} + "\n\n" + lines_of(arguments_of<MoeRequest>());
   add_record<E>(
       module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), {field("tokens", &E::tokens, "Tokens of every rank."),
       field("hidden", &E::hidden, "Numbers of a token."), field("experts", &E::experts, "Experts over all ranks."),
@@ -168,7 +168,7 @@ void add_moe(py::module_& module) {
   add_predicted(module);
   module.def(
       "predict_moe", &predict_exchange,
-      docstring_of<MoeCall>("predict_moe", 2,
+      docstring_of(arguments_of<MoeCall>(), "predict_moe", 2,
                             "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
                             R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
 

@@ -102,7 +102,7 @@ void add_predict(py::module_& module) {
   add_answer<UpgradeAnswer>(module, "Upgrade", "The same question with another NCCL. Made by predict with upgrade=.");
   module.def(
       "predict", &predict_request,
-      docstring_of<PredictCall>(
+      docstring_of(arguments_of<PredictCall>(), 
           "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
 
 With arrays in the operation, Predictions: one for each element of what the fields broadcast to, as NumPy does it. An exchange of experts
@@ -131,7 +131,7 @@ True
 )")
           .c_str());
   module.def("explain", &explain_request,
-             docstring_of<ExplainCall>("explain", 2, R"(The whole story of one prediction as text.
+             docstring_of(arguments_of<ExplainCall>(), "explain", 2, R"(The whole story of one prediction as text.
 
 The schedule, the arithmetic with numbers put in (s, byte, byte/s), where each constant comes from, which tier binds, and what would change
 the answer. A prediction made for this system is told as it is: nothing is predicted again.)",

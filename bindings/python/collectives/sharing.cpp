@@ -54,7 +54,7 @@ namespace python {
 
 void add_sharing(py::module_& module) {
   using G = GroupedRequest;
-  const std::string doc = "One collective that every group of a machine runs, for share.\n\n" + lines_of<G>();
+  const std::string doc = "One collective that every group of a machine runs, for share.\n\n" + lines_of(arguments_of<G>());
   py::class_<G>(module, "Grouped", doc.c_str())
       .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
