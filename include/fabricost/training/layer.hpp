@@ -26,6 +26,7 @@ namespace fabricost {
 struct LayerTime {
   double forward = 0, backward = 0, weight = 0;
   double kernels = 0, floor = 0, tensor = 0, context = 0, expert = 0;
+  double expert_hidden = 0;  ///< exchange of tokens behind the other microbatch, where there is one
 
   [[nodiscard]] double sum() const { return forward + backward + weight; }
   void add(const LayerTime& o, double n) {
@@ -37,6 +38,7 @@ struct LayerTime {
     tensor += n * o.tensor;
     context += n * o.context;
     expert += n * o.expert;
+    expert_hidden += n * o.expert_hidden;
   }
 };
 
@@ -231,7 +233,7 @@ struct LayerModel {
         add(StepGroup::context, Collective::all_gather, ring, 2 * T * keys * l.cp, 1, 2, hides ? stack.context_exposed : 1);
       }
     }
-    if (experts && l.ep > 1 && stack.expert_exposed > 0) {
+    if (experts && l.ep > 1) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
       const double token = token_bytes(m.hidden, Precision::bf16);
@@ -277,10 +279,13 @@ struct LayerModel {
   [[nodiscard]] LayerTime run(bool experts) const {
     const Kernels k = kernels(experts);
     Exchange tensor, context, expert;
+    double hidden = 0;
     for (const LayerExchange& x : exchanges(experts)) {
       Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
       of.forward += x.exposed * x.forward * x.seconds;
-      of.backward += x.exposed * (x.backward + again(x.group, experts) * x.forward) * x.seconds;
+      const double backward = (x.backward + again(x.group, experts) * x.forward) * x.seconds;
+      of.backward += x.exposed * backward;
+      if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
     }
     const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(experts);
     const double forward = joined(k.sum(), min, q);
@@ -293,6 +298,7 @@ struct LayerModel {
     out.tensor = tensor.forward + tensor.backward;
     out.context = context.forward + context.backward;
     out.expert = expert.forward + expert.backward;
+    out.expert_hidden = hidden;
     out.forward = forward + tensor.forward + context.forward + expert.forward;
     out.weight = backward * gradients / work;
     out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;

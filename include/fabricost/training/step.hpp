@@ -7,6 +7,8 @@
 ///              stage adds the output matrix and its loss, and for multi-token prediction a layer and that matrix again per
 ///              module; these count where they make it the slowest stage
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel)
+///   expert     exchange of tokens that is not hidden (layer.hpp); what another microbatch's kernels would hide lies open while the
+///              pipeline fills and drains
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over
 ///              dp x cp ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks with the same ones, e t_e GPUs
 ///              apart; one after the other, since both use the same links. The hidden part fits behind one microbatch.
@@ -199,6 +201,15 @@ struct StepModel {
   [[nodiscard]] double ends() const {
     return layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
   }
+  /// Share of a stage's passes without another microbatch's in the other direction, behind which tokens could be exchanged: the first
+  /// stage's forwards before its first backward, as many backwards after its last forward (Megatron-LM's interleaved 1F1B: 2 (p - 1) +
+  /// (v - 1) p of v m; 1F1B: p - 1 of m).
+  [[nodiscard]] double share_alone() const {
+    const bool interleaved = schedule_of(l) == PipelineSchedule::interleaved;
+    const double chunks = interleaved ? l.vp : 1;
+    const double fill = interleaved ? 2 * (l.pp - 1) + (chunks - 1) * l.pp : std::max(1, l.pp - 1);
+    return std::min(1.0, fill / (chunks * l.microbatches()));
+  }
   [[nodiscard]] bool hands_over_across() const { return stages_cross_domains(l, costs.system().domain); }
   /// Activations that a microbatch hands to the next stage.
   [[nodiscard]] double handed_over() const { return 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1); }
@@ -224,7 +235,9 @@ struct StepModel {
     out.tensor = micro * stage.tensor;
     out.context = micro * stage.context;
     out.expert = micro * stage.expert;
-    double work = micro * body;
+    const double alone = share_alone() * micro * stage.expert_hidden;
+    out.expert += alone;
+    double work = micro * body + alone;
     if (l.pp == 1) {
       out.compute += micro * ends();
       work += micro * ends();

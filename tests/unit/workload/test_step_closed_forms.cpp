@@ -183,6 +183,23 @@ TEST_CASE("expert ranks exchange every routed token four times a step, distinct 
   CHECK(sent <= micro * layers * 4 * exchange(2048 * max * row) * (1 + 1e-6));
 }
 
+TEST_CASE("tokens exchanged behind another microbatch lie open while the pipeline fills and drains", "[step]") {
+  GroupCosts costs(jobs::machine("gb200-nvl72"));
+  const Processor gpu = Processor::of(costs.system());
+  Stack open = load_stack("nemo"), behind = open;
+  behind.expert_exposed = 0;
+  for (const int chunks : {1, 4}) {
+    Layout l{.tp = 1, .pp = 4, .vp = chunks, .ep = 32, .dp = 64, .zero = 1, .microbatch = 1, .global_batch = 64 * 30, .sequence = 4096};
+    l.schedule = chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+    const Model& m = jobs::model("deepseek-v3");
+    const double all = step_time(m, l, open, gpu, costs).expert, left = step_time(m, l, behind, gpu, costs).expert;
+    const double fill = chunks > 1 ? 2 * 3 + 3 * 4 : 3;  // passes before the first backward
+    CHECK(left == Approx(all * fill / (chunks * 30)).epsilon(1e-9));
+    l.global_batch *= 2;  // twice the microbatches fill the same pipeline
+    CHECK(step_time(m, l, behind, gpu, costs).expert == Approx(left).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a pipeline fills once and hands over from stage to stage", "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   Layout l{.pp = 4, .microbatch = 1, .global_batch = 12, .sequence = 2048};
