@@ -248,7 +248,8 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     std::string unlaid;
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
-    job.stack = io::stack_of(stacks, job.row.group, job.row.model + " " + cells.text("notes")).stack.name;
+    const std::string ran = fmt::format("{} {} {} {}", job.row.model, cells.text("gpu"), cells.text("source"), cells.text("notes"));
+    job.stack = io::stack_of(stacks, job.row.group, ran).stack.name;
     if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
     const bool failed = folded(cells.text("value")) == "oom";
     const double value = failed ? 0 : cells.number("value");

@@ -66,8 +66,13 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.title = in.text("title");
   for (const SpecNode* item : in.texts("published")) {
     const auto point = item->text.find(':');
-    PublishedBy by{item->text.substr(0, point), ""};
-    if (point != std::string::npos) by.word = item->text.substr(item->text.find_first_not_of(' ', point + 1));
+    PublishedBy by{item->text.substr(0, point), {}};
+    for (std::size_t at = point; at != std::string::npos;) {  // "GROUP: word + word"
+      const std::size_t from = item->text.find_first_not_of(' ', at + 1);
+      at = item->text.find(" + ", from);
+      by.words.push_back(item->text.substr(from, at - from));
+      if (at != std::string::npos) at += 2;
+    }
     out.published.push_back(std::move(by));
   }
   s.attention = in.choice("attention", attention_kernel_names, s.attention);
@@ -153,8 +158,10 @@ const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_vi
   for (const NamedStack& s : stacks) {
     if (best == nullptr && s.stack.name == default_stack) best = &s;
     for (const PublishedBy& by : s.published) {
-      if (!group.starts_with(by.group) || (!by.word.empty() && text.find(by.word) == std::string_view::npos)) continue;
-      const std::size_t close = 2 * by.group.size() + (by.word.empty() ? 0 : 1);
+      const auto held = [&](const std::string& word) { return text.find(word) != std::string_view::npos; };
+      if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
+      constexpr std::size_t most_words = 8;  // a longer group's name outweighs any number of words
+      const std::size_t close = most_words * by.group.size() + std::min(by.words.size(), most_words - 1);
       if (close > closeness) best = &s, closeness = close;
     }
   }

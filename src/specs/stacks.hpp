@@ -11,9 +11,10 @@
 namespace fabricost::io {
 
 /// A group of published rows that a stack ran: the prefix of the group's name and, if a group holds several
-/// stacks, a word in the row's model or notes.
+/// stacks, words that the row's model, GPU, source and notes must all hold ("v5.1 + B200").
 struct PublishedBy {
-  std::string group, word;
+  std::string group;
+  std::vector<std::string> words;
 };
 
 struct NamedStack {
@@ -24,7 +25,7 @@ struct NamedStack {
 /// Every stack of data/stacks.
 [[nodiscard]] std::vector<NamedStack> shipped_stacks();
 
-/// The most specific stack for a row: the longest prefix of its group, with word before without;
+/// The most specific stack for a row: the longest prefix of its group, with more words before fewer;
 /// megatron-core if none matches.
 [[nodiscard]] const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_view group, std::string_view text);
 

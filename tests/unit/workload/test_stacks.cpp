@@ -74,6 +74,11 @@ TEST_CASE("a row runs the stack that speaks most closely for its group", "[stack
   CHECK(of("mosaic_fsdp_a100-80g") == "composer-fsdp");
   CHECK(of("mosaic_fsdp_a100-80g", "PURE") == "composer-fsdp-pure");
   CHECK(of("megascale_175b", "baseline commit 285068c8") == "megatron-lm-2023");
+  CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v3.0") == "nemo-mlperf-2023");
+  CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v4.1") == "nemo-mlperf");
+  CHECK(of("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1") == "nemo-lora-2025-09");
+  CHECK(of("mlperf_lora_nvidia", "H200 MLPerf Training v5.1") == "nemo-lora");
+  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0") == "nemo-lora");
   CHECK(of("vtrain_multi_a100") == "megatron-deepspeed-fp16");
   CHECK(of("somebody_else") == "megatron-core");
 }
