@@ -33,6 +33,7 @@ namespace {
   out.push_back({"training", t.training});
   out.push_back({"sync", t.sync});
   if (t.reload > 0) out.push_back({"reload", t.reload});
+  if (t.framework != 0) out.push_back({"framework", t.framework});
   if (t.hidden > 0) out.push_back({"hidden", -t.hidden});
   return out;
 }
@@ -104,6 +105,7 @@ RlAnswer answer(const RlRequest& r) {
   const RlFacts facts = load_rl_facts();
   q.lengths = AnswerLengths(*r.osl, *r.max_osl, r.length_spread.value_or(facts.length_spread));
   q.load_rate = facts.load_rate;
+  q.scale = r.scale.value_or(facts.framework), q.spread = facts.framework_spread;
   q.gpus = *r.gpus, q.updates = r.updates, q.epochs = r.epochs;
   q.log_probs = r.log_probs, q.reference = r.reference, q.critic = r.critic, q.reward_seconds = r.reward_seconds;
   q.colocated = r.colocated, q.overlap = r.overlap, q.train_gpus = r.train_gpus, q.top = r.top;

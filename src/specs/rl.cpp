@@ -6,6 +6,9 @@
 
 #include <fabricost/specs/rl.hpp>
 
+#include <initializer_list>
+#include <utility>
+
 namespace fabricost {
 
 RlFacts load_rl_facts() {
@@ -16,17 +19,18 @@ RlFacts load_rl_facts() {
   in.name("name", true);
   for (const char* key : {"date", "source", "confidence", "title"}) in.text(key);
   RlFacts out;
-  const auto number = [&](std::string_view section, std::string_view key, double unit, double max) {
-    const io::SpecNode* node = in.take(section, true);
-    if (node == nullptr) return 0.0;
-    io::MapReader one(*node, std::string{section}, faults);
+  /// The numbers of a section, each with its unit.
+  const auto section = [&](std::string_view key, std::initializer_list<std::pair<const char*, std::pair<double*, double>>> numbers) {
+    const io::SpecNode* node = in.take(key, true);
+    if (node == nullptr) return;
+    io::MapReader one(*node, std::string{key}, faults);
     one.text("source", true);
-    const double value = unit * one.number(key, 0, 0, max);
+    for (const auto& [name, into] : numbers) *into.first = into.second * one.number(name, 0, 0, 1e6);
     one.finish();
-    return value;
   };
-  out.length_spread = number("length_spread", "of_log", 1, 5);
-  out.load_rate = number("load_rate", "gigabytes_per_second", 1e9, 1e6);
+  section("length_spread", {{"of_log", {&out.length_spread, 1}}});
+  section("load_rate", {{"gigabytes_per_second", {&out.load_rate, 1e9}}});
+  section("framework", {{"factor", {&out.framework, 1}}, {"spread", {&out.framework_spread, 1}}});
   in.finish();
   faults.raise();
   return out;

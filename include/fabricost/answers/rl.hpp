@@ -25,7 +25,7 @@ struct RlRequest {
   NamedModel model;
   std::optional<int> gpus, prompts, osl, max_osl;
   int samples = 8, isl = 1024;
-  std::optional<double> length_spread;
+  std::optional<double> length_spread, scale;
   int updates = 1, epochs = 1;
   std::optional<bool> colocated;
   RlOverlap overlap = RlOverlap::none;
@@ -86,6 +86,8 @@ struct RlRequest {
         asks(&R::rollout_ep, "rollout_ep", "--rollout-ep", count, any_count, "N", "Its expert ranks"),
         asks(&R::rollout_dp, "rollout_dp", "--rollout-dp", count, any_count, "N", "Its attention replicas"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Most sequences that an engine decodes at once"),
+        asks(&R::scale, "scale", "--rl-scale", number, {0.2, 10}, "X",
+             "Multiply generation and training by X (measured / predicted on\nyour own run); default what published frameworks took"),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many divisions to return; default 10"),
         detail::ask_calibration<R>,
         detail::ask_overrides<R>};
@@ -129,8 +131,8 @@ struct PlannedRl {
         gives(&A::rollout_idle, "rollout_idle", "rollout_idle", "Share of the iteration that the generating GPUs wait for training."),
         gives(&A::train_idle, "train_idle", "train_idle", "Share of the iteration that the training GPUs wait for answers."),
         gives(&A::terms, "terms", "terms",
-              "prompts, generation at the full batch, tail (few long answers), reward, log_probs, training, sync, reload; hidden: what "
-              "overlap saves; a list of StepTerm."),
+              "prompts, generation at the full batch, tail (few long answers), reward, log_probs, training, sync, reload; framework: what "
+              "it adds; hidden: what overlap saves; a list of StepTerm."),
         gives(&A::tp, "training.tp", "tp", "Tensor ranks of training."),
         gives(&A::pp, "training.pp", "pp", "Its stages."),
         gives(&A::vp, "training.vp", "vp", "Chunks of layers a stage."),

@@ -67,8 +67,10 @@ class RlSearch {
     q.gpus = gpus;
     q.top = 1;
     try {
-      const TrainingPlan plan = plan_training(q, system_);
-      if (plan.layouts.empty()) {
+      TrainingPlan plan = plan_training(q, system_);
+      for (const Recompute more : {Recompute::selective, Recompute::full})  // a named layout is priced without it
+        if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(q, system_);
+      if (plan.layouts.empty() || !plan.fits) {
         why_ = q.model.name + ": no layout of " + std::to_string(gpus) + " GPUs has the memory to train it";
         return {};
       }
@@ -151,24 +153,30 @@ class RlSearch {
     const double weights = bytes();
     t.sync = costs_.seconds(Collective::all_gather, place(way.train_gpus, 1, domain), weights) + weights / q_.load_rate;
     if (!way.colocated) t.sync += costs_.seconds(Collective::broadcast, place(std::max(2, way.rollout_gpus), 1, domain), weights);
-    if (!way.colocated && q_.overlap != RlOverlap::none) t.hidden = std::min(t.rollout(), t.trainer());
-    t.seconds = t.rollout() + t.trainer() + t.sync + t.reload - t.hidden;
+    const double generates = q_.scale * t.rollout(), trains = q_.scale * t.trainer() + t.reward;
+    t.framework = (q_.scale - 1) * (t.rollout() + t.trainer());
+    if (!way.colocated && q_.overlap != RlOverlap::none) t.hidden = std::min(generates, trains);
+    t.seconds = generates + trains + t.sync + t.reload - t.hidden;
     if (!way.colocated) {
-      way.rollout_idle = 1 - (t.rollout() + t.sync) / t.seconds;
-      way.train_idle = 1 - (t.trainer() + t.sync) / t.seconds;
+      way.rollout_idle = 1 - (generates + t.sync) / t.seconds;
+      way.train_idle = 1 - (trains + t.sync) / t.seconds;
     }
     set_interval(way, trainer);
     way.training = trainer.layout;
     plan_.ways.push_back(std::move(way));
   }
-  /// Errors of generation and training are independent; of two at the same time, the longer counts.
+  /// Errors of generation and training are independent, the framework's is of both; of two at the same time, the longer counts.
   void set_interval(PricedRl& way, const Trainer& trainer) const {
     const RlTime& t = way.time;
     const auto [slow, fast] = interval_around(1, q_.rollout.stack.spread_tpot);
+    const auto [little, much] = interval_around(1, q_.spread);
     const bool both = t.hidden <= 0, by_rollout = t.rollout() >= t.trainer();
-    const double generated = both || by_rollout ? t.rollout() : 0, trained = both || !by_rollout ? t.log_probs + t.training : 0;
-    way.low = t.seconds - std::hypot(generated * (1 - slow), trained * (1 - trainer.low));
-    way.high = t.seconds + std::hypot(generated * (fast - 1), trained * (trainer.high - 1));
+    const double generated = both || by_rollout ? q_.scale * t.rollout() : 0, trained = both || !by_rollout ? q_.scale * t.trainer() : 0;
+    const auto apart = [&](double rollout, double training, double framework) {
+      return std::hypot(generated * (1 - rollout), trained * (1 - training), (generated + trained) * (1 - framework));
+    };
+    way.low = std::max(0.0, t.seconds - apart(slow, trainer.low, little));
+    way.high = t.seconds + apart(fast, trainer.high, much);
   }
 
   void colocated() {

@@ -7,6 +7,7 @@
 ///   trainer    reward + forward passes (log-probabilities before the update, of a reference, of a critic) + updates
 ///   sync       all_gather of the weights over the training GPUs; where engines are apart, a broadcast to them; the engines
 ///              take them in at their own rate
+///   framework  generation and training take its factor longer; nothing else does
 ///   colocated  one after the other on all GPUs. The trainer's weights and optimizer either stay, which leaves the engines
 ///              less memory, or move to host memory and back
 ///   apart      rollout + trainer + sync, or with overlap  max(rollout, trainer) + sync
@@ -46,6 +47,8 @@ struct RlQuestion {
   std::optional<bool> colocated{};          ///< not given: the faster
   RlOverlap overlap = RlOverlap::none;
   std::optional<int> train_gpus{};
+  double scale = 1;   ///< of generation and training, which a framework stretches: batches of unequal length, padding, data on the host
+  double spread = 0;  ///< standard deviation of its log
   int top = 10;
 };
 
@@ -58,10 +61,12 @@ struct RlTime {
   double training = 0;
   double sync = 0;
   double reload = 0;  ///< trainer's states to host memory and back
-  double hidden = 0;  ///< what overlap saves; subtracted
+  double framework = 0;  ///< what the framework adds to generation and training
+  double hidden = 0;     ///< what overlap saves; subtracted
 
+  /// Without the framework's part.
   [[nodiscard]] double rollout() const { return prompts + generation + tail; }
-  [[nodiscard]] double trainer() const { return reward + log_probs + training; }
+  [[nodiscard]] double trainer() const { return log_probs + training; }
 };
 
 /// One way to divide the GPUs.
