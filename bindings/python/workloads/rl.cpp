@@ -18,7 +18,8 @@ void add_rl(py::module_& module) {
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of an iteration.")
       .def("__repr__", [](const D& p) {
         return fmt::format("{}: {:.4g} s an iteration, {:.4g} tokens/s/GPU",
-                           p.colocated ? fmt::format("{} GPUs in turn", p.gpus) : fmt::format("{} train, {} generate", p.train_gpus, p.rollout_gpus),
+                           p.colocated ? fmt::format("{} GPUs in turn", p.gpus)
+                                       : fmt::format("{} train, {} generate", p.train_gpus, p.rollout_gpus),
                            p.iteration_seconds, p.tokens_per_second_per_gpu);
       });
   add_answer_of_rows<P>(module, "RlPlans", "Divisions of GPUs, shortest iteration first. Made by plan_rl.", &P::layouts)

@@ -63,7 +63,7 @@ struct RlRequest {
         asks(&R::colocated, "colocated", "--colocated", "YES",
              "yes: generate and train on the same GPUs in turn; no: apart;\ndefault the faster"),
         asks(&R::overlap, "overlap", "--overlap", "HOW",
-             "none (default); one_step: generate the next answers while training;\ncontinuous: generation never ends, weights change under it"),
+             "none (default); one_step: generate the next answers meanwhile;\ncontinuous: generation never ends, weights change under it"),
         asks(&R::train_gpus, "train_gpus", "--train-gpus", count, any_count, "N", "GPUs that train, the others generate; default searched"),
         asks(&R::log_probs, "log_probs", "--no-log-probs", "", "No forward pass for probabilities before the update"),
         asks(&R::reference, "reference", "--reference", "", "A forward pass of a reference model of the same shape"),

@@ -20,7 +20,8 @@ class AnswerLengths {
  public:
   /// \throws Refusal for a mean above the limit
   AnswerLengths(double mean, double max, double spread) : mean_(mean), max_(max), spread_(mean < max ? spread : 0) {
-    if (!(mean >= 1 && max >= mean && spread >= 0)) throw Refusal("<osl> is the mean of answers that end at <max_osl>; it must not exceed it");
+    if (!(mean >= 1 && max >= mean && spread >= 0))
+      throw Refusal("<osl> is the mean of answers that end at <max_osl>; it must not exceed it");
     if (spread_ <= 0) return;
     // the cut mean grows with m: from 0 to max
     double low = std::log(mean) - halvings * spread_ * spread_ - halvings, high = std::log(max) + halvings * spread_;

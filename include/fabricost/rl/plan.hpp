@@ -119,7 +119,8 @@ class RlSearch {
       const double running = running_of(engine, q.stack, q_.load, q_.lengths, q_.load.sequences() / count,
                                         q.batch ? max_batch : max_batch * layout.attention_dp);
       if (running < 1) {
-        why_ = q.model.name + ": an answer of " + std::to_string(static_cast<long long>(q_.lengths.max())) + " tokens does not fit an engine";
+        const auto longest = static_cast<long long>(q_.lengths.max());
+        why_ = q.model.name + ": an answer of " + std::to_string(longest) + " tokens does not fit the memory of an engine";
         continue;
       }
       ++plan_.evaluated;
@@ -158,8 +159,8 @@ class RlSearch {
     if (!way.colocated && q_.overlap != RlOverlap::none) t.hidden = std::min(generates, trains);
     t.seconds = generates + trains + t.sync + t.reload - t.hidden;
     if (!way.colocated) {
-      way.rollout_idle = 1 - (generates + t.sync) / t.seconds;
-      way.train_idle = 1 - (trains + t.sync) / t.seconds;
+      way.rollout_idle = std::max(0.0, 1 - (generates + t.sync) / t.seconds);
+      way.train_idle = std::max(0.0, 1 - (trains + t.sync) / t.seconds);
     }
     set_interval(way, trainer);
     way.training = trainer.layout;

@@ -75,8 +75,8 @@ class DecodeTable {
 
 /// Sequences that decode at the same time on one engine of `share` sequences: at most those whose mean cache fits.
 /// 0: not even the longest answer fits.
-[[nodiscard]] inline double running_of(const Engine& engine, const ServingStack& stack, const RolloutLoad& load, const AnswerLengths& lengths,
-                                       double share, double max_batch) {
+[[nodiscard]] inline double running_of(const Engine& engine, const ServingStack& stack, const RolloutLoad& load,
+                                       const AnswerLengths& lengths, double share, double max_batch) {
   if (engine.capacity(load.isl + lengths.max(), stack.memory_share, stack.cache_share) < 1) return 0;
   const double room = engine.capacity(load.isl + lengths.mean(), stack.memory_share, stack.cache_share);
   return std::max(1.0, std::min({std::floor(room), std::ceil(share), max_batch}));

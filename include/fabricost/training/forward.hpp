@@ -15,12 +15,10 @@ namespace fabricost {
 [[nodiscard]] inline double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
   GroupCosts costs{system, {.ways = q.ways}};
   const LayerTimes layers = layer_times(q.model, priced.layout, q.stack, Processor::of(system), costs);
-  const double dense = q.model.dense_layers(), mixed = q.model.expert_layers();
-  const double forward = dense * layers.dense.forward + mixed * layers.mixed.forward;
-  const double both = dense * layers.dense.sum() + mixed * layers.mixed.sum();
+  const LayerTime all = all_layers(q.model, layers);
   const StepTime& t = priced.time;
   const double unscaled = t.seconds - t.stack, once = t.data + t.accumulation + t.optimizer + t.offload;
-  return (unscaled - once) * (t.seconds / unscaled) * (forward + layers.head / 3) / (both + layers.head);
+  return (unscaled - once) * (t.seconds / unscaled) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
 }
 
 }  // namespace fabricost

@@ -65,7 +65,8 @@ struct StepTime {
 /// The part of a step that does not depend on the spread of layers, microbatches and data: shared by all
 /// layouts with the same tensor, context and expert ranks, microbatch, sequence, recomputation and precision.
 struct LayerTimes {
-  LayerTime dense, mixed;
+  LayerTime dense, mixed;  ///< with a dense feed-forward block, with experts; of single blocks that block alone
+  LayerTime mixing;        ///< of single blocks, those that mix tokens
   double head = 0;
   ParameterCount parameters;
 };
@@ -78,10 +79,21 @@ struct LayerTimes {
   left.peak8 *= stack.compute_share;
   left.peak4 *= stack.compute_share;
   LayerTimes out;
-  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, false);
-  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, true);
+  const bool whole = !has_single_blocks(model);
+  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, {whole, true, false});
+  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, {whole, true, true});
+  if (!whole) out.mixing = layer_time(model, layout, stack, left, costs, {true, false, false});
   out.head = head_time(model, layout, stack, left);
   out.parameters = parameters_of(model);
+  return out;
+}
+
+/// All layers of the model.
+[[nodiscard]] inline LayerTime all_layers(const Model& model, const LayerTimes& layers) {
+  LayerTime out;
+  if (model.dense_layers() > 0) out.add(layers.dense, model.dense_layers());
+  if (model.expert_layers() > 0) out.add(layers.mixed, model.expert_layers());
+  if (has_single_blocks(model)) out.add(layers.mixing, model.layers - model.dense_layers() - model.expert_layers());
   return out;
 }
 
@@ -106,6 +118,7 @@ struct StepModel {
     LayerTime out;
     if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
     if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+    if (has_single_blocks(m)) out.add(layers.mixing, at.mixing_layers);
     return out;
   }
 
@@ -188,7 +201,8 @@ struct StepModel {
     const double accumulate = stack.accumulation_bytes * (trained.shared() + trained.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
     // the last stage adds the output matrix, and per prediction module a layer and the output matrix again
-    const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
+    const double predicted = (layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum()) + layers.head;
+    const double ends = layers.head + m.predict_layers * predicted;
     const double tail = content(last).sum() + accumulate + ends;
 
     StepTime out;

@@ -24,26 +24,29 @@ namespace {
 }  // namespace
 
 std::string text_of(const RlAnswer& answer, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the "
-                                                "longest {:.0f}; {} and {}",
+  std::string out = terminal.strong(fmt::format("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on "
+                                                "average, the longest {:.0f}; {} and {}",
                                                 answer.model, answer.gpus, answer.system, answer.answers, answer.mean_tokens,
                                                 answer.longest_tokens, answer.stack, answer.rollout_stack)) +
                     "\n";
   TextTable rows{{{"iteration s", right},
                   {"tokens/s/GPU", right},
                   {"train", right},
-                  {"generate", right},
                   {"wait %", right},
+                  {"generate", right},
                   {"wait %", right},
                   {"training"},
                   {"engines"}}};
   for (const PlannedRl& p : answer.layouts)
     rows.row({fmt::format("{:.4g}", p.iteration_seconds), fmt::format("{:.4g}", p.tokens_per_second_per_gpu),
-              p.colocated ? "all" : std::to_string(p.train_gpus), p.colocated ? (p.offloads ? "all, offloaded" : "all") : std::to_string(p.rollout_gpus),
-              fmt::format("{:.0f}", 100 * p.train_idle), fmt::format("{:.0f}", 100 * p.rollout_idle),
+              p.colocated ? "all" : std::to_string(p.train_gpus),
+              fmt::format("{:.0f}", 100 * p.train_idle),
+              !p.colocated ? std::to_string(p.rollout_gpus) : p.offloads ? "all, offloaded" : "all",
+              fmt::format("{:.0f}", 100 * p.rollout_idle),
               ranks_text({{"tp", p.tp}, {"pp", p.pp}, {"cp", p.cp}, {"ep", p.ep}, {"dp", p.dp}}),
               fmt::format("{} x {}, batch {:.0f}", p.engines,
-                          ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}), p.running)});
+                          ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}),
+                          p.running)});
   out += rows.text(2);
   out += fmt::format("  {} generations priced; an update trains {} packed sequences of {} tokens; {:.3f} s\n", answer.evaluated,
                      answer.global_batch, answer.sequence, answer.search_seconds);
