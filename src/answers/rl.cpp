@@ -109,7 +109,6 @@ RlAnswer answer(const RlRequest& r) {
   q.gpus = *r.gpus, q.updates = r.updates, q.epochs = r.epochs;
   q.log_probs = r.log_probs, q.reference = r.reference, q.critic = r.critic, q.reward_seconds = r.reward_seconds;
   q.colocated = r.colocated, q.overlap = r.overlap, q.train_gpus = r.train_gpus, q.top = r.top;
-  set_update(q);
   const auto start = std::chrono::steady_clock::now();
   const RlPlan plan = plan_rl(q, system);
   RlAnswer out;
@@ -118,7 +117,8 @@ RlAnswer answer(const RlRequest& r) {
   for (const PricedRl& way : plan.ways) out.layouts.push_back(planned(r, q, system, way));
   out.evaluated = plan.evaluated, out.model = q.training.model.name, out.system = system.name, out.gpus = q.gpus;
   out.stack = q.training.stack.name, out.rollout_stack = r.rollout_stack;
-  out.global_batch = q.training.global_batch, out.sequence = q.training.sequence;
+  const Layout& trained = plan.ways.front().training.layout;
+  out.global_batch = trained.global_batch, out.sequence = trained.sequence;
   out.answers = q.load.sequences(), out.mean_tokens = q.load.isl + q.lengths.mean();
   out.longest_tokens = q.load.isl + q.lengths.quantile(out.answers / (out.answers + 1));
   return out;

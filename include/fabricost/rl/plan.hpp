@@ -63,8 +63,7 @@ class RlSearch {
   }
 
   [[nodiscard]] std::optional<Trainer> trainer(int gpus) {
-    TrainingQuestion q = q_.training;
-    q.gpus = gpus;
+    TrainingQuestion q = update_on(q_, gpus);
     q.top = 1;
     try {
       TrainingPlan plan = plan_training(q, system_);
@@ -220,8 +219,8 @@ class RlSearch {
 
 }  // namespace detail
 
-/// The ways to divide the GPUs, fastest first; none, and the last reason where nothing holds both. Deterministic. \param question after
-/// set_update \throws Refusal, RequestError
+/// The ways to divide the GPUs, fastest first; none, and the last reason where nothing holds both. Deterministic.
+/// \throws Refusal, RequestError
 [[nodiscard]] inline RlPlan plan_rl(const RlQuestion& question, const System& system) {
   if (question.gpus < 1) throw Refusal("<gpus> must be at least 1");
   if (question.train_gpus && (*question.train_gpus < 1 || *question.train_gpus >= question.gpus))

@@ -12,6 +12,7 @@
 ///              less memory, or move to host memory and back
 ///   apart      rollout + trainer + sync, or with overlap  max(rollout, trainer) + sync
 
+#include <fabricost/model/dimension.hpp>
 #include <fabricost/rl/rollout.hpp>
 #include <fabricost/training/question.hpp>
 
@@ -91,18 +92,23 @@ struct RlPlan {
   std::string why;             ///< of no way, the last reason
 };
 
-/// Sets the sequences of an update: answers are packed into sequences long enough for the longest, so that tokens and scores
-/// are those of the answers. Scores of packed answers count inside each: E[L^2] / E[L] tokens.
-inline void set_update(RlQuestion& q) {
+/// One update on so many GPUs. Answers are packed into sequences long enough for the longest, so that tokens and scores are
+/// those of the answers; scores count inside each, E[L^2] / E[L] tokens. Packed sequences are fewer by up to an eighth, and
+/// longer, where that makes their number a multiple of more GPUs: frameworks divide tokens, not sequences, over replicas.
+[[nodiscard]] inline TrainingQuestion update_on(const RlQuestion& q, int gpus) {
   const double isl = q.load.isl, mean = isl + q.lengths.mean(), longest = isl + q.lengths.max();
   const double square = isl * isl + 2 * isl * q.lengths.mean() + q.lengths.moment(2);
-  const auto sequences = static_cast<long long>(std::max(1.0, std::floor(q.load.sequences() * q.epochs / q.updates)));
-  long long together = 1;  // the fewest answers of a packed sequence that hold the longest and divide the update
-  while (together < sequences && (static_cast<double>(together) * mean < longest || sequences % together != 0)) ++together;
+  const double answers = std::max(1.0, std::floor(q.load.sequences() * q.epochs / q.updates));
+  const int most = static_cast<int>(std::max(1.0, std::floor(answers * mean / std::max(longest, mean))));
+  constexpr int spare = 8;
+  const std::vector<int> even = detail::divisors(gpus, std::max(1, most / spare));
   constexpr double tile = 128;  // tokens; packed sequences are padded to whole tiles, which context and tensor ranks divide
-  q.training.global_batch = static_cast<int>(sequences / together);
-  q.training.sequence = static_cast<int>(std::ceil(static_cast<double>(together) * mean / tile) * tile);
-  q.training.document = static_cast<int>(std::min<double>(q.training.sequence, std::ceil(square / mean)));
+  TrainingQuestion out = q.training;
+  out.gpus = gpus;
+  out.global_batch = most / even.back() * even.back();
+  out.sequence = static_cast<int>(std::ceil(answers * mean / out.global_batch / tile) * tile);
+  out.document = static_cast<int>(std::min<double>(out.sequence, std::ceil(square / mean)));
+  return out;
 }
 
 }  // namespace fabricost
