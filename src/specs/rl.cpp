@@ -7,7 +7,6 @@
 #include <fabricost/specs/rl.hpp>
 
 #include <initializer_list>
-#include <utility>
 
 namespace fabricost {
 
@@ -19,18 +18,25 @@ RlFacts load_rl_facts() {
   in.name("name", true);
   for (const char* key : {"date", "source", "confidence", "title"}) in.text(key);
   RlFacts out;
-  /// The numbers of a section, each with its unit.
-  const auto section = [&](std::string_view key, std::initializer_list<std::pair<const char*, std::pair<double*, double>>> numbers) {
+  struct Number {
+    const char* key;
+    double unit, min, max;
+    double* into;
+  };
+  const auto section = [&](std::string_view key, std::initializer_list<Number> numbers) {
     const io::SpecNode* node = in.take(key, true);
     if (node == nullptr) return;
     io::MapReader one(*node, std::string{key}, faults);
     one.text("source", true);
-    for (const auto& [name, into] : numbers) *into.first = into.second * one.number(name, 0, 0, 1e6);
+    for (const Number& n : numbers) {
+      (void)one.take(n.key, true);
+      *n.into = n.unit * one.number(n.key, n.min, n.min, n.max);
+    }
     one.finish();
   };
-  section("length_spread", {{"of_log", {&out.length_spread, 1}}});
-  section("load_rate", {{"gigabytes_per_second", {&out.load_rate, 1e9}}});
-  section("framework", {{"factor", {&out.framework, 1}}, {"spread", {&out.framework_spread, 1}}});
+  section("length_spread", {{"of_log", 1, 0, 5, &out.length_spread}});
+  section("load_rate", {{"gigabytes_per_second", 1e9, 1e-3, 1e6, &out.load_rate}});
+  section("framework", {{"factor", 1, 0.2, 10, &out.framework}, {"spread", 1, 0, 3, &out.framework_spread}});
   in.finish();
   faults.raise();
   return out;

@@ -18,8 +18,8 @@ SETTINGS = [
 
 @pytest.mark.parametrize("more, options", SETTINGS)
 def test_divisions_are_the_commands(more, options):
-    wanted = asked("plan", "--rl", "--system", "dgx-h100", "--model", "llama3-8b", "--gpus", 16, "--prompts", 32, "--osl", 1024, "--max-osl",
-                   8192, *options)
+    wanted = asked("plan", "--rl", "--system", "dgx-h100", "--model", "llama3-8b", "--gpus", 16, "--prompts", 32, "--osl", 1024,
+                   "--max-osl", 8192, *options)
     plans = fc.plan_rl(**BASE, **more)
     assert len(plans) == len(wanted["layouts"])
     for plan, theirs in zip(plans, wanted["layouts"]):
