@@ -146,7 +146,12 @@ class RlSearch {
     RlTime& t = way.time;
     t.prompts = rollout.prompts, t.generation = rollout.steady, t.tail = rollout.tail;
     const double models = q_.critic ? 2 : 1;
-    t.reward = reward(way.train_gpus);
+    try {
+      t.reward = reward(way.train_gpus);
+    } catch (const RequestError& error) {  // the reward model needs more of them
+      why_ = error.what();
+      return;
+    }
     t.log_probs = (q_.log_probs + q_.reference + q_.critic) * trainer.forward * q_.updates / q_.epochs;
     t.training = models * q_.updates * trainer.update;
     const int domain = system_.domain;
