@@ -31,6 +31,7 @@ namespace fabricost::python {
   X(models)                \
   X(plan)                  \
   X(serving)               \
+  X(rl)                    \
   X(need)                  \
   X(moe)                   \
   X(inference)             \

@@ -136,7 +136,8 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
           .mfu_causal = f.causal_mfu,
           .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
           .idle_gpus = idle_gpus(l, system.domain),
-          .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : ""};
+          .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
+          .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : ""};
 }
 
 }  // namespace
@@ -153,6 +154,7 @@ TrainingQuestion training_question(const PlanRequest& r) {
   q.tp = r.tp, q.pp = r.pp, q.vp = r.vp, q.cp = r.cp, q.ep = r.ep, q.dp = r.dp, q.expert_tp = r.expert_tp;
   q.zero = r.zero, q.shard = r.shard.value_or(0), q.microbatch = r.microbatch;
   q.schedule = r.schedule;
+  q.context = r.cp_comm_type;
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
   q.headroom = r.headroom, q.top = r.top;

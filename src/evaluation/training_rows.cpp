@@ -86,7 +86,6 @@ Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
     skipped = "shape not stated";
     return m;
   }
-  if (m.hybrid()) skipped = "layers of another kind than attention are not priced in training";
   if (!known) guess_matrices(m, 1e9 * cells.number("params_b"));
   if (skipped.empty()) {
     try {

@@ -2,6 +2,7 @@
 /// The items of a GPU's memory as text.
 
 #include <fabricost/error.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/memory.hpp>
 
 #include <fmt/format.h>
@@ -34,7 +35,8 @@ std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
           {"recompute", use.recompute, "of one layer"},
           {"embedding and head", use.vocabulary, "logits, inputs, masks"},
           {"buffers", use.buffers, "buckets, gathered layers, pipe"},
-          {"runtime", use.runtime, "context, communicators"},
+          {"communicators", use.communicators, counted(communicators_of(l), "group")},
+          {"runtime", use.runtime, "context, libraries"},
           {"fragmentation", use.fragmentation, ""}};
 }
 

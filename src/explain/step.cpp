@@ -84,11 +84,12 @@ class StepWords {
     std::vector<std::string> out{
         fmt::format("{:.0f} microbatches through {} layers of the fullest stage. At the peak of {:.4g} TFLOP/s the step's products and "
                     "causal scores would take {:.4g} s.",
-                    parts_.microbatches, parts_.dense_layers + parts_.expert_layers, 1e-12 * gpu_.peak(q_.precision), at_peak)};
+                    parts_.microbatches, parts_.layers, 1e-12 * gpu_.peak(q_.precision), at_peak)};
     std::vector<std::string> kinds;
-    for (const auto& [words, seconds] : {std::pair{"matrix products", k.products}, std::pair{"attention scores", k.attention},
-                                         std::pair{"element-wise kernels", k.element}, std::pair{"recomputation", k.repeated},
-                                         std::pair{"output matrix and loss", k.head}, std::pair{"adapters", k.adapters}})
+    for (const auto& [words, seconds] :
+         {std::pair{"matrix products", k.products}, std::pair{"attention scores", k.attention}, std::pair{"scans of state layers", k.scan},
+          std::pair{"element-wise kernels", k.element}, std::pair{"recomputation", k.repeated}, std::pair{"output matrix and loss", k.head},
+          std::pair{"adapters", k.adapters}})
       if (seconds > 0) kinds.push_back(fmt::format("{} {:.4g} s", words, seconds));
     out.push_back(fmt::format("By kind: {}.", fmt::join(kinds, ", ")));
     return out;

@@ -48,7 +48,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("adapter_mask", into.adapter_mask, 4);
   number("graph_buffer", into.graph_buffer, 64);
   number("bucket_parameters", into.bucket_parameters, 1e12);
-  into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 1, 1000);
+  into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 0, 1000);
   for (const auto& [key, value] :
        {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
     if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;

@@ -10,6 +10,7 @@
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/rl.hpp>
 #include <fabricost/answers/serve.hpp>
 #include <fabricost/answers/share.hpp>
 #include <fabricost/answers/show.hpp>
@@ -179,6 +180,7 @@ int main() {
   print_question<TopoRequest>("topo");
   print_question<PlanRequest>("plan --train");
   print_question<ServeRequest>("plan --serve");
+  print_question<RlRequest>("plan --rl");
   print_question<NeedRequest>("need --train");
   print_question<NeedServeRequest>("need --serve");
   print_question<CompareRequest>("compare");

@@ -13,6 +13,7 @@ CALLS = {
     fc.load_stack: dict(name_or_path="nemo"),
     fc.plan: dict(system=H100, model=LLAMA, gpus=8, global_batch=16, tp=1, pp=1),
     fc.plan_serve: dict(system=H100, model=LLAMA, gpus=1),
+    fc.plan_rl: dict(system=H100, model=LLAMA, gpus=8, prompts=8, osl=64, max_osl=128),
     fc.MoeDispatch: EXPERTS,
     fc.MoeCombine: EXPERTS,
     fc.predict_moe: dict(system=H100, operation=fc.MoeDispatch(**EXPERTS)),

@@ -29,6 +29,7 @@ namespace fabricost {
 enum class StateFormat : unsigned char { fp32, bf16, fp16, fp8, none };
 inline constexpr std::array<std::string_view, 5> state_format_names{"fp32", "bf16", "fp16", "fp8", "none"};
 [[nodiscard]] constexpr auto words_of(StateFormat) { return EnumWords{state_format_names, "a format of an optimizer's values"}; }
+[[nodiscard]] constexpr auto words_of(ContextParallel) { return EnumWords{context_names, "a way of context ranks"}; }
 [[nodiscard]] constexpr auto words_of(Placing) { return EnumWords{placing_names, "a placing of stages"}; }
 
 struct PlanRequest {
@@ -61,6 +62,7 @@ struct PlanRequest {
   std::optional<int> lora_rank;
   std::vector<std::string> lora_modules;
   std::optional<int> document;
+  std::optional<ContextParallel> cp_comm_type;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -131,7 +133,10 @@ struct PlanRequest {
         asks(&R::lora_modules, "lora_modules", "--lora-modules", "NAME...",
              "What has an adapter: linear_qkv, linear_proj, linear_fc1,\nlinear_fc2; default all four"),
         asks(&R::document, "document", "--document", count, any_count, "N",
-             "Tokens of a document, where several are packed into a\nsequence and attend to themselves only")};
+             "Tokens of a document, where several are packed into a\nsequence and attend to themselves only"),
+        asks(&R::cp_comm_type, "cp_comm_type", "--cp-comm-type", "HOW",
+             "Of context ranks: p2p (a ring), all_gather, or a2a (Ulysses, rings\nbetween where heads are fewer); default the faster,\n"
+             "of a layout given in full p2p")};
   }
 };
 
@@ -152,7 +157,7 @@ struct PlannedLayout {
   std::pair<double, double> interval_seconds{};
   double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
   int idle_gpus = 0;
-  std::string recompute_modules{};
+  std::string recompute_modules{}, cp_comm_type{};
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -204,7 +209,9 @@ struct PlannedLayout {
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
               "GPUs of the scale-up domains the job takes that its groups leave idle; in no figure."),
         gives(&A::recompute_modules, "recompute_modules", "recompute_modules",
-              "What selective recomputation repeats, with commas; empty: what the stack does.", 1, true)};
+              "What selective recomputation repeats, with commas; empty: what the stack does.", 1, true),
+        gives(&A::cp_comm_type, "cp_comm_type", "cp_comm_type",
+              "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true)};
   }
 };
 

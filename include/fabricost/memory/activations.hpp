@@ -14,7 +14,9 @@
 ///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
 ///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
 ///
-/// Layers that mix through a state instead of attention (Mamba-2, delta rules) count as attention layers.
+///     states     (2 (2 v + 2 k + g a) + 2 (v + 2 k) [delta rule] + 2 v + 2 v) / t      result of the product in; its convolved part,
+///                which Mamba-2's kernel makes again; result of the scan; input of the product out. v values, k keys, g gates
+///                of a heads. A layer of a model with both kinds is their mean
 ///
 /// Selective recomputation by module drops what the module saves and repeats its forward (megatron/core/transformer/
 /// transformer_config.py, recompute_modules; core_attn, mlp, moe and shared_experts are checkpoints that keep their
@@ -80,11 +82,19 @@ struct LayerActivations {
     const double kv = kv_heads * (model.head_dim + model.value_width() / model.heads);
     out.attention = 2 * (each * model.query_width() + kv) + result * each * model.value_width();
   }
+  if (model.hybrid()) {
+    const Mixer& x = model.mixer;
+    const double convolved = x.gates == 2 ? 2 * (x.inner + 2.0 * x.keys) : 0, last = 2 + result;
+    const double through_state = each * (2 * (2.0 * x.inner + 2.0 * x.keys + double(x.gates) * x.heads) + convolved + last * x.inner);
+    const double states = state_share(model);
+    out.attention = (1 - states) * out.attention + states * through_state;
+    out.unfolded *= 1 - states;
+  }
   if (stack.flash_attention) {
-    out.row_sums = 4 * each * model.heads;
+    out.row_sums = (1 - state_share(model)) * 4 * each * model.heads;
     out.attention += out.row_sums;
   } else {
-    out.scores = (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.attended());
+    out.scores = (1 - state_share(model)) * (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.attended());
   }
   const double last = input(AdapterModule::linear_fc2);
   const double wide = stack.activation_input * (model.ffn_matrices() - 1) + last;  // bytes per unit of feed-forward width

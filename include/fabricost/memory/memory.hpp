@@ -29,7 +29,8 @@ struct MemoryUse {
   double recompute = 0;    ///< the one layer that the backward recomputes
   double vocabulary = 0;   ///< activations of embedding and head: masks, inputs, logits
   double buffers = 0;      ///< gathered layers, gradient buckets, pipe buffers, a matrix's gradient before accumulation
-  double runtime = 0;      ///< CUDA context, communicators, further allocations of the stack
+  double runtime = 0;      ///< CUDA context and libraries, further allocations of the stack
+  double communicators = 0;  ///< buffers of the groups that have more than one rank
   double fragmentation = 0;
 
   int stage = 0;
@@ -38,13 +39,18 @@ struct MemoryUse {
   [[nodiscard]] double states() const { return weights + gradients + optimizer; }
   /// Bytes that the framework's allocator hands out.
   [[nodiscard]] double allocated() const { return states() + activations + recompute + vocabulary + buffers; }
-  [[nodiscard]] double total() const { return allocated() + runtime + fragmentation; }
+  [[nodiscard]] double total() const { return allocated() + runtime + communicators + fragmentation; }
 };
 
-/// CUDA context, communicators of groups with more than one rank, further allocations of the stack; bytes.
+/// Communicators of a rank: one of each kind of group with more than one rank. Replicas of experts have their own.
+[[nodiscard]] inline int communicators_of(const Layout& layout) {
+  const long long experts = static_cast<long long>(layout.ep) * layout.expert_tp;
+  const bool replicated = layout.ep > 1 && static_cast<long long>(layout.tp) * layout.cp * layout.dp > experts;
+  return (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1) + replicated;
+}
+/// CUDA context and libraries, communicators, further allocations of the stack; bytes.
 [[nodiscard]] inline double runtime_memory(const Layout& layout, const MemoryStack& stack) {
-  const int communicators = (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1);
-  return stack.context + stack.extra + stack.communicator * communicators;
+  return stack.context + stack.extra + stack.communicator * communicators_of(layout);
 }
 
 /// Memory of a stage with activations of `in_flight` microbatches. The layout must be possible for the model;
@@ -103,15 +109,21 @@ struct MemoryUse {
   const double local_experts = model.experts * count.expert / (static_cast<double>(layout.ep) * layout.expert_tp);
   const double expert_layer = has_experts ? (mixing + count.shared) / t + local_experts : 0;
   const double largest_layer = std::max(dense_layer, expert_layer);
+  // weights are gathered, and their gradients reduced, by layers or, with `gathered_layers` 0, matrix by matrix as XLA does: one in use
+  // and the next
+  const double matrix = model.hidden * std::max({model.dense_layers() > 0 ? model.ffn / t : 0, model.query_width() / t,
+                                                 has_experts ? local_experts / model.hidden / mats : 0});
+  const bool by_matrix = stack.gathered_layers == 0;
+  const double gathered = by_matrix ? 2 * matrix : stack.gathered_layers * largest_layer;
   if (layout.pp > 1) use.buffers += stack.pipe_buffer * tokens * h * in_flight;
   if (layout.context == ContextParallel::all_gather && layout.cp > 1)
     use.buffers += tokens * (layout.cp - 1) * 2 *
                    (model.latent() ? model.kv_rank + model.rope_dim : 2.0 * std::max(1.0, model.kv_heads / t) * model.head_dim);
   if (shards_gradients(layout)) {
-    const double bucket = std::max(2 * stack.bucket_parameters, largest_layer);
+    const double bucket = std::max(2 * stack.bucket_parameters, by_matrix ? matrix : largest_layer);
     use.buffers += stack.gradient * std::min(bucket, learning - learning_sharded);
   }
-  if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
+  if (zero >= 3) use.buffers += stack.gathered_weight * std::min(gathered + own.vocabulary, all - sharded);
   if (away > 0) use.buffers += tokens * kept / layers * std::min(2, away);  // one on its way out, one on its way back
   if (layout.cuda_graphs) use.buffers += stack.graph_buffer * tokens * h * layers * spread * in_flight;
   if (stack.weight_gradient > 0 && layout.trains_all()) {
@@ -122,7 +134,8 @@ struct MemoryUse {
     use.buffers += stack.weight_gradient * std::max({head, dense_matrix, expert_matrix});
   }
 
-  use.runtime = runtime_memory(layout, stack);
+  use.communicators = stack.communicator * communicators_of(layout);
+  use.runtime = runtime_memory(layout, stack) - use.communicators;
   use.fragmentation = stack.fragmentation * use.allocated();
   return use;
 }

@@ -70,6 +70,11 @@ struct LayerSplit {
   return n - expert_layers_before(model, n);
 }
 
+/// Of the layers that mix tokens, the share that does so through a state.
+[[nodiscard]] inline double state_share(const Model& model) {
+  return model.hybrid() ? double(model.mixer.layers) / (model.mixer.layers + model.attention_layers()) : 0;
+}
+
 /// What one stage computes for every microbatch.
 struct StageContent {
   int layers = 0;                                              ///< of all its chunks

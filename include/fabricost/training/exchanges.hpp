@@ -24,7 +24,7 @@ struct LayerExchange {
   double forward = 0, backward = 0;  ///< how many a layer's forward and backward need
   double exposed = 1;                ///< share that nothing hides
 };
-using LayerExchanges = FixedList<LayerExchange, 6>;
+using LayerExchanges = FixedList<LayerExchange, 8>;
 
 /// A collective that exchanges gradients or weights.
 struct DataExchange {

@@ -24,13 +24,13 @@ struct StepExchange {
 
 /// Seconds of a step's kernels on the fullest stage; they sum to StepTime::compute.
 struct StepKernels {
-  double products = 0, attention = 0, element = 0, adapters = 0, repeated = 0, head = 0;
+  double products = 0, attention = 0, scan = 0, element = 0, adapters = 0, repeated = 0, head = 0;
 };
 
 struct StepParts {
   StepKernels kernels;
   std::vector<StepExchange> exchanges;
-  int dense_layers = 0, expert_layers = 0;  ///< of the fullest stage
+  int layers = 0;  ///< of the fullest stage
   double microbatches = 1;
 };
 
@@ -43,20 +43,25 @@ struct StepParts {
   const Processor left = left_to_products(gpu, stack);
   const detail::LayerModel layer{model, layout, stack, left, costs};
   StepParts out;
-  out.dense_layers = full.at.dense_layers, out.expert_layers = full.at.expert_layers;
+  out.layers = full.at.layers;
   const double micro = out.microbatches = layout.microbatches();
-  for (const bool experts : {false, true}) {
-    const double times = micro * (experts ? out.expert_layers : out.dense_layers);
+  const bool whole = !has_single_blocks(model);
+  for (const auto& [parts, layers_of] :
+       {std::pair{LayerParts{whole, true, false}, full.at.dense_layers}, std::pair{LayerParts{whole, true, true}, full.at.expert_layers},
+        std::pair{LayerParts{true, false, false}, whole ? 0 : full.at.mixing_layers}}) {
+    const double times = micro * layers_of;
+    const bool experts = parts.experts;
     if (times <= 0) continue;
-    const detail::LayerModel::Kernels k = layer.kernels(experts);
+    const detail::LayerModel::Kernels k = layer.kernels(parts);
     const detail::LayerModel::BackwardWork back = layer.backward_work(k, experts);
     StepKernels& sum = out.kernels;
     sum.products += times * (k.products + back.products);
     sum.attention += times * (k.core + back.core);
+    sum.scan += times * (k.scan + back.scan);
     sum.element += times * (k.element + back.element);
     sum.adapters += times * (k.adapters + back.adapters);
     sum.repeated += times * (back.repeated + (layout.recompute == Recompute::full ? layer.again(StepGroup::tensor, experts) * k.sum() : 0));
-    for (const LayerExchange& x : layer.exchanges(experts))
+    for (const LayerExchange& x : layer.exchanges(parts))
       out.exchanges.push_back(
           {x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + x.backward + layer.again(x.group, experts) * x.forward)});
   }

@@ -7,6 +7,12 @@
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
 ///             products, K -> r -> N in 16 bit, its result added to the matrix's by a kernel of its own, after dropout of its input
+///   states    layers that mix through a state (Mamba-2, gated delta rules): products in and out, the convolution, and the scan
+///             in chunks as long as the state is wide, where both halves of its work are equal (Mamba-2, arXiv 2405.21060,
+///             section 6): of a token 2 n k + 6 n v FLOP with n values of state per key, keys k and values v of all heads, and
+///             2 n (k + v) more to correct earlier writes (delta rule), at attention's rate. Where layers of both kinds follow
+///             each other a layer is their mean. Context ranks exchange tokens for heads, as Ulysses does
+///   blocks    of a model whose layers are single blocks, a layer is one half of such a layer
 ///   graphs    a layer replayed as a CUDA graph launches nothing: no floor
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
@@ -15,7 +21,7 @@
 #include <fabricost/kernels/groups.hpp>
 #include <fabricost/kernels/stack.hpp>
 #include <fabricost/model/layout.hpp>
-#include <fabricost/model/model.hpp>
+#include <fabricost/model/stages.hpp>
 #include <fabricost/training/exchanges.hpp>
 
 #include <cmath>
@@ -42,6 +48,20 @@ struct LayerTime {
   }
 };
 
+/// What a layer has: a block that mixes tokens, a feed-forward block, experts in it.
+struct LayerParts {
+  bool mixing = true, feed = true, experts = false;
+  /// Of a layer with both blocks.
+  [[nodiscard]] double share() const { return (mixing + feed) / 2.0; }
+};
+
+/// Context ranks that can exchange tokens for heads: the most that divide both.
+[[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) {
+  int out = layout.cp;
+  while (layout.cp % out != 0 || (model.heads / layout.tp) % out != 0) --out;
+  return out;
+}
+
 namespace detail {
 
 struct LayerModel {
@@ -54,12 +74,13 @@ struct LayerModel {
   /// Kernels of a forward pass.
   struct Kernels {
     double products = 0, core = 0, element = 0;
+    double scan = 0;                  ///< of state layers
     double selective = 0;             ///< repeated by selective recomputation: the attention core, or for latent attention the
                                       ///< products that unfold the latent
     double adapters = 0;              ///< products and element-wise kernels of adapters
     double feed = 0, shared = 0;      ///< part of `products`: the feed-forward block; its shared experts
     double activation = 0, norm = 0;  ///< part of `element`: the routed experts' activation function; both norms
-    [[nodiscard]] double sum() const { return products + core + element + adapters; }
+    [[nodiscard]] double sum() const { return products + core + scan + element + adapters; }
   };
   /// Exposed exchange of one group's ranks, seconds.
   struct Exchange {
@@ -100,6 +121,30 @@ struct LayerModel {
     if (!m.latent()) out.selective = out.core;
   }
 
+  /// A layer that mixes through a state.
+  void state(Kernels& out, double& traffic) const {
+    const Mixer& x = m.mixer;
+    const double t = l.tp, T = l.tokens(), h = m.hidden, inner = x.inner / t, keys = x.keys / t;
+    out.products += product(T, 2 * inner + 2 * keys + double(x.gates) * x.heads / t, h) + product(T, h, inner);
+    traffic += attention_traffic(gpu, l.sequence_parallel ? T / t : T, h, T, 2 * inner + 2 * keys) + 4 * T * (inner + 2 * keys);
+    const double corrected = x.gates == 2 ? 2 * (keys + inner) : 0;
+    out.scan = T * x.state * (2 * keys + 6 * inner + corrected) / attention_rate(gpu);
+  }
+  /// The mixing block: the mean of attention and state layers.
+  void mixing(Kernels& out, double& traffic) const {
+    const double states = state_share(m);
+    if (states <= 0) return attention(out, traffic);
+    Kernels attending, through_state;
+    double around = 0, beside = 0;
+    if (states < 1) attention(attending, around);
+    state(through_state, beside);
+    const auto mean = [&](double a, double b) { return (1 - states) * a + states * b; };
+    out.products += mean(attending.products, through_state.products);
+    out.core += mean(attending.core, 0), out.scan += mean(0, through_state.scan);
+    out.selective += mean(attending.selective, 0);
+    traffic += mean(around, beside);
+  }
+
   void feed_forward(Kernels& out, double& traffic, bool experts) const {
     const double t = l.tp, T = l.tokens(), h = m.hidden, mats = m.ffn_matrices();
     if (!experts) {
@@ -130,12 +175,13 @@ struct LayerModel {
     return costs.load(gate(), routing(), l.ep)(l.tokens() / l.tp);
   }
 
-  [[nodiscard]] Kernels kernels(bool experts) const {
+  [[nodiscard]] Kernels kernels(LayerParts parts) const {
     Kernels out;
+    const bool experts = parts.experts;
     double traffic = 0;
-    attention(out, traffic);
+    if (parts.mixing) mixing(out, traffic);
     out.feed = -out.products;
-    feed_forward(out, traffic, experts);
+    if (parts.feed) feed_forward(out, traffic, experts);
     out.feed += out.products;
     const ComputeConstants& c = gpu.constants;
     const auto element = [&](double bytes) {
@@ -144,7 +190,7 @@ struct LayerModel {
     out.element = element(traffic);
     if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) {
       const double t = l.tp, T = l.tokens();
-      out.norm = element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
+      out.norm = parts.share() * element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
       if (experts) {
         out.activation = element(block_traffic(load() * T * m.top_k / t, m.ffn_matrices() * m.expert_ffn) / 2);
         if (m.shared_experts > 0) {
@@ -199,14 +245,14 @@ struct LayerModel {
     return out + (on(RecomputeModule::moe_act) ? k.activation : 0) + (on(RecomputeModule::shared_experts) ? k.shared : 0);
   }
 
-  [[nodiscard]] double floor(bool experts) const {
+  [[nodiscard]] double floor(LayerParts parts) const {
     const ComputeConstants& c = gpu.constants;
     const double base = c.layer_floor * (1 + c.floor_tensor * std::log2(l.tp)) * (stack.old_kernels ? c.floor_old : 1);
-    return experts ? base * (c.floor_mixture + c.floor_expert * m.experts / l.ep) : base;
+    return parts.share() * (parts.experts ? base * (c.floor_mixture + c.floor_expert * m.experts / l.ep) : base);
   }
 
   /// What the layer exchanges, group by group.
-  [[nodiscard]] LayerExchanges exchanges(bool experts) const {
+  [[nodiscard]] LayerExchanges exchanges(LayerParts parts) const {
     LayerExchanges out;
     const double T = l.tokens(), bytes = 2 * T * m.hidden;
     const auto add = [&](StepGroup group, Collective collective, Placement at, double size, double forward, double backward,
@@ -216,24 +262,15 @@ struct LayerModel {
     if (l.tp > 1) {
       const Placement at = place(l.tp, 1, domain());
       if (l.sequence_parallel) {
-        add(StepGroup::tensor, Collective::all_gather, at, bytes, 2, 4, stack.tensor_exposed);  // saved inputs are gathered again
-        add(StepGroup::tensor, Collective::reduce_scatter, at, bytes, 2, 2, stack.tensor_exposed);
+        // saved inputs are gathered again
+        add(StepGroup::tensor, Collective::all_gather, at, bytes, 2 * parts.share(), 4 * parts.share(), stack.tensor_exposed);
+        add(StepGroup::tensor, Collective::reduce_scatter, at, bytes, 2 * parts.share(), 2 * parts.share(), stack.tensor_exposed);
       } else {
-        add(StepGroup::tensor, Collective::all_reduce, at, bytes, 2, 2, stack.tensor_exposed);
+        add(StepGroup::tensor, Collective::all_reduce, at, bytes, 2 * parts.share(), 2 * parts.share(), stack.tensor_exposed);
       }
     }
-    if (l.cp > 1) {
-      const Placement ring = place(l.cp, l.tp, domain());
-      const double query = m.query_width() / l.tp, value = m.value_width() / l.tp, keys = m.latent() ? query + value : key_width();
-      if (l.context == ContextParallel::ulysses) {  // queries, keys and values are transposed, then the results
-        add(StepGroup::context, Collective::all_to_all, ring, 2 * T * (query + keys), 1, 1, 1);
-        add(StepGroup::context, Collective::all_to_all, ring, 2 * T * value, 1, 1, 1);
-      } else {  // keys and values once; backward they and their gradients
-        const bool hides = l.context == ContextParallel::ring;
-        add(StepGroup::context, Collective::all_gather, ring, 2 * T * keys * l.cp, 1, 2, hides ? stack.context_exposed : 1);
-      }
-    }
-    if (experts && l.ep > 1) {
+    if (l.cp > 1 && parts.mixing) add_context(add);
+    if (parts.experts && l.ep > 1) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
       const double token = token_bytes(m.hidden, Precision::bf16);
@@ -251,6 +288,33 @@ struct LayerModel {
     return out;
   }
 
+  /// Context ranks of attention layers. Ring: keys and values pass all ranks, once forward, they and their gradients backward. Each rank
+  /// has a block from either end of the sequence, so that a causal mask leaves all the same work. Ulysses: queries, keys, values and
+  /// results are exchanged for heads, among as many ranks as divide the heads (fewer keys are repeated), with rings between such groups
+  /// (USP, arXiv 2405.07719). State layers exchange what the products in made and what the scan gives, tokens for heads and back.
+  template <class Add>
+  void add_context(const Add& add) const {
+    const double T = l.tokens(), query = m.query_width() / l.tp, value = m.value_width() / l.tp;
+    const double keys = m.latent() ? query + value : key_width(), states = state_share(m), attends = 1 - states;
+    const int among = l.context == ContextParallel::ulysses ? ranks_of_heads(m, l) : 1, rings = l.cp / among;
+    const double copies = m.latent() ? 1 : std::max(1.0, among * double(l.tp) / std::max(m.kv_heads, l.tp));
+    if (among > 1 && attends > 0) {
+      const Placement near = place(among, l.tp, domain());
+      add(StepGroup::context, Collective::all_to_all, near, 2 * T * (query + copies * keys), attends, attends, 1);
+      add(StepGroup::context, Collective::all_to_all, near, 2 * T * value, attends, attends, 1);
+    }
+    if (rings > 1 && attends > 0) {
+      const bool hides = l.context != ContextParallel::all_gather;
+      add(StepGroup::context, Collective::all_gather, place(rings, l.tp * among, domain()), 2 * T * copies * keys * rings, attends,
+          2 * attends, hides ? stack.context_exposed : 1);
+    }
+    if (states > 0) {
+      const Placement ranks = place(l.cp, l.tp, domain());
+      add(StepGroup::context, Collective::all_to_all, ranks, 2 * T * 2.0 * (m.mixer.inner + m.mixer.keys) / l.tp, states, states, 1);
+      add(StepGroup::context, Collective::all_to_all, ranks, 2 * T * m.mixer.inner / l.tp, states, states, 1);
+    }
+  }
+
   /// How often the backward repeats a group's exchange of the forward.
   [[nodiscard]] double again(StepGroup group, bool experts) const {
     if (l.recompute == Recompute::full)
@@ -263,31 +327,34 @@ struct LayerModel {
 
   /// Kernels of a backward pass by kind, seconds.
   struct BackwardWork {
-    double products = 0, core = 0, element = 0, adapters = 0, repeated = 0;
-    [[nodiscard]] double sum() const { return products + core + element + adapters + repeated; }
+    double products = 0, core = 0, scan = 0, element = 0, adapters = 0, repeated = 0;
+    [[nodiscard]] double sum() const { return products + core + scan + element + adapters + repeated; }
   };
   /// Frozen weights have no gradient of their own, their adapters have.
   [[nodiscard]] BackwardWork backward_work(const Kernels& k, bool experts) const {
     const bool all = l.trains_all();
+    const double ratio = attention_backward(gpu, stack.attention);
     return {.products = (all ? 2 : 1) * k.products,
-            .core = attention_backward(gpu, stack.attention) * k.core,
+            .core = ratio * k.core,
+            .scan = ratio * k.scan,
             .element = 2 * k.element,
             .adapters = (all ? 1 : 2) * k.adapters,
             .repeated = l.recompute == Recompute::selective ? repeated(k, experts) : 0};
   }
 
-  [[nodiscard]] LayerTime run(bool experts) const {
-    const Kernels k = kernels(experts);
+  [[nodiscard]] LayerTime run(LayerParts parts) const {
+    const bool experts = parts.experts;
+    const Kernels k = kernels(parts);
     Exchange tensor, context, expert;
     double hidden = 0;
-    for (const LayerExchange& x : exchanges(experts)) {
+    for (const LayerExchange& x : exchanges(parts)) {
       Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
       of.forward += x.exposed * x.forward * x.seconds;
       const double backward = (x.backward + again(x.group, experts) * x.forward) * x.seconds;
       of.backward += x.exposed * backward;
       if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
     }
-    const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(experts);
+    const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(parts);
     const double forward = joined(k.sum(), min, q);
     const BackwardWork in_backward = backward_work(k, experts);
     const double work = in_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
@@ -314,11 +381,11 @@ struct LayerModel {
 
 }  // namespace detail
 
-/// \param experts whether its feed-forward block has experts. \throws RequestError when the machine cannot
+/// \throws RequestError when the machine cannot
 /// join the ranks of a group
 [[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
-                                          GroupCosts& costs, bool experts) {
-  return detail::LayerModel{model, layout, stack, gpu, costs}.run(experts);
+                                          GroupCosts& costs, LayerParts parts) {
+  return detail::LayerModel{model, layout, stack, gpu, costs}.run(parts);
 }
 
 /// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.

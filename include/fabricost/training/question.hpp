@@ -11,11 +11,16 @@
 #include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost {
+
+/// Words for how context ranks exchange keys and values: Megatron Core's `cp_comm_type` (p2p is the ring, a2a Ulysses).
+inline constexpr std::array<std::string_view, 3> context_names{"p2p", "all_gather", "a2a"};
 
 /// The request: given fields of the layout are fixed, the others are searched.
 struct TrainingQuestion {
@@ -31,6 +36,7 @@ struct TrainingQuestion {
   bool prune = true;                 ///< false: price every layout that fits
   int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
   std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
+  std::optional<ContextParallel> context{};
   std::optional<PipelineSchedule> schedule{};
   std::optional<Recompute> recompute{};
   std::optional<bool> sequence_parallel{};
@@ -96,7 +102,8 @@ struct TrainingPlan {
 inline void check(const TrainingQuestion& q, const System& system) {
   check(system);
   check(q.model);
-  if (q.model.hybrid()) throw RequestError(q.model.name + ": training is priced for layers of attention only, it has others");
+  if (q.model.hybrid() && q.adapters.on())
+    throw RequestError(q.model.name + ": adapters are priced beside attention only, it has other layers");
   if (q.gpus < 1) throw Refusal("<gpus> must be at least 1");
   if (q.global_batch < 1) throw Refusal("<global_batch> must be at least 1 sequence");
   if (q.sequence < 1) throw Refusal("<sequence> must be at least 1 token");
@@ -131,6 +138,7 @@ namespace detail {
   l.tp = q.tp.value_or(1), l.pp = q.pp.value_or(1), l.vp = q.vp.value_or(1), l.cp = q.cp.value_or(1), l.ep = q.ep.value_or(1);
   l.expert_tp = q.expert_tp.value_or(1);
   l.microbatch = q.microbatch.value_or(1);
+  l.context = q.context.value_or(l.context);
   l.zero = q.zero.value_or(0);
   q.set_common(l);
   l.recompute = q.recompute.value_or(Recompute::none);

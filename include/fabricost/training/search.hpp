@@ -110,9 +110,17 @@ class TrainingSearch {
 
   [[nodiscard]] std::vector<int> context_sizes(int ranks) const {
     std::vector<int> out;
-    for (const int c : divisors(ranks, 64))
+    for (const int c : divisors(ranks, std::max(64, q_.sequence / 8192)))  // at a million tokens up to 128
       if (q_.sequence % (2 * c) == 0 && (c == 1 || q_.sequence / c >= 1024)) out.push_back(c);
     return out;
+  }
+
+  /// How the context ranks of a layout may exchange: as given, by a ring, and for heads where these divide.
+  [[nodiscard]] std::vector<ContextParallel> contexts(const Layout& l) const {
+    if (l.cp == 1) return {ContextParallel::ring};
+    if (q_.context) return {*q_.context};
+    if (names_one_layout(q_) || ranks_of_heads(q_.model, l) == 1) return {ContextParallel::ring};
+    return {ContextParallel::ring, ContextParallel::ulysses};
   }
 
   [[nodiscard]] std::vector<LayerGroup> layer_groups() {
@@ -130,10 +138,11 @@ class TrainingSearch {
               l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
               long long count = 0;
               for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
-              for (const Again& again : recomputations_) {
-                l.recompute = again.kind, l.recompute_modules = again.modules;
-                if (count > 0) add_group(out, l, count);
-              }
+              for (const ContextParallel context : contexts(l))
+                for (const Again& again : recomputations_) {
+                  l.context = context, l.recompute = again.kind, l.recompute_modules = again.modules;
+                  if (count > 0) add_group(out, l, count);
+                }
             }
     }
     return out;
@@ -146,7 +155,7 @@ class TrainingSearch {
     } catch (const RequestError&) {
       return;  // the machine cannot join these ranks but may join others
     }
-    const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
+    const double all = all_layers(q_.model, group.layers).sum();
     const double slowest = 1 + waiting_for_slowest(gpu_, q_.gpus, domain_);
     group.bound = slowest * q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
     out.push_back(group);

@@ -67,7 +67,8 @@ struct StepTime {
 /// The part of a step that does not depend on the spread of layers, microbatches and data: shared by all
 /// layouts with the same tensor, context and expert ranks, microbatch, sequence, recomputation and precision.
 struct LayerTimes {
-  LayerTime dense, mixed;
+  LayerTime dense, mixed;  ///< with a dense feed-forward block, with experts; of single blocks that block alone
+  LayerTime mixing;        ///< of single blocks, those that mix tokens
   double head = 0;
   ParameterCount parameters;
 };
@@ -85,10 +86,21 @@ struct LayerTimes {
                                             GroupCosts& costs) {
   const Processor left = left_to_products(gpu, stack);
   LayerTimes out;
-  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, false);
-  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, true);
+  const bool whole = !has_single_blocks(model);
+  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, {whole, true, false});
+  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, {whole, true, true});
+  if (!whole) out.mixing = layer_time(model, layout, stack, left, costs, {true, false, false});
   out.head = head_time(model, layout, stack, left);
   out.parameters = parameters_of(model);
+  return out;
+}
+
+/// All layers of the model.
+[[nodiscard]] inline LayerTime all_layers(const Model& model, const LayerTimes& layers) {
+  LayerTime out;
+  if (model.dense_layers() > 0) out.add(layers.dense, model.dense_layers());
+  if (model.expert_layers() > 0) out.add(layers.mixed, model.expert_layers());
+  if (has_single_blocks(model)) out.add(layers.mixing, model.layers - model.dense_layers() - model.expert_layers());
   return out;
 }
 
@@ -113,6 +125,7 @@ struct StepModel {
     LayerTime out;
     if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
     if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+    if (has_single_blocks(m)) out.add(layers.mixing, at.mixing_layers);
     return out;
   }
 
@@ -199,7 +212,7 @@ struct StepModel {
   }
   /// What the last stage adds: the output matrix, and per prediction module a layer and the output matrix again.
   [[nodiscard]] double ends() const {
-    return layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
+    return layers.head + m.predict_layers * (layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
   }
   /// Share of a stage's passes without another microbatch's in the other direction, behind which tokens could be exchanged: the first
   /// stage's forwards before its first backward, as many backwards after its last forward (Megatron-LM's interleaved 1F1B: 2 (p - 1) +

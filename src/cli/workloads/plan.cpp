@@ -1,11 +1,12 @@
 /// \file plan.cpp
-/// fabricost plan: --train and --serve, two questions that share options.
+/// fabricost plan: --train, --serve and --rl, three questions that share options.
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/workloads/plan_text.hpp"
 
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/rl.hpp>
 #include <fabricost/answers/serve.hpp>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 struct PlanOptions {
   Typed typed;
   std::string threads;
-  bool train = false, serve = false, json = false, graph = false, eager = false;
+  bool train = false, serve = false, rl = false, json = false, graph = false, eager = false;
 };
 
 template <class Request>
@@ -27,19 +28,30 @@ template <class Request>
   return json ? printed(json_of(found)) : text_of(found, terminal);
 }
 
+/// \throws RequestError for an option of other questions that Request does not have
+template <class Request, class Other, class Third>
+void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view other, std::string_view third) {
+  std::string_view of = other, found = given_beyond<Other, Request>(o.typed);
+  if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
+  if (found.empty() && mine != "--serve" && (o.graph || o.eager)) of = "--serve", found = o.graph ? "--graph" : "--eager";
+  if (!found.empty()) throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
+}
+
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
-  if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
-  if (!o.serve && !o.train) throw RequestError("plan for what? Say --train or --serve");
+  const int questions = static_cast<int>(o.train) + static_cast<int>(o.serve) + static_cast<int>(o.rl);
+  if (questions > 1) throw RequestError("plan for what? Say one of --train, --serve and --rl");
+  if (questions < 1) throw RequestError("plan for what? Say --train, --serve or --rl");
   if (o.train) {
-    std::string_view other = given_beyond<ServeRequest, PlanRequest>(o.typed);
-    if (other.empty()) other = o.graph ? "--graph" : o.eager ? "--eager" : "";
-    if (!other.empty()) throw RequestError(fmt::format("{} is of --serve; leave it out of --train", other));
+    refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
       throw RequestError("--threads: a search is run on one thread; leave it out");
     return answered(request_of<PlanRequest>(o.typed), o.json, terminal);
   }
-  if (const std::string_view other = given_beyond<PlanRequest, ServeRequest>(o.typed); !other.empty())
-    throw RequestError(fmt::format("{} is of --train; leave it out of --serve", other));
+  if (o.rl) {
+    refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
+    return answered(request_of<RlRequest>(o.typed), o.json, terminal);
+  }
+  refuse_others<ServeRequest, PlanRequest, RlRequest>(o, "--serve", "--train", "--rl");
   if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
   auto request = request_of<ServeRequest>(o.typed);
   if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
@@ -50,9 +62,10 @@ template <class Request>
 
 void add_plan(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<PlanOptions>();
-  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine");
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine, or do both in turn");
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
+  sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
   add_options<PlanRequest>(sub, o->typed);
   sub.add_option("--threads", o->threads, "1")->option_text("N");
   sub.add_flag("--json", o->json, "Print JSON");
@@ -60,9 +73,11 @@ void add_plan(CLI::App& app, Runner& runner) {
   add_options<ServeRequest>(sub, o->typed, group);
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
+  add_options<RlRequest>(sub, o->typed, "Reinforcement learning");
   sub.footer(
       "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
-      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
+      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"
+      "         fabricost plan --rl --model qwen3-32b --system dgx-h100 --gpus 64 --prompts 64 --osl 4096 --max-osl 16384");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -12,6 +12,7 @@
 #include <fabricost/specs/failures.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/rl.hpp>
 #include <fabricost/specs/serving.hpp>
 #include <fabricost/specs/stacks.hpp>
 
@@ -109,6 +110,12 @@ void failure_facts(std::string_view bytes) {
       require(std::isfinite(fleet.failures()) && fleet.replaced() >= 0 && fleet.replaced() <= 1, "failures are counted: " + fleet.name);
   });
 }
+void rl_facts(std::string_view bytes) {
+  shipped_table("rl.yaml", bytes, [] {
+    const RlFacts facts = load_rl_facts();
+    require(facts.load_rate > 0 && facts.framework > 0 && facts.length_spread >= 0, "facts of reinforcement learning are usable");
+  });
+}
 void training_groups(std::string_view bytes) {
   shipped_table("training-groups.yaml", bytes, [] { (void)load_training_groups(); });
 }
@@ -116,12 +123,13 @@ void stack_table(std::string_view bytes) {
   shipped_table("stacks.yaml", bytes, [] { (void)io::shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
 }
 
-constexpr std::array<Target, 8> tables_list{{{"workload", workload},
+constexpr std::array<Target, 9> tables_list{{{"workload", workload},
                                              {"moe_kernels", moe_kernels},
                                              {"iteration_times", iteration_times},
                                              {"serving_table", serving_table},
                                              {"serving_stacks", serving_stacks},
                                              {"failure_facts", failure_facts},
+                                             {"rl_facts", rl_facts},
                                              {"training_groups", training_groups},
                                              {"stack_table", stack_table}}};
 

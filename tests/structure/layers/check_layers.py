@@ -28,6 +28,7 @@ FLOORS = [
     [("serving", "prefill and decode, KV cache, engines; the search over deployments"),
      ("training", "layers, one step; the search over layouts")],
     [("economics", "money, power, failures, stragglers, comparing machines"),
+     ("rl", "reinforcement learning: lengths of answers, generation that drains, an iteration, the split of GPUs"),
      ("parameters", "the one table that names, reads, writes and bounds constants")],
     [("specs", "YAML to values: systems, calibrations, models, stacks, prices")],
     [("readings", "what others wrote: logs, topology files, tables of points")],

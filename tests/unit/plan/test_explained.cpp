@@ -20,9 +20,13 @@ struct ExplainedJob {
   const char *model, *machine;
   int gpus, batch;
 };
-constexpr ExplainedJob explained_jobs[] = {{"llama3-8b", "dgx-h100", 16, 64},         {"llama3-70b", "dgx-a100", 256, 512},
-                                           {"llama3.1-405b", "dgx-h100", 1024, 512},  {"mixtral-8x7b", "dgx-h100", 64, 256},
-                                           {"deepseek-v3", "gb200-nvl72", 512, 2048}, {"gpt3-175b", "superpod-h100", 512, 1536}};
+constexpr ExplainedJob explained_jobs[] = {{"llama3-8b", "dgx-h100", 16, 64},
+                                           {"llama3-70b", "dgx-a100", 256, 512},
+                                           {"llama3.1-405b", "dgx-h100", 1024, 512},
+                                           {"mixtral-8x7b", "dgx-h100", 64, 256},
+                                           {"deepseek-v3", "gb200-nvl72", 512, 2048},
+                                           {"gpt3-175b", "superpod-h100", 512, 1536},
+                                           {"qwen3-next-80b-a3b", "gb200-nvl72", 64, 512}};
 
 /// Layouts of all kinds of recomputation, the fastest of each.
 std::vector<std::pair<TrainingQuestion, PricedLayout>> priced(const ExplainedJob& job, const System& system) {
@@ -55,7 +59,7 @@ TEST_CASE("Kernels and exchanges of an explained step sum to the terms that were
       const StepKernels& k = parts.kernels;
       INFO(job.model << " tp " << one.layout.tp << " pp " << one.layout.pp << " ep " << one.layout.ep << " zero " << one.layout.zero);
       const auto close = Approx(one.time.compute).epsilon(1e-9);
-      CHECK(k.products + k.attention + k.element + k.adapters + k.repeated + k.head == close);
+      CHECK(k.products + k.attention + k.scan + k.element + k.adapters + k.repeated + k.head == close);
       std::map<StepGroup, double> total;
       for (const StepExchange& x : parts.exchanges) {
         CHECK(x.bytes > 0);

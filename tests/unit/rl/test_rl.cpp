@@ -1,0 +1,238 @@
+// Reinforcement learning: lengths of answers, generation that drains, iterations and the split of GPUs, against closed forms and limits.
+#include "catch.hpp"
+
+#include <fabricost/answers/rl.hpp>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+using namespace fabricost;
+
+namespace {
+
+RlRequest small() {
+  RlRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-8b";
+  r.gpus = 16, r.prompts = 32, r.osl = 1024, r.max_osl = 8192;
+  return r;
+}
+
+double term(const PlannedRl& p, std::string_view name) {
+  for (const StepTerm& t : p.terms)
+    if (t.name == name) return t.seconds;
+  return 0;
+}
+
+double sum(const PlannedRl& p) {
+  double out = 0;
+  for (const StepTerm& t : p.terms) out += t.seconds;
+  return out;
+}
+
+/// Answers of these lengths on an engine with `places`, token by token: nothing of the model's own loop.
+double token_by_token(std::vector<double> waiting, std::size_t places, double isl, const std::function<double(double, double)>& step) {
+  std::vector<std::pair<double, double>> running;  // tokens made, tokens to make
+  double seconds = 0;
+  std::size_t next = 0;
+  while (next < waiting.size() || !running.empty()) {
+    while (next < waiting.size() && running.size() < places) running.emplace_back(0, waiting[next++]);
+    double context = 0;
+    for (const auto& [made, all] : running) context += isl + made + 0.5;
+    const double n = static_cast<double>(running.size());
+    seconds += step(n, context / n);
+    for (auto& one : running) ++one.first;
+    std::erase_if(running, [](const auto& one) { return one.first >= one.second; });
+  }
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("Lengths have the mean asked for, none exceeds the limit, and their moments are those of a drawn sample") {
+  std::mt19937_64 random(7);
+  for (const double spread : {0.3, 0.8, 1.5})
+    for (const double mean : {200.0, 2000.0, 7000.0}) {
+      const AnswerLengths lengths{mean, 8192, spread};
+      CHECK(lengths.moment(1) == Approx(mean).epsilon(1e-9));
+      std::uniform_real_distribution<double> even(0, 1);
+      double first = 0, second = 0;
+      constexpr int draws = 20000;
+      for (int i = 0; i < draws; ++i) {
+        const double l = lengths.quantile((i + even(random)) / draws);
+        REQUIRE(l <= 8192);
+        first += l / draws, second += l * l / draws;
+      }
+      CHECK(first == Approx(mean).epsilon(0.01));
+      CHECK(second == Approx(lengths.moment(2)).epsilon(0.02));
+    }
+  CHECK_THROWS_AS((AnswerLengths{2000, 1000, 1}), Refusal);
+}
+
+TEST_CASE("Every prefix of typical lengths has nearly the mean of all") {
+  const AnswerLengths lengths{2000, 16384, 0.8};
+  const std::vector<double>& all = lengths.typical(1000);
+  REQUIRE(all.size() == 1000);
+  double so_far = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    so_far += all[i];
+    if (i >= 100) CHECK(so_far / static_cast<double>(i + 1) == Approx(2000).epsilon(0.12));
+  }
+}
+
+TEST_CASE("Answers of one length drain without a tail; their time is tokens x step") {
+  const AnswerLengths lengths{500, 500, 0.8};
+  const auto step = [](double n, double context) { return 1 + n + context; };
+  const RolloutLoad load{.prompts = 4, .samples = 8, .isl = 100};
+  CHECK(drained_seconds(load, lengths, 32, 32, 500, step) == Approx(500 * (1 + 32 + 100 + 250)));
+  // two waves where half of them fit
+  CHECK(drained_seconds(load, lengths, 32, 16, 500, step) == Approx(2 * 500 * (1 + 16 + 100 + 250)));
+}
+
+TEST_CASE("Draining is what decoding token by token gives") {
+  const AnswerLengths lengths{300, 2000, 0.9};
+  const auto step = [](double n, double context) { return 5 + 0.1 * n + 0.001 * n * context; };
+  const RolloutLoad load{.prompts = 10, .samples = 20, .isl = 64};
+  std::vector<double> whole = lengths.typical(200);
+  for (double& l : whole) l = std::round(l);
+  const double longest = *std::max_element(whole.begin(), whole.end());
+  for (const std::size_t places : {200, 50, 7})
+    CHECK(drained_seconds(load, lengths, 200, static_cast<double>(places), longest, step) ==
+          Approx(token_by_token(whole, places, 64, step)).epsilon(0.005));
+}
+
+TEST_CASE("The terms of an iteration sum to it, and its interval holds it") {
+  for (const RlOverlap overlap : {RlOverlap::none, RlOverlap::one_step, RlOverlap::continuous}) {
+    RlRequest r = small();
+    r.overlap = overlap, r.reward_seconds = 3, r.reference = true;
+    for (const PlannedRl& p : answer(r).layouts) {
+      CHECK(sum(p) == Approx(p.iteration_seconds).epsilon(1e-12));
+      CHECK(p.interval_seconds.first <= p.iteration_seconds);
+      CHECK(p.interval_seconds.second >= p.iteration_seconds);
+      CHECK((p.rollout_idle >= -1e-12 && p.rollout_idle < 1 && p.train_idle >= -1e-12 && p.train_idle < 1));
+      CHECK(term(p, "tail") >= -0.02 * term(p, "generation"));
+    }
+  }
+}
+
+TEST_CASE("Apart, overlap takes the longer of generation and training; without it their sum") {
+  RlRequest r = small();
+  r.train_gpus = 8;
+  const PlannedRl sum = answer(r).layouts.front();
+  r.overlap = RlOverlap::one_step;
+  const PlannedRl longer = answer(r).layouts.front();
+  r.scale = 1;
+  const PlannedRl plain = answer(r).layouts.front();
+  const double generates = term(plain, "prompts") + term(plain, "generation") + term(plain, "tail");
+  const double trains = term(plain, "log_probs") + term(plain, "training");
+  CHECK(plain.iteration_seconds == Approx(std::max(generates, trains) + term(plain, "sync")));
+  CHECK(longer.iteration_seconds < sum.iteration_seconds);
+  CHECK(term(longer, "hidden") < 0);
+  // generation that never drains has no tail
+  r.overlap = RlOverlap::continuous;
+  const PlannedRl never = answer(r).layouts.front();
+  CHECK(term(never, "tail") == 0);
+  CHECK(never.iteration_seconds <= plain.iteration_seconds * (1 + 1e-12));
+}
+
+TEST_CASE("Answers of equal length have no tail; the more unequal, the longer the iteration") {
+  RlRequest r = small();
+  r.colocated = true;
+  double last = 0;
+  for (const double spread : {0.0, 0.3, 0.8, 1.2}) {
+    r.length_spread = spread;
+    const PlannedRl p = answer(r).layouts.front();
+    if (spread == 0) CHECK(std::fabs(term(p, "tail")) < 0.02 * term(p, "generation"));
+    CHECK(p.iteration_seconds > last);
+    last = p.iteration_seconds;
+  }
+}
+
+TEST_CASE("More training GPUs generate slower and train faster") {
+  RlRequest r = small();
+  r.gpus = 64, r.prompts = 256;
+  double generation = 0, training = 1e9;
+  for (const int gpus : {8, 16, 32, 48}) {
+    r.train_gpus = gpus;
+    const PlannedRl p = answer(r).layouts.front();
+    const double generates = term(p, "prompts") + term(p, "generation") + term(p, "tail");
+    CHECK(generates >= generation * (1 - 1e-9));
+    CHECK(term(p, "training") <= training);
+    generation = generates, training = term(p, "training");
+  }
+}
+
+TEST_CASE("The split that is found is at least as fast as every one named") {
+  RlRequest r = small();
+  r.gpus = 32, r.overlap = RlOverlap::one_step;
+  const double best = answer(r).layouts.front().iteration_seconds;
+  for (const int gpus : {8, 16, 24}) {
+    r.train_gpus = gpus;
+    CHECK(answer(r).layouts.front().iteration_seconds >= best * (1 - 1e-12));
+  }
+}
+
+TEST_CASE("An update trains on the tokens of the answers, a critic on them twice") {
+  RlRequest r = small();
+  r.colocated = true, r.updates = 4;
+  const RlAnswer a = answer(r);
+  CHECK(static_cast<double>(a.global_batch) * a.sequence * 4 == Approx(32.0 * 8 * 2048).epsilon(0.02));
+  CHECK(a.sequence >= 1024 + 8192);
+  const double alone = term(a.layouts.front(), "training");
+  r.critic = true;
+  CHECK(term(answer(r).layouts.front(), "training") == Approx(2 * alone));
+}
+
+TEST_CASE("What cannot be is refused with the field's name") {
+  const auto refused = [](const auto& change) {
+    RlRequest r = small();
+    change(r);
+    try {
+      (void)answer(r);
+    } catch (const RequestError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK(refused([](RlRequest& r) { r.max_osl = 100; }).find("max_osl") != std::string::npos);
+  CHECK(refused([](RlRequest& r) { r.train_gpus = 16; }).find("train_gpus") != std::string::npos);
+  CHECK(refused([](RlRequest& r) { r.colocated = true, r.overlap = RlOverlap::one_step; }).find("overlap") != std::string::npos);
+  CHECK(refused([](RlRequest& r) { r.updates = 1000; }).find("updates") != std::string::npos);
+  CHECK(refused([](RlRequest& r) { r.prompts = 1'000'000, r.samples = 1'000'000; }).find("answers") != std::string::npos);
+  CHECK(refused([](RlRequest& r) { r.model.name = "deepseek-v3"; }).find("memory") != std::string::npos);
+}
+
+TEST_CASE("Published iterations of NeMo RL lie in their intervals") {
+  // NVIDIA-NeMo/RL, docs/about/performance-summary.md, release 0.4: GRPO on DGX H100 in bf16; mean and longest of prompt and answer
+  struct Row {
+    const char* model;
+    int gpus, mean, longest, answers, updates, rollout_tp, tp, cp, ep, pp;
+    bool apart;
+    double seconds;
+  };
+  const std::vector<Row> rows{{"llama3-8b", 16, 1060, 4096, 2048, 4, 1, 1, 1, 1, 2, false, 97.7},
+                              {"llama3-8b", 16, 1129, 4096, 2048, 4, 1, 1, 1, 1, 2, true, 74.6},
+                              {"qwen3-235b-a22b", 128, 5671, 8192, 512, 1, 16, 2, 2, 16, 8, false, 506},
+                              {"qwen3-235b-a22b", 256, 5691, 8192, 512, 1, 8, 4, 1, 16, 8, true, 241},
+                              {"qwen3-30b-a3b", 32, 3154, 4096, 2048, 4, 4, 2, 1, 8, 1, false, 225},
+                              {"qwen3-32b", 32, 3206, 4096, 2048, 4, 4, 4, 1, 1, 4, false, 393},
+                              {"qwen3-32b", 64, 3207, 4096, 2048, 4, 4, 4, 1, 1, 4, true, 215}};
+  int inside = 0;
+  for (const Row& row : rows) {
+    RlRequest r;
+    r.system.name = "superpod-h100", r.model.name = row.model, r.gpus = row.gpus;
+    r.prompts = row.answers / 32, r.samples = 32, r.isl = 120, r.osl = row.mean - 120, r.max_osl = row.longest - 120;
+    r.updates = row.updates, r.rollout_tp = row.rollout_tp, r.rollout_pp = 1, r.rollout_dp = 1;
+    r.tp = row.tp, r.cp = row.cp, r.pp = row.pp;
+    if (row.ep > 1) r.ep = row.ep;
+    if (row.apart)
+      r.overlap = RlOverlap::one_step, r.train_gpus = row.gpus / 2;
+    else
+      r.colocated = true;
+    const PlannedRl p = answer(r).layouts.front();
+    INFO(row.model << " on " << row.gpus << ": " << p.iteration_seconds << " s, published " << row.seconds);
+    CHECK(std::fabs(std::log(row.seconds / p.iteration_seconds)) < 0.55);
+    inside += row.seconds >= p.interval_seconds.first && row.seconds <= p.interval_seconds.second;
+  }
+  CHECK(inside >= 6);
+}
