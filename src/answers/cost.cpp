@@ -68,12 +68,15 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   out.gpus = r.gpus ? *r.gpus : r.plan->gpus;
   out.prices = load_prices(r.prices);
   out.prices.kind = r.price_kind;
+  out.prices.power.network = r.network;
   override_prices(out.prices,
                   {.gpu_hour = r.dollars_per_gpu_hour,
                    .server = r.dollars_per_server,
                    .electricity = r.dollars_per_kwh,
                    .pue = r.pue,
-                   .years = r.lifetime_years},
+                   .years = r.lifetime_years,
+                   .interest = r.interest,
+                   .storage = r.storage_share},
                   out.system);
   find_rate(out, r, model);
   out.goodput = r.goodput;
@@ -103,7 +106,9 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
           .electricity_dollars = when(m.power_known, usd(m.electricity)),
           .site_dollars = when(m.power_known, usd(m.site)),
           .joules = when(m.power_known, m.energy.value()),
-          .network_dollars = usd(m.network)};
+          .network_dollars = usd(m.network),
+          .storage_dollars = when(m.storage > Dollars{}, usd(m.storage)),
+          .interest_dollars = when(m.interest > Dollars{}, usd(m.interest))};
 }
 
 void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
@@ -125,7 +130,11 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.servers_dollars = when(h.servers_known, usd(f.server));
   out.network_dollars = usd(f.network);
   out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
+  out.network = a.prices.power.network;
   out.network_tiers = f.net.tiers, out.network_ports = f.net.ports, out.network_cables = f.net.cables;
+  out.network_switches = f.net.switches, out.transceivers = f.net.transceivers();
+  const double racks = racks_of(a.system, a.gpus, a.prices.power);
+  out.racks = when(racks > 0, racks);
 }
 
 }  // namespace

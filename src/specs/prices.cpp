@@ -60,8 +60,17 @@ void read_network(const SpecNode& node, Prices& into, Faults& faults) {
   into.power.switch_radix = in.count("radix", into.power.switch_radix, 2, 4096);
   (void)in.quantity("switch_port", QuantityKind::money, into.switch_port);
   (void)in.quantity("cable", QuantityKind::money, into.cable);
+  (void)in.quantity("copper_cable", QuantityKind::money, into.copper_cable);
   plain(in, "ethernet_port", 0, 10, into.ethernet_port);
   (void)in.quantity("port_power", QuantityKind::power, into.power.switch_port);
+  in.finish();
+}
+
+void read_rack(const SpecNode& node, PowerUse& into, Faults& faults) {
+  MapReader in(node, "rack", faults);
+  (void)in.quantity("power", QuantityKind::power, into.rack);
+  into.machines_of_a_rack = in.count("machines", static_cast<int>(into.machines_of_a_rack), 1, 1000);
+  into.gpus_of_a_rack = in.count("gpus", static_cast<int>(into.gpus_of_a_rack), 1, 1'000'000);
   in.finish();
 }
 
@@ -104,10 +113,13 @@ Prices load_prices(std::string_view name_or_path) {
   amount(in, "electricity", "USD/kWh", 1 / kilowatt_hour, 0, 10, out.electricity);
   amount(in, "site", "USD/kW/month", 1 / (1000 * month), 0, 10000, out.site);
   amount(in, "lifetime", "years", year, 0.1, 50, out.lifetime);
+  plain(in, "interest", 0, 1, out.interest);
+  plain(in, "storage", 0, 10, out.storage);
   plain(in, "load", 0.01, 1, out.power.load);
   plain(in, "pue", 1, 5, out.power.pue);
   plain(in, "node_over_gpus", 1, 10, out.power.node_over_gpus);
   if (const SpecNode* network = in.take("network")) read_network(*network, out, faults);
+  if (const SpecNode* rack = in.take("rack")) read_rack(*rack, out.power, faults);
   if (const SpecNode* gpus = in.take("gpus")) read_gpus(*gpus, out, faults);
   in.finish();
   faults.raise();

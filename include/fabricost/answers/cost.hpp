@@ -6,9 +6,9 @@
 ///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 ///   share    p x what an hour costs: the rent, or owning where no rent is known; payback = upgrade / that
 
+#include <fabricost/economics/bill.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
-#include <fabricost/economics/bill.hpp>
 
 #include <optional>
 #include <string>
@@ -17,6 +17,7 @@
 
 namespace fabricost {
 
+[[nodiscard]] constexpr auto words_of(ScaleOut) { return EnumWords{scale_out_names, "a kind of network"}; }
 [[nodiscard]] constexpr auto words_of(PriceKind) { return EnumWords{requested_price_kinds, "a kind of price"}; }
 
 /// The speed of an existing plan, and the system and model it was made for.
@@ -25,6 +26,30 @@ struct PlannedRate {
   double gpus = 0, tokens_per_second_per_gpu = 0;
   std::string source;  ///< in words
 };
+
+namespace detail {
+
+// What a cost and a project ask alike.
+template <class R>
+inline constexpr auto ask_dollars_per_kwh = asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", Amount::number, {0, 10}, "X",
+                                                 "USD for a kWh");
+template <class R>
+inline constexpr auto ask_pue = asks(&R::pue, "pue", "--pue", Amount::number, {1, 5}, "X",
+                                     "Power of the site over that of racks and switches");
+template <class R>
+inline constexpr auto ask_lifetime_years = asks(&R::lifetime_years, "lifetime_years", "--years", Amount::number, {0.1, 50}, "X",
+                                                "Over which servers are written off");
+template <class R>
+inline constexpr auto ask_interest = asks(&R::interest, "interest", "--interest", Amount::share, {0, 1}, "X",
+                                          "Interest a year on what is bought, in equal payments; default 0");
+template <class R>
+inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share", "--storage-share", Amount::share, {0, 10}, "X",
+                                               "Price of the storage over that of the servers; default 0");
+template <class R>
+inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
+                                         "Between machines: rail (default), fat_tree, torus or dragonfly");
+
+}  // namespace detail
 
 struct CostRequest {
   Machine system;
@@ -38,7 +63,8 @@ struct CostRequest {
   double goodput = 1, share = 0.01;
   std::optional<double> upgrade_dollars, dollars_per_gpu_hour;
   std::optional<PriceKind> price_kind;
-  std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years;
+  std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years, interest, storage_share;
+  ScaleOut network = ScaleOut::rail;
   std::string prices = "default";
   std::vector<std::string> overrides;
 
@@ -70,9 +96,12 @@ struct CostRequest {
              "on_demand, reserved or owned; default on_demand where known, else reserved"),
         asks(&R::dollars_per_server, "dollars_per_server", "--price-server", number, {1, 1e12}, "X",
              "USD for a server, or a rack where that is the machine"),
-        asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", number, {0, 10}, "X", "USD for a kWh"),
-        asks(&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site over that of racks and switches"),
-        asks(&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Over which servers are written off"),
+        detail::ask_dollars_per_kwh<R>,
+        detail::ask_pue<R>,
+        detail::ask_lifetime_years<R>,
+        detail::ask_interest<R>,
+        detail::ask_storage_share<R>,
+        detail::ask_network<R>,
         asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default"),
         detail::ask_overrides<R>};
   }
@@ -82,18 +111,22 @@ struct CostRequest {
 struct MoneyAnswer {
   std::optional<double> dollars, rented_dollars, owned_dollars, servers_dollars, electricity_dollars, site_dollars, joules;
   double network_dollars = 0;
+  std::optional<double> storage_dollars, interest_dollars;
   bool operator==(const MoneyAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = MoneyAnswer;
-    return std::tuple{gives(&A::dollars, "", "dollars", "The rent where it is known, else what owning costs, USD."),
-                      gives(&A::rented_dollars, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
-                      gives(&A::owned_dollars, "owned_usd", "owned_dollars", "servers + network + electricity + site, USD."),
-                      gives(&A::servers_dollars, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."),
-                      gives(&A::network_dollars, "network_usd", "network_dollars", "Switches and cables x time / lifetime, USD."),
-                      gives(&A::electricity_dollars, "electricity_usd", "electricity_dollars", "Energy x its price, USD."),
-                      gives(&A::site_dollars, "site_usd", "site_dollars", "Rated power x time x price of building and staff, USD."),
-                      gives(&A::joules, "joules", "joules", "Energy of the site with cooling, J.")};
+    return std::tuple{
+        gives(&A::dollars, "", "dollars", "The rent where it is known, else what owning costs, USD."),
+        gives(&A::rented_dollars, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
+        gives(&A::owned_dollars, "owned_usd", "owned_dollars", "servers + network + storage + interest + electricity + site, USD."),
+        gives(&A::servers_dollars, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."),
+        gives(&A::network_dollars, "network_usd", "network_dollars", "Switches and cables x time / lifetime, USD."),
+        gives(&A::electricity_dollars, "electricity_usd", "electricity_dollars", "Energy x its price, USD."),
+        gives(&A::site_dollars, "site_usd", "site_dollars", "Rated power x time x price of building and staff, USD."),
+        gives(&A::joules, "joules", "joules", "Energy of the site with cooling, J."),
+        gives(&A::storage_dollars, "storage_usd", "storage_dollars", "Storage x time / lifetime, USD; None: no share was given.", 1, true),
+        gives(&A::interest_dollars, "interest_usd", "interest_dollars", "Interest in that time, USD; None: none was given.", 1, true)};
   }
 };
 
@@ -113,7 +146,9 @@ struct CostAnswer {
   double network_dollars = 0;
   std::optional<double> network_share;
   int network_tiers = 0;
-  double network_ports = 0, network_cables = 0;
+  double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0;
+  ScaleOut network = ScaleOut::rail;
+  std::optional<double> racks;
   MoneyAnswer hour;
   double share = 0, share_gpus = 0;
   std::optional<double> share_dollars_per_day, share_dollars_per_30_days, share_dollars_per_year, payback_days;
@@ -154,6 +189,12 @@ struct CostAnswer {
         gives(&A::network_dollars, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."),
         gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),
+        gives(&A::network, "network.kind", "network", "rail, fat_tree, torus or dragonfly."),
+        gives(&A::network_switches, "network.switches", "network_switches", "Ports over those of a switch."),
+        gives(&A::network_ports, "network.ports", "network_ports", "Ports of switches."),
+        gives(&A::network_cables, "network.cables", "network_cables", "Of copper and optical."),
+        gives(&A::transceivers, "network.transceivers", "transceivers", "Two for an optical cable."),
+        gives(&A::racks, "power.racks", "racks", "Of servers; None: not known."),
         gives(&A::hour, "hour", "hour", "One hour, a Money."),
         gives(&A::share, "share.share", "share", "The share of the time asked about."),
         gives(&A::share_gpus, "share.gpus", "", "The same in GPUs."),

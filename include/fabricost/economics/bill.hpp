@@ -34,6 +34,8 @@ struct OwnPrices {
   std::optional<double> electricity{};  ///< USD per kWh
   std::optional<double> pue{};          ///< PUE: power of the site over that of racks and switches
   std::optional<double> years{};        ///< depreciation time of servers
+  std::optional<double> interest{};     ///< a year
+  std::optional<double> storage{};      ///< price of the storage over that of the servers
 };
 inline void override_prices(Prices& prices, const OwnPrices& own, const System& system) {
   const Provenance given{"as given", Confidence::assumed};
@@ -46,6 +48,8 @@ inline void override_prices(Prices& prices, const OwnPrices& own, const System& 
   }
   if (own.pue) prices.power.pue = {*own.pue, given};
   if (own.electricity) prices.electricity = {units::USD(*own.electricity) / units::kWh(1), given};
+  if (own.interest) prices.interest = {*own.interest, given};
+  if (own.storage) prices.storage = {*own.storage, given};
   if (own.years) prices.lifetime = {units::h(hours_of_a_year * *own.years), given};
 }
 
@@ -60,7 +64,7 @@ struct BillFigures {
   const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
   return {known ? power_of(a.system, a.gpus, a.prices.power) : Power{}, money_of(a.system, a.gpus, units::h(1), a.prices),
           server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
-          network_size(a.system, a.gpus, a.prices.power.switch_radix)};
+          network_of(a.system, a.gpus, a.prices.power)};
 }
 
 /// Cost of `share` of the GPUs per second: the rent, or owning them; 0 where neither is known.

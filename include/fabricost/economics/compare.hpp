@@ -140,44 +140,55 @@ struct OwnMachinePrices {
   std::optional<PriceKind> kind{};  ///< empty: on demand, else reserved, else owned, whichever is known for all
 };
 
-/// Prices all machines that can do the job with the same kind of price; a given price counts as any kind. If
-/// no kind is known for all of them, their dollars are removed. \param all results for `systems`, in order
-[[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
-                                          const OwnMachinePrices& own = {}) {
-  const auto priced = [&](std::size_t i, PriceKind kind) {
-    Prices out = prices;
-    out.kind = kind;
-    if (i < own.gpu_hours.size() && own.gpu_hours[i] > 0)
-      out.gpu_hour = {units::USD_per_h(own.gpu_hours[i]), {"as given", Confidence::assumed}};
-    return out;
-  };
-  const auto money = [&](std::size_t i, const Prices& by) {
-    return money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, by);
-  };
-  // a rent of that kind, or owning if requested
-  const auto known = [&](std::size_t i, PriceKind kind) {
-    const Money m = money(i, priced(i, kind));
-    return m.rent_known || (kind == PriceKind::owned && m.owned_known());
+/// Prices of machine `i` by `kind`, the user's own first.
+[[nodiscard]] inline Prices priced_as(Prices prices, PriceKind kind, const OwnMachinePrices& own, std::size_t i) {
+  prices.kind = kind;
+  if (i < own.gpu_hours.size() && own.gpu_hours[i] > 0)
+    prices.gpu_hour = {units::USD_per_h(own.gpu_hours[i]), {"as given", Confidence::assumed}};
+  return prices;
+}
+
+/// The first kind of price that is known of all machines that can do the job; a given price counts as any kind.
+/// \param able (i) whether machine i can
+template <class Able>
+[[nodiscard]] PricedBy common_kind(std::span<const System> systems, Able&& able, const Prices& prices, const OwnMachinePrices& own = {}) {
+  const auto known = [&](std::size_t i, PriceKind kind) {  // a rent of that kind, or owning if requested
+    const Prices by = priced_as(prices, kind, own, i);
+    if (rent_of(systems[i], by).value > DollarRate{}) return true;
+    return kind == PriceKind::owned && server_price_of(systems[i], by).value > Dollars{} &&
+           rated_power_per_gpu(systems[i], by.power).value > Watts{};
   };
   std::string missing;
   for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
     if (own.kind && *own.kind != kind) continue;
     std::string without;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].trouble.empty() && !known(i, kind)) without += (without.empty() ? "" : ", ") + all[i].system;
-    if (without.empty()) {
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].trouble.empty()) detail::add_dollars(all[i], systems[i], money(i, priced(i, kind)), priced(i, kind));
-      return {.kind = kind};
-    }
+    for (std::size_t i = 0; i < systems.size(); ++i)
+      if (able(i) && !known(i, kind)) without += (without.empty() ? "" : ", ") + systems[i].name;
+    if (without.empty()) return {.kind = kind};
     missing += (missing.empty() ? "" : "; ") +
                std::string{kind == PriceKind::on_demand  ? "on demand"
                            : kind == PriceKind::reserved ? "reserved"
                                                          : "owned"} +
                " not known of " + without;
   }
-  for (Compared& c : all) c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
   return {.why = "no kind of price is known of all: " + missing};
+}
+
+/// Prices all machines that can do the job with the same kind of price. If no kind is known for all of them, their dollars are removed.
+/// \param all results for `systems`, in order
+[[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
+                                          const OwnMachinePrices& own = {}) {
+  const auto able = [&](std::size_t i) { return all[i].trouble.empty(); };
+  const PricedBy by = common_kind(systems, able, prices, own);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!by.kind) {
+      all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
+    } else if (able(i)) {
+      const Prices as = priced_as(prices, *by.kind, own, i);
+      detail::add_dollars(all[i], systems[i], money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, as), as);
+    }
+  }
+  return by;
 }
 
 /// The machine with the most tokens per second and GPU, compared with the next one.

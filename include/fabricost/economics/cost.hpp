@@ -3,14 +3,19 @@
 /// Costs of GPUs by time, by token and by training run: rented by the GPU-hour, or owned.
 ///
 ///   rented  = GPUs x time x price of a GPU-hour
-///   owned   = (servers + network) x time / lifetime  +  energy x price of electricity  +  rated power x time x price of the site
-///   network = NICs x ((2 L - 1) x switch port + L x cable) x NIC rate / 400 Gbit/s        L tiers (power.hpp); Ethernet ports cost less
+///   owned   = (servers + network + storage) x time / lifetime + interest  +  energy x price of electricity
+///             + rated power x time x price of the site
+///   network = (ports x switch port + optical cables x cable + copper ones x copper cable) x NIC rate / 400 Gbit/s    (network.hpp);
+///             Ethernet ports cost less
+///   storage = a share of the servers' price, where one is given
+///   interest: equal payments over the lifetime of n years at the rate i a year, in all i n / (1 - (1 + i)^-n) of the price
 ///
 /// A rent includes everything, so the two are alternatives and not added. A share p of the time costs the
 /// fraction p: 1 % of 16,384 GPUs at 3 USD per hour is 163.84 x 3 x 24 = 11,796 USD per day. Prices have a
 /// source and date (data/prices); the user's own take precedence.
 
 #include <fabricost/economics/power.hpp>
+#include <fabricost/economics/reliability.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 
 #include <array>
@@ -57,6 +62,9 @@ struct Prices {
   Sourced<Time> lifetime;              ///< depreciation time of servers and network
   Sourced<Dollars> switch_port;        ///< InfiniBand, 400 Gbit/s
   Sourced<Dollars> cable;              ///< with both transceivers, 400 Gbit/s
+  Sourced<Dollars> copper_cable;       ///< 400 Gbit/s, within a rack
+  Sourced<double> interest;            ///< a year, on what is bought
+  Sourced<double> storage;             ///< price of the storage over that of the servers
   Sourced<double> ethernet_port{1.0};  ///< price of an Ethernet port over InfiniBand's
   PowerUse power;
 
@@ -93,31 +101,39 @@ struct Rent : Sourced<DollarRate> {
 
 /// Switches and cables of the network that joins `gpus` GPUs; zero inside one domain.
 [[nodiscard]] inline Dollars network_price_of(const System& system, double gpus, const Prices& prices) {
-  const NetworkSize net = network_size(system, gpus, prices.power.switch_radix);
+  const NetworkSize net = network_of(system, gpus, prices.power);
   const Tier* nic = system.tier(TierRole::nic);
   const bool infiniband = nic == nullptr || nic->transport.infiniband_ports;
   const Dollars port = prices.switch_port.value * (infiniband ? 1.0 : prices.ethernet_port.value);
-  return (port * net.ports + prices.cable.value * net.cables) * net.rate;
+  return (port * net.ports + prices.cable.value * net.optical + prices.copper_cable.value * net.copper()) * net.rate;
 }
 
 /// A cost when rented and when owned.
 struct Money {
   Dollars rented{};
   Dollars servers{}, network{}, electricity{}, site{};                  ///< owned: depreciation and use in that time
+  Dollars storage{}, interest{};                                        ///< likewise
   Joules energy{};                                                      ///< of the site
   bool rent_known = false, servers_known = false, power_known = false;  ///< unknown parts count as 0
 
   /// All parts of owning are known.
   [[nodiscard]] bool owned_known() const { return servers_known && power_known; }
 
-  [[nodiscard]] Dollars owned() const { return servers + network + electricity + site; }
+  [[nodiscard]] Dollars owned() const { return servers + network + storage + interest + electricity + site; }
   [[nodiscard]] bool paid_known() const { return rent_known || owned_known(); }
   /// The rent if known, else the cost of owning; meaningless unless paid_known().
   [[nodiscard]] Dollars paid() const { return rent_known ? rented : owned(); }
   [[nodiscard]] Money operator*(double by) const {
-    return {rented * by, servers * by, network * by, electricity * by, site * by, energy * by, rent_known, servers_known, power_known};
+    return {rented * by,   servers * by, network * by, electricity * by, site * by,  storage * by,
+            interest * by, energy * by,  rent_known,   servers_known,    power_known};
   }
 };
+
+/// Equal payments over `years` at the rate `interest` a year, over the price.
+[[nodiscard]] inline double paid_over_price(double interest, double years) {
+  const double rate = interest * years;
+  return rate > 0 ? rate / -std::expm1(-years * std::log1p(interest)) : 1;
+}
 
 /// Cost of `gpus` GPUs of a system for `time`. Owned GPUs cost the same busy or idle; the energy is that of
 /// busy ones. Parts without a known power or price are marked as unknown in Money.
@@ -135,6 +151,9 @@ struct Money {
   out.rented = rent.value * time * gpus;
   out.servers = server.value * (gpus * written_off);
   out.network = network_price_of(system, gpus, prices) * written_off;
+  out.storage = out.servers * prices.storage.value;
+  const double years = prices.lifetime.value.value() / (3600 * hours_of_a_year);
+  out.interest = (out.servers + out.network + out.storage) * (paid_over_price(prices.interest.value, years) - 1);
   out.power_known = rated_power_per_gpu(system, prices.power).value > Watts{};
   if (!out.power_known) return out;
   const Power power = power_of(system, gpus, prices.power);

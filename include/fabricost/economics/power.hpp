@@ -3,13 +3,14 @@
 /// Power and energy of a machine: racks, switches, cooling.
 ///
 ///   racks    = GPUs x rated power of a machine / its GPUs x load
-///   switches = NICs x (2 L - 1) ports x power of a port            L tiers of a non-blocking fat tree
+///   switches = ports x power of a port                             network.hpp
 ///   site     = (racks + switches) x PUE                            PUE: cooling and conversion
 ///
 /// load: the fraction of its rating that a busy node draws, 8.4 of 10.2 kW on 8 H100s (arXiv 2412.08602).
 /// Limits: the load is the same for every workload, although decoding draws less than training; storage and
 /// front-end networks are left out.
 
+#include <fabricost/economics/network.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -30,32 +31,11 @@ struct PowerUse {
       prior::prices::node_over_gpus};  ///< rated power of a node over that of its GPUs, used where only the GPU's is known
   Sourced<Watts> switch_port{};        ///< one port with its transceiver at 400 Gbit/s; proportional for other rates
   int switch_radix = static_cast<int>(prior::prices::radix);  ///< ports of a switch
+  ScaleOut network = ScaleOut::rail;
+  Sourced<Watts> rack{};          ///< most rated power of one rack that several machines share; zero: racks are not counted
+  double machines_of_a_rack = 1;  ///< most of them
+  double gpus_of_a_rack = 1;      ///< most of a machine that is one rack
 };
-
-/// GPUs that share the power and price of a system's description: a scale-up domain, or a larger node.
-[[nodiscard]] inline int machine_gpus(const System& system) { return std::max({1, system.domain, system.gpus_per_node}); }
-
-/// A non-blocking fat tree of switches above the NICs of `gpus` GPUs, one rail for each NIC of a node.
-struct NetworkSize {
-  double nics = 0;    ///< total
-  int tiers = 0;      ///< L; 0: all GPUs are in one domain
-  double ports = 0;   ///< of switches, nics (2 L - 1)
-  double cables = 0;  ///< nics L
-  double rate = 0;    ///< of a NIC over 400 Gbit/s (50 GB/s one way)
-};
-/// \param radix ports of a switch: one tier up to `radix` nodes, two up to radix^2 / 2, three beyond
-[[nodiscard]] inline NetworkSize network_size(const System& system, double gpus, int radix = 64) {
-  NetworkSize out;
-  const Tier* nic = system.tier(TierRole::nic);
-  if (gpus <= machine_gpus(system) || nic == nullptr) return out;
-  const double nodes = std::ceil(gpus / system.gpus_per_node), r = radix;
-  out.nics = nodes * nic->endpoints;
-  out.tiers = nodes <= r ? 1 : nodes <= r * r / 2 ? 2 : 3;
-  out.ports = out.nics * (2 * out.tiers - 1);
-  out.cables = out.nics * out.tiers;
-  out.rate = nic->bandwidth.value / units::GB_per_s(50);
-  return out;
-}
 
 /// Rated power of one GPU's share of its machine: the system's own, else the GPU's times node_over_gpus; zero
 /// if neither is known.
@@ -65,6 +45,25 @@ struct NetworkSize {
     return {system.gpu.power.value * use.node_over_gpus.value,
             {system.gpu.power.provenance.source + ", times " + use.node_over_gpus.provenance.source, Confidence::assumed}};
   return {};
+}
+
+/// Machines that share a rack, at least 1: as many as its power and its height hold.
+[[nodiscard]] inline double machines_of_a_rack(const System& system, const PowerUse& use) {
+  const Watts each = rated_power_per_gpu(system, use).value * static_cast<double>(machine_gpus(system));
+  if (!(each > Watts{} && use.rack.value > Watts{})) return 1;
+  return std::clamp(std::floor(static_cast<double>(use.rack.value / each)), 1.0, use.machines_of_a_rack);
+}
+/// Racks of `gpus` GPUs; 0 where that is not known: of unknown power, or a domain larger than any rack.
+[[nodiscard]] inline double racks_of(const System& system, double gpus, const PowerUse& use) {
+  const bool rack = system.domain > system.gpus_per_node;
+  if (!(use.rack.value > Watts{}) || (rack && system.domain > use.gpus_of_a_rack)) return 0;
+  if (!rack && !(rated_power_per_gpu(system, use).value > Watts{})) return 0;
+  return std::ceil(std::ceil(gpus / machine_gpus(system)) / machines_of_a_rack(system, use));
+}
+/// The network between machines that prices and power take. \throws RequestError as network_size
+[[nodiscard]] inline NetworkSize network_of(const System& system, double gpus, const PowerUse& use) {
+  return network_size(system, gpus,
+                      {.kind = use.network, .radix = use.switch_radix, .machines_of_a_rack = machines_of_a_rack(system, use)});
 }
 
 /// Power of `gpus` busy GPUs.
@@ -86,7 +85,7 @@ struct Power {
   out.basis = each.provenance;
   out.rated = each.value * gpus;
   out.racks = out.rated * use.load.value;
-  const NetworkSize net = network_size(system, gpus, use.switch_radix);
+  const NetworkSize net = network_of(system, gpus, use);
   out.switches = use.switch_port.value * (net.ports * net.rate);
   out.site = (out.racks + out.switches) * use.pue.value;
   return out;

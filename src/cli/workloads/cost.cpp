@@ -50,15 +50,30 @@ namespace {
 [[nodiscard]] std::string either(const std::optional<double>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
 
 void money_rows(TextTable& table, const MoneyAnswer& m) {
+  const auto part = [](std::string_view words, const std::optional<double>& dollars) {
+    return dollars ? fmt::format("{}{}", words, dollars_text(*dollars)) : std::string{};
+  };
   table.row({"rented", either(m.rented_dollars), m.rented_dollars ? "" : "no price is known; add --price-gpu-hour"});
   table.row({"or owned", either(m.owned_dollars),
              m.owned_dollars
-                 ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(*m.servers_dollars),
-                               dollars_text(m.network_dollars), dollars_text(*m.electricity_dollars), dollars_text(*m.site_dollars))
+                 ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers_dollars),
+                               dollars_text(m.network_dollars), part(", storage ", m.storage_dollars),
+                               part(", interest ", m.interest_dollars), dollars_text(*m.electricity_dollars), dollars_text(*m.site_dollars))
              : m.servers_dollars ? "no power is known"
                                  : "no price of a server is known; add --price-server"});
   if (m.joules)
     table.row({"energy", *m.joules >= 3.6e6 ? large_text(*m.joules / 3.6e3, "Wh") : large_text(*m.joules, "J"), "with cooling"});
+}
+
+[[nodiscard]] std::string network_text(const CostAnswer& a) {
+  std::string out;
+  if (a.network != ScaleOut::rail) out += fmt::format("{}, ", name(a.network));
+  if (a.network_ports > 0)
+    out += (a.network == ScaleOut::dragonfly ? "" : fmt::format("{} tiers, ", a.network_tiers)) +
+           fmt::format("{:.0f} switch ports, ", a.network_ports);
+  out += fmt::format("{:.0f} cables", a.network_cables);
+  if (a.network != ScaleOut::rail) out += fmt::format(", {:.0f} transceivers", a.transceivers);
+  return out + (a.network_share ? fmt::format("; {:.1f} % of all", 100 * *a.network_share) : "");
 }
 
 [[nodiscard]] std::string machine_text(const CostAnswer& a) {
@@ -68,10 +83,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
   if (a.servers_dollars)
     table.row({"servers", dollars_text(*a.servers_dollars),
                fmt::format("{} a GPU; {}", dollars_text(*a.server_dollars_per_gpu), a.server_source)});
-  if (a.network_tiers > 0)
-    table.row({"network", dollars_text(a.network_dollars),
-               fmt::format("{} tiers, {:.0f} switch ports, {:.0f} cables{}", a.network_tiers, a.network_ports, a.network_cables,
-                           a.network_share ? fmt::format("; {:.1f} % of all", 100 * *a.network_share) : "")});
+  if (a.network_cables > 0) table.row({"network", dollars_text(a.network_dollars), network_text(a)});
   if (a.rated_watts) {
     table.row({"power, rated", large_text(*a.rated_watts, "W"), fmt::format("{}: {}", a.power_confidence, a.power_source)});
     table.row({"power, drawn", large_text(*a.racks_watts + *a.switches_watts, "W"),
