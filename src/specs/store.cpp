@@ -81,7 +81,10 @@ Transport load_transport(std::string_view name_or_path) { return load_part("tran
 
 namespace io {
 
+bool is_text(std::string_view text) { return text.find('\n') != std::string_view::npos; }
+
 bool is_path(std::string_view text) {
+  if (is_text(text)) return false;
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
 }
 
@@ -146,6 +149,10 @@ SpecNode SpecStore::parse_once(const fs::path& file) {
 
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
+  if (is_text(name_or_path)) {
+    constexpr const char* shown = "text";
+    return extended(parse_spec_text(std::string{name_or_path}, shown), folder, shown, open, chain);
+  }
   if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
   const std::string wanted{name_or_path};
   const fs::path file = find_or_alias(folder, wanted);
@@ -155,7 +162,11 @@ SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_pa
 
 SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
                                  std::vector<std::string>* chain) {
-  SpecNode tree = parse_once(file);
+  return extended(parse_once(file), folder, file, open, chain);
+}
+
+SpecNode SpecStore::extended(SpecNode tree, std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
+                             std::vector<std::string>* chain) {
   open.push_back(file);
   SpecNode result;
   const SpecNode* base = tree.find("extends");
