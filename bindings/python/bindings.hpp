@@ -32,7 +32,6 @@ namespace fabricost::python {
   X(plan)                  \
   X(serving)               \
   X(need)                  \
-  X(explore)               \
   X(moe)                   \
   X(inference)             \
   X(crossovers)            \

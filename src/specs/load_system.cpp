@@ -3,7 +3,6 @@
 
 #include "specs/calibration.hpp"
 #include "specs/overrides.hpp"
-#include "specs/parts/declared_dials.hpp"
 #include "specs/parts/dials.hpp"
 #include "specs/parts/tier_reader.hpp"
 #include "specs/store.hpp"

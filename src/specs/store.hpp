@@ -23,7 +23,7 @@ class SpecStore {
  public:
   SpecStore();
 
-  /// The tree of a spec with everything it extends laid below it, from a name, a path or a text. `chain` receives the names from the first base to the last file.
+  /// The tree of a spec with everything it extends laid below it. `chain` receives the names from the first base to the last file.
   [[nodiscard]] SpecNode resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain = nullptr);
 
   /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
@@ -47,9 +47,6 @@ class SpecStore {
   const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path,
                    const std::string& name, Faults& faults);
   SpecNode parse_once(const std::filesystem::path& file);
-  /// The tree over what it extends. \param file that it was read from: what it names by path counts from there
-  SpecNode extended(SpecNode tree, std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open,
-                    std::vector<std::string>* chain);
   SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open,
                         std::vector<std::string>* chain);
 
@@ -68,9 +65,7 @@ class SpecStore {
 /// A system without calibration, for listing many: what they share is read once.
 [[nodiscard]] System load_uncalibrated(SpecStore& library, std::string_view name);
 
-/// True for a text of several lines: a spec itself.
-[[nodiscard]] bool is_text(std::string_view spec);
-/// True for a path rather than an entry of data/, or a text.
+/// True for a path rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
 /// A path written in `file`, resolved from its folder: "./link.yaml" in "./my.yaml" is "link.yaml". Only a
 /// leading "./" is removed: the meaning of ".." depends on links of the file system.

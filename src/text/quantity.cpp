@@ -2,10 +2,9 @@
 /// Sizes as text, read and printed independently of the locale. A number without a unit is bytes; an
 /// ambiguous unit (64k, 64KB, 8Gb) is refused with both spellings to choose from.
 
-#include "text/ranges.hpp"
-
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -111,7 +110,7 @@ void append_checked(std::vector<Bytes>& sizes, double bytes, std::string_view te
 }
 
 void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_view text) {
-  const std::optional<io::RangeText> range = io::range_text(part);
+  const std::optional<RangeText> range = range_text(part);
   if (!range) refuse(part, "is not a range of sizes; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1KiB:8GiB:x2");
   if (range->by == 0) return append_checked(sizes, size_of(part), text);
   const double first = size_of(range->first), last = size_of(range->last);
@@ -130,7 +129,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
     step = factor->number;
   }
   double before = -1;
-  io::for_each_in_range(first, last, range->times(), step, [&](double exact) {
+  for_each_in_range(first, last, range->times(), step, [&](double exact) {
     const double whole = std::round(exact);
     if (whole != before) append_checked(sizes, whole, text);
     before = whole;
@@ -148,7 +147,7 @@ Bytes parse_size(std::string_view text) { return Bytes::from_value(size_of(text)
 
 std::vector<Bytes> parse_sizes(std::string_view text) {
   std::vector<Bytes> sizes;
-  for (const std::string_view part : io::listed(text)) append_part(sizes, part, text);
+  for (const std::string_view part : listed(text)) append_part(sizes, part, text);
   return sizes;
 }
 

@@ -170,7 +170,8 @@ void add_tiers(py::module_& module) {
     return loaded({.extends = json.attr("dumps")(given, "indent"_a = 1).cast<std::string>() + "\n", .set = {}, .calibration = {}});
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
-    throw RequestError(fmt::format("given: a dict of texts, numbers, lists and dicts is needed ({})", error.value().attr("__str__")().cast<std::string>()));
+    throw RequestError(fmt::format("given: a dict of texts, numbers, lists and dicts is needed ({})",
+                                   error.value().attr("__str__")().cast<std::string>()));
   }
 }
 

@@ -196,7 +196,8 @@ void add_columns(py::class_<Predictions>& type) {
           "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
       .def_property_readonly("low_seconds", whole("low_seconds"), "Lower ends of the intervals, s.")
       .def_property_readonly("high_seconds", whole("high_seconds"), "Upper ends, s: nine in ten measurements fall between low and high.")
-      .def_property_readonly("least_seconds", whole("least_seconds"), "What the bytes take over the links at their full rate, s: no answer is below.")
+      .def_property_readonly("least_seconds", whole("least_seconds"),
+                             "What the bytes take over the links at their full rate, s: no answer is below.")
       .def(
           "sample",
           [](const py::object& self, const py::object& count, const py::object& seed) {

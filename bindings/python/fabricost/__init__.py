@@ -31,7 +31,8 @@ if _TYPE_CHECKING:
     from ._explore import Exploration, explore, explore_serve
     from ._sweep import Sweep, sweep
 
-_later = {"Exploration": "_explore", "explore": "_explore", "explore_serve": "_explore", "Sweep": "_sweep", "sweep": "_sweep", "plot": "plot"}  # they need numpy or more, so they are imported on first use
+_later = {"Exploration": "_explore", "explore": "_explore", "explore_serve": "_explore", "Sweep": "_sweep", "sweep": "_sweep",
+          "plot": "plot"}  # they need numpy or more, so they are imported on first use
 
 
 def __getattr__(name: str) -> _Any:

@@ -86,9 +86,9 @@ void add_explore(py::module_& module) {
   add_answer<ExploreWorth>(module, "ExploreWorth", "What more of one part of a machine gives.").def("__repr__", [](const ExploreWorth& w) {
     return fmt::format("{} {}: {:+.2f} %", w.dial, w.change, 100 * w.gain);
   });
-  add_answer<ExplorePoint>(module, "ExplorePoint", "One combination of what is varied, with its plan.").def("__repr__", [](const ExplorePoint& p) {
-    return fmt::format("point {}: {}", p.number, p.trouble.empty() ? p.layout : p.trouble);
-  });
+  add_answer<ExplorePoint>(module, "ExplorePoint", "One combination of what is varied, with its plan.")
+      .def("__repr__",
+           [](const ExplorePoint& p) { return fmt::format("point {}: {}", p.number, p.trouble.empty() ? p.layout : p.trouble); });
   add_report<ExploreAnswer>(module, "_Explored", "The answer behind an Exploration.")
       .def("columns", &columns, "columns(self)\n--\n\nThe points, a dict of columns.");
   add_face<ExploreRequest>(module, "_explore", 2, "What fc.explore asks.", "");

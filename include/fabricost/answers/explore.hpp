@@ -40,12 +40,14 @@ struct ExploreOptions {
     return std::tuple{
         asks(&R::vary, "vary", "--vary", "NAME=VALUES...",
              "Values to combine: nic.bandwidth=25:400:x2GB/s, domain=8,72,\ngpu=h200-sxm,b200-sxm, system=..., gpus=1024:65536:x2", true),
-        asks(&R::objectives, "objectives", "--objective", "NAME,...",
-             "What counts: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or what is varied"),
+        asks(
+            &R::objectives, "objectives", "--objective", "NAME,...",
+            "What counts: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or what is varied"),
         asks(&R::limits, "limits", "--limit", "NAME=X...", "Only points with at most (of tokens, goodput, mfu: at least) X"),
         asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour of a machine or a GPU"),
         asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
-        asks(&R::first, "first", "", Amount::count, {0, 1e9}, "N", "Where to begin in the order of nested loops, the last of <vary> fastest"),
+        asks(&R::first, "first", "", Amount::count, {0, 1e9}, "N",
+             "Where to begin in the order of nested loops, the last of <vary> fastest"),
         asks(&R::count, "count", "", Amount::count, any_count, "N", "How many points from there; default all"),
         asks(&R::threads, "threads", "--threads", Amount::count, {1, 1024}, "N", "Default one per core")};
   }
@@ -109,8 +111,7 @@ struct ExplorePoint {
         gives(&A::number, "number", "number", "Its place in the nested loops, from 0."),
         gives(&A::at, "at", "at", "The value of each thing varied."),
         gives(&A::objectives, "objectives", "objectives", "What counts; None: not known."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds",
-              "(low, high), s: nine steps, or tokens, in ten should fall between."),
+        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine steps, or tokens, in ten should fall between."),
         gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
         gives(&A::binds, "binds", "binds", "What takes most besides computing, in words."),
         gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true),
@@ -129,8 +130,7 @@ struct ExploreWorth {
 
   static constexpr auto fields() {
     using A = ExploreWorth;
-    return std::tuple{gives(&A::dial, "dial", "dial", "The part."),
-                      gives(&A::change, "change", "change", "As in `+ 10 %`."),
+    return std::tuple{gives(&A::dial, "dial", "dial", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
                       gives(&A::gain, "gain", "gain", "Tokens per second then over before, less 1; layouts are searched again."),
                       gives(&A::dollars_per_gpu_hour, "dollars_per_gpu_hour", "dollars_per_gpu_hour",
                             "What that may cost at equal dollars per token, USD per GPU and hour; None: no price is known.")};
@@ -152,21 +152,21 @@ struct ExploreAnswer {
 
   static constexpr auto fields() {
     using A = ExploreAnswer;
-    return std::tuple{
-        gives(&A::model, "model", "model", "Name of the model."),
-        gives(&A::job, "for", "job", "train or serve."),
-        gives(&A::axes, "vary", "axes", "What is varied, slowest first."),
-        gives(&A::objectives, "objectives", "objectives", "What counts."),
-        gives(&A::all_points, "all_points", "all_points", "Combinations there are."),
-        gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
-        gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
-        gives(&A::chosen, "worth.at", "chosen", "Number of the point whose dials were turned: the knee, else the best in the first objective."),
-        gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
-        gives(&A::price_kind, "price.kind", "price_kind",
-              "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-        gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
-        detail::give_search_seconds<A>,
-        gives(&A::points, "points", "points", "The points in the order of the loops.")};
+    return std::tuple{gives(&A::model, "model", "model", "Name of the model."),
+                      gives(&A::job, "for", "job", "train or serve."),
+                      gives(&A::axes, "vary", "axes", "What is varied, slowest first."),
+                      gives(&A::objectives, "objectives", "objectives", "What counts."),
+                      gives(&A::all_points, "all_points", "all_points", "Combinations there are."),
+                      gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
+                      gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
+                      gives(&A::chosen, "worth.at", "chosen",
+                            "Number of the point whose dials were turned: the knee, else the best in the first objective."),
+                      gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
+                      gives(&A::price_kind, "price.kind", "price_kind",
+                            "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
+                      gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
+                      detail::give_search_seconds<A>,
+                      gives(&A::points, "points", "points", "The points in the order of the loops.")};
   }
 };
 

@@ -2,11 +2,11 @@
 /// Reads what is varied, and puts its values into machines and jobs.
 
 #include "answers/explore/axes.hpp"
-#include "text/ranges.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/declared_dials.hpp>
 #include <fabricost/specs/saved_system.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ constexpr need::Unknown prompt{.name = "isl", .unit = "tokens"}, answered{.name 
 
 [[nodiscard]] std::vector<std::string> words_in(const std::string& text, std::string_view name) {
   std::vector<std::string> out;
-  for (const std::string_view one : io::listed(text)) {
+  for (const std::string_view one : listed(text)) {
     if (one.empty()) throw Refusal(fmt::format("<vary>: {}={} misses a name", name, text.substr(0, 60)));
     out.emplace_back(one);
   }
@@ -31,7 +31,8 @@ constexpr need::Unknown prompt{.name = "isl", .unit = "tokens"}, answered{.name 
   Axis out;
   out.shown.name = dial.name, out.shown.unit = dial.unit;
   out.declared = true;
-  const bool numbers = values.find_first_not_of("0123456789.,:x+* ") == std::string::npos || (!dial.unit.empty() && values.ends_with(dial.unit));
+  const bool numbers =
+      values.find_first_not_of("0123456789.,:x+* ") == std::string::npos || (!dial.unit.empty() && values.ends_with(dial.unit));
   if (numbers)
     out.shown.values = need::values_of(values, {.name = dial.name, .unit = dial.unit, .whole = false}, "vary");
   else
@@ -82,7 +83,8 @@ struct Given {
   for (std::string name : names) {
     while (const auto saved = read_saved_system(name)) name = saved->extends;
     for (DeclaredDial& dial : declared_dials(name))
-      if (std::none_of(out.begin(), out.end(), [&](const DeclaredDial& known) { return known.name == dial.name; })) out.push_back(std::move(dial));
+      if (std::none_of(out.begin(), out.end(), [&](const DeclaredDial& known) { return known.name == dial.name; }))
+        out.push_back(std::move(dial));
   }
   return out;
 }
@@ -138,7 +140,8 @@ Machines::Machines(const std::vector<Axis>& axes, const Machine& given, const st
   if (!varied && !read.empty() && given.name.empty())
     throw Refusal(fmt::format("<vary>: {} needs a machine by name, this one is made already", read.front().shown.name));
   const long long count = points_of(read);
-  if (count > most_machines) throw Refusal(fmt::format("<vary>: {} machines to read are more than {}; take larger steps", count, most_machines));
+  if (count > most_machines)
+    throw Refusal(fmt::format("<vary>: {} machines to read are more than {}; take larger steps", count, most_machines));
   for (long long i = 0; i < count; ++i) {
     const std::vector<std::size_t> places = places_of(read, i);
     Machine machine = given;

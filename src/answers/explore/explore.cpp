@@ -232,7 +232,8 @@ void add_worth(Space& space, ExploreAnswer& out) {
   if (o.first >= out.all_points) throw Refusal(fmt::format("<first>: {} is behind the last of {} points", o.first, out.all_points));
   const long long count = std::min<long long>(o.count.value_or(out.all_points), out.all_points - o.first);
   if (count > most_points)
-    throw Refusal(fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
+    throw Refusal(
+        fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
   out.points.resize(static_cast<std::size_t>(count));
   const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))));
   on_threads(out.points.size(), threads, [&](std::size_t at) {
@@ -322,11 +323,10 @@ ExploreAnswer answer(const ExploreRequest& request) {
     out.mfu = figures_of(q, system, out.plan.seconds).mfu;
     return out;
   };
-  space.ask = {.best = [&](std::size_t machine, const System& system,
-                           const Job& job) { return found(machine, system, asked_at(question, job)); },
-               .held = [&](std::size_t machine, const System& system, const Job& job, const Compared& held) {
-                 return found(machine, system, with_layout(asked_at(question, job), held.training->layout));
-               }};
+  space.ask = {
+      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked_at(question, job)); },
+      .held = [&](std::size_t machine, const System& system, const Job& job,
+                  const Compared& held) { return found(machine, system, with_layout(asked_at(question, job), held.training->layout)); }};
   ExploreAnswer out = explored(r, space);
   out.model = question.model.name, out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
@@ -357,12 +357,12 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
     if (!space.prices.kind) out.plan.dollars.reset();
     return out;
   };
-  space.ask = {
-      .best = [&](std::size_t machine, const System& system,
-                  const Job& job) { return found(machine, system, asked_at(questions[machine], job, system)); },
-      .held = [&](std::size_t machine, const System& system, const Job& job, const Compared& held) {
-        return found(machine, system, with_layout(asked_at(questions[machine], job, system), *held.serving));
-      }};
+  space.ask = {.best = [&](std::size_t machine, const System& system,
+                           const Job& job) { return found(machine, system, asked_at(questions[machine], job, system)); },
+               .held =
+                   [&](std::size_t machine, const System& system, const Job& job, const Compared& held) {
+                     return found(machine, system, with_layout(asked_at(questions[machine], job, system), *held.serving));
+                   }};
   ExploreAnswer out = explored(r, space);
   out.model = model.name, out.job = "serve";
   out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));

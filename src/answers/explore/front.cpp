@@ -60,7 +60,8 @@ void mark_front(ExploreAnswer& a) {
   }
   std::stable_sort(all.begin(), all.end(), [](const FrontPoint& x, const FrontPoint& y) { return x.costs < y.costs; });
   for (FrontPoint& one : all)  // what beats one stands before it
-    if (std::none_of(front.begin(), front.end(), [&](const FrontPoint& other) { return other.beats(one); })) front.push_back(std::move(one));
+    if (std::none_of(front.begin(), front.end(), [&](const FrontPoint& other) { return other.beats(one); }))
+      front.push_back(std::move(one));
   a.front.clear();
   for (const FrontPoint& one : front) {
     a.points[one.place].front = true;

@@ -3,10 +3,10 @@
 
 #include "answers/explore/objectives.hpp"
 #include "text/amounts.hpp"
-#include "text/ranges.hpp"
 
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/specs/prices.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -45,7 +45,9 @@ const std::array<Known, known_objectives>& known() {
       {{.name = "step_seconds", .unit = "s", .value = step, .limit = io::duration_of}, Of::training, "step"},
       {{.name = "ttft_seconds", .unit = "s", .value = first_token, .limit = io::duration_of}, Of::serving, "ttft"},
       {{.name = "tpot_seconds", .unit = "s", .value = step, .limit = io::duration_of}, Of::serving, "tpot"},
-      {{.name = "tokens_per_second", .unit = "tokens/s", .more_is_better = true, .value = tokens, .limit = number_limit}, Of::both, "tokens/s"},
+      {{.name = "tokens_per_second", .unit = "tokens/s", .more_is_better = true, .value = tokens, .limit = number_limit},
+       Of::both,
+       "tokens/s"},
       {{.name = "tokens_per_second_per_gpu", .unit = "tokens/s", .more_is_better = true, .value = tokens_per_gpu, .limit = number_limit},
        Of::both,
        "tokens/s/gpu"},
@@ -72,8 +74,7 @@ const std::array<Known, known_objectives>& known() {
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].named()) continue;
-    if (axes[i].shown.name == text)
-      return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i, .limit = plain_limit};
+    if (axes[i].shown.name == text) return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i, .limit = plain_limit};
     names.push_back(axes[i].shown.name);
   }
   throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that counts", names)));
@@ -85,7 +86,7 @@ Objectives objectives_of(const ExploreOptions& o, const std::vector<Axis>& axes,
   Objectives out;
   std::string given = o.objectives;
   if (given.empty()) given = serving ? "tokens/s/user,$/token" : "step,$/token";
-  for (const std::string_view one : io::listed(given)) {
+  for (const std::string_view one : listed(given)) {
     Objective objective = objective_named(std::string{one}, axes, serving, "objectives");
     for (const Objective& other : out.all)
       if (other.name == objective.name) throw Refusal(fmt::format("<objectives>: {} is given twice", one));
@@ -117,7 +118,8 @@ Priced prices_of(const ExploreOptions& o, const std::vector<Machines::One>& mach
   std::vector<double> own(machines.size());
   for (const std::string& text : o.prices) {
     const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos) throw Refusal(fmt::format("<prices>: \"{}\" is not NAME=USD, as in h100-sxm=2.50", text.substr(0, 60)));
+    if (equals == std::string::npos)
+      throw Refusal(fmt::format("<prices>: \"{}\" is not NAME=USD, as in h100-sxm=2.50", text.substr(0, 60)));
     const std::string name = text.substr(0, equals);
     const double dollars = io::number_from(text.substr(equals + 1), "<prices>", 1e-6, 1e6);
     bool found = false;
@@ -147,7 +149,7 @@ Priced prices_of(const ExploreOptions& o, const std::vector<Machines::One>& mach
       const bool rented = rent_of(system, out.of.back()).value > DollarRate{};
       const bool owned = kind == PriceKind::owned && server_price_of(system, listed).value > Dollars{} &&
                          rated_power_per_gpu(system, listed.power).value > Watts{};
-      if (!rented && !owned) without += (without.empty() ? "" : ", ") + system.name;
+      if (!rented && !owned) without += (without.empty() ? "" : ", ") + (machines[i].asked.empty() ? system.name : machines[i].asked);
     }
     if (without.empty()) {
       out.kind = kind, out.why.clear();

@@ -4,10 +4,10 @@
 #include "answers/need/unknown.hpp"
 
 #include "specs/parts/dials.hpp"
-#include "text/ranges.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -73,7 +73,7 @@ struct Given {
 
 void append(std::vector<double>& out, std::string_view part, const Given& given) {
   const double worth = unit_of(part, given);
-  const std::optional<io::RangeText> range = io::range_text(part);
+  const std::optional<RangeText> range = range_text(part);
   if (!range || range->by == '?' || (range->by != 0 && range->step.empty())) given.refuse("is not FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
   if (range->by == 0) return out.push_back(number_in(part, given) * worth);
   const double first = number_in(range->first, given), last = number_in(range->last, given);
@@ -81,7 +81,7 @@ void append(std::vector<double>& out, std::string_view part, const Given& given)
   const double step = io::leading_number(range->step, rest);
   if (!rest.empty() || !(step > (range->times() ? 1 : 0))) given.refuse("never gets to its end");
   if (last < first) given.refuse("ends before it starts");
-  io::for_each_in_range(first, last, range->times(), step, [&](double at) {
+  for_each_in_range(first, last, range->times(), step, [&](double at) {
     if (out.size() == most_values) given.refuse("asks for more than 1,000 values");
     if (!given.unknown.whole || at == std::floor(at)) out.push_back(at * worth);
   });
@@ -108,7 +108,7 @@ const Unknown& unknown_named(const std::string& text, bool serving, std::string_
 std::vector<double> values_of(const std::string& text, const Unknown& unknown, std::string_view field) {
   const Given given{text, unknown, field};
   std::vector<double> out;
-  for (const std::string_view part : io::listed(text)) append(out, part, given);
+  for (const std::string_view part : listed(text)) append(out, part, given);
   tidy(out);
   if (out.empty()) given.refuse("has no value");
   return out;

@@ -94,9 +94,8 @@ struct Heading {
 [[nodiscard]] std::string parts_text(const ExploreAnswer& a, const Terminal& terminal) {
   const ExplorePoint* const point = point_of(a, a.chosen);
   if (point == nullptr || a.worth.empty()) return "";
-  std::string out = "\n" + terminal.strong(fmt::format("What more of a part gives at {}{}", place_text(a, *point),
-                                                       a.knee ? ", the knee" : "")) +
-                    "\n";
+  std::string out =
+      "\n" + terminal.strong(fmt::format("What more of a part gives at {}{}", place_text(a, *point), a.knee ? ", the knee" : "")) + "\n";
   const bool priced = a.worth.front().dollars_per_gpu_hour.has_value();
   std::vector<TextTable::Column> columns{{"part"}, {"more"}, {"tokens/s", right}};
   if (priced) columns.push_back({"worth, $/GPU-hour", right});
@@ -118,11 +117,12 @@ struct Heading {
     rows.row(cells);
   }
   out += rows.text(2);
-  out += wrapped("  ",
-                 fmt::format("Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more "
-                             "of the part, its layout held.",
-                             priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : ""),
-                 100);
+  out +=
+      wrapped("  ",
+              fmt::format("Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more "
+                          "of the part, its layout held.",
+                          priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : ""),
+              100);
   return out;
 }
 
@@ -133,16 +133,18 @@ struct Heading {
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   std::string said = fmt::format("{} of {} can run", run, a.points.size());
   if (limited) said += fmt::format(", {} are within the limits", meet);
-  said += fmt::format("; {} on the front, which no other beats in all that counts.", a.front.size());
+  if (!a.front.empty()) said += fmt::format("; {} on the front, which no other beats in all that counts", a.front.size());
+  said += ".";
   out += wrapped("  ", said, 100);
   if (run == 0) return out + wrapped("  ", "Nothing can run: " + a.points.back().trouble, 100);
   if (a.front.empty()) return out;
   out += "\n" + front_text(a) + parts_text(a, terminal);
   if (a.price_kind)
     out += wrapped("  ",
-                   *a.price_kind == "owned" ? "Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate."
-                                            : fmt::format("Dollars are rent, {}, which no dial moves.",
-                                                          *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand"),
+                   *a.price_kind == "owned"
+                       ? "Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate."
+                       : fmt::format("Dollars are rent, {}, which no dial moves.",
+                                     *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand"),
                    100);
   else if (a.no_price)
     out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost {
 
 /// The parts of a list, which may be empty.
 [[nodiscard]] inline std::vector<std::string_view> listed(std::string_view text) {
@@ -23,7 +23,7 @@ namespace fabricost::io {
 /// One part of a list, cut at its colons.
 struct RangeText {
   std::string_view first{}, last{}, step{};  ///< `last` and `step` are empty for a single value
-  char by = 0;                         ///< x or +; 0 for a single value, ? where the step begins with neither
+  char by = 0;                               ///< x or +; 0 for a single value, ? where the step begins with neither
   [[nodiscard]] bool times() const { return by == 'x'; }
 };
 /// None where there are not two colons, or nothing between them.
@@ -52,4 +52,4 @@ void for_each_in_range(double first, double last, bool times, double step, Visit
   }
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost
