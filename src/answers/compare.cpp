@@ -88,15 +88,6 @@ void check(const CompareRequest& r) {
   return out;
 }
 
-[[nodiscard]] std::string layout_text(const Compared& c, bool mixture) {
-  if (c.serving) {
-    const EngineLayout& e = c.serving->engine;
-    return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", c.serving->replicas, e.tp, e.pp, e.ep, c.serving->batch);
-  }
-  const Layout& l = c.training->layout;
-  return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
-}
-
 /// "arithmetic 69 %, bubble 9 %".
 [[nodiscard]] std::string binds_text(const Compared& c) {
   const TimeTerm max = largest_term(c);
@@ -166,6 +157,15 @@ void add_verdict(CompareAnswer& out) {
 }
 
 }  // namespace
+
+std::string layout_text(const Compared& c, bool mixture) {
+  if (c.serving) {
+    const EngineLayout& e = c.serving->engine;
+    return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", c.serving->replicas, e.tp, e.pp, e.ep, c.serving->batch);
+  }
+  const Layout& l = c.training->layout;
+  return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
+}
 
 TimeTerm largest_term(const Compared& c) {
   TimeTerm max;

@@ -27,6 +27,7 @@ class Runner;
   X(compare)                     \
   X(need)                        \
   X(project)                     \
+  X(explore)                     \
   X(tune)                        \
   X(diagnose)                    \
   X(trace)                       \

@@ -123,6 +123,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
+  in.take("dials");
+  (void)read_declared_dials(tree, faults);
   system.name = in.name("name", true);
   system.title = in.text("title");
   system.notes = in.text("notes");
@@ -207,6 +209,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   std::vector<std::string> chain;
   io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
   auto split = io::split_overrides(overrides);
+  io::spell_out_dials(tree, split);
   const auto dials = io::take_dials(split);
   for (const auto& [path, value] : split) {
     std::string inside = path;

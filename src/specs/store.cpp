@@ -81,7 +81,11 @@ Transport load_transport(std::string_view name_or_path) { return load_part("tran
 
 namespace io {
 
+/// A text of several lines is a spec itself.
+static bool is_text(std::string_view spec) { return spec.find('\n') != std::string_view::npos; }
+
 bool is_path(std::string_view text) {
+  if (is_text(text)) return false;
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
 }
 
@@ -146,16 +150,18 @@ SpecNode SpecStore::parse_once(const fs::path& file) {
 
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
-  if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
+  if (is_path(name_or_path) || is_text(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
   const std::string wanted{name_or_path};
   const fs::path file = find_or_alias(folder, wanted);
   if (file.empty()) throw RequestError(unknown(folder, wanted));
   return resolve_file(folder, file, open, chain);
 }
 
-SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
+SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file_or_text, std::vector<fs::path>& open,
                                  std::vector<std::string>* chain) {
-  SpecNode tree = parse_once(file);
+  const bool written = is_text(file_or_text.native());  // what it names by path counts from the current folder
+  const fs::path file = written ? fs::path{"text"} : file_or_text;
+  SpecNode tree = written ? parse_spec_text(file_or_text.string(), file.string()) : parse_once(file);
   open.push_back(file);
   SpecNode result;
   const SpecNode* base = tree.find("extends");

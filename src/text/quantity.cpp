@@ -4,6 +4,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -108,41 +109,31 @@ void append_checked(std::vector<Bytes>& sizes, double bytes, std::string_view te
   sizes.push_back(Bytes::from_value(bytes));
 }
 
-/// One of "FIRST:LAST:xFACTOR", "FIRST:LAST:+STEP", "SIZE".
 void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_view text) {
-  const std::size_t first_colon = part.find(':');
-  if (first_colon == std::string_view::npos) {
-    append_checked(sizes, size_of(part), text);
-    return;
-  }
-  const std::size_t second_colon = part.find(':', first_colon + 1);
-  if (second_colon == std::string_view::npos || part.find(':', second_colon + 1) != std::string_view::npos)
-    refuse(part, "is not a range of sizes; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1KiB:8GiB:x2");
-  const double first = size_of(part.substr(0, first_colon));
-  const double last = size_of(part.substr(first_colon + 1, second_colon - first_colon - 1));
-  const std::string_view step = trimmed(part.substr(second_colon + 1));
+  const std::optional<RangeText> range = range_text(part);
+  if (!range) refuse(part, "is not a range of sizes; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1KiB:8GiB:x2");
+  if (range->by == 0) return append_checked(sizes, size_of(part), text);
+  const double first = size_of(range->first), last = size_of(range->last);
   if (last < first) refuse(part, "ends before it starts; write the smaller size first");
-  if (!step.empty() && step.front() == '+') {
-    const double width = size_of(step.substr(1));
-    if (!(width > 0)) refuse(part, "never ends: its step is zero");
-    if ((last - first) / width >= static_cast<double>(max_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
-    for (int i = 0; first + i * width <= last; ++i) append_checked(sizes, first + i * width, text);
-    return;
+  double step = 0;
+  if (range->by == '+') {
+    step = size_of(range->step);
+    if (!(step > 0)) refuse(part, "never ends: its step is zero");
+    if ((last - first) / step >= static_cast<double>(max_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
+  } else {
+    if (range->by == '?') refuse(part, "does not say how to step; end it with :x2 (each twice the one before) or :+1MiB");
+    const std::optional<Leading> factor = leading_number(range->step);
+    if (!factor || !factor->rest.empty() || !(factor->number > 1) || std::isinf(factor->number))
+      refuse(part, "never gets to its end: its factor must be above 1, as in :x2");
+    if (!(first > 0)) refuse(part, "never leaves zero: a range with a factor must start above zero");
+    step = factor->number;
   }
-  if (step.empty() || (step.front() != 'x' && step.front() != '*'))
-    refuse(part, "does not say how to step; end it with :x2 (each twice the one before) or :+1MiB");
-  const std::optional<Leading> factor = leading_number(step.substr(1));
-  if (!factor || !factor->rest.empty() || !(factor->number > 1) || std::isinf(factor->number))
-    refuse(part, "never gets to its end: its factor must be above 1, as in :x2");
-  if (!(first > 0)) refuse(part, "never leaves zero: a range with a factor must start above zero");
   double before = -1;
-  double exact = first;
-  while (exact <= last * (1 + 1e-12)) {
+  for_each_in_range(first, last, range->times(), step, [&](double exact) {
     const double whole = std::round(exact);
     if (whole != before) append_checked(sizes, whole, text);
     before = whole;
-    exact *= factor->number;
-  }
+  });
 }
 
 /// Three digits, which matches the model's accuracy.
@@ -156,13 +147,8 @@ Bytes parse_size(std::string_view text) { return Bytes::from_value(size_of(text)
 
 std::vector<Bytes> parse_sizes(std::string_view text) {
   std::vector<Bytes> sizes;
-  std::size_t start = 0;
-  while (true) {
-    const std::size_t comma = text.find(',', start);
-    append_part(sizes, text.substr(start, comma == std::string_view::npos ? comma : comma - start), text);
-    if (comma == std::string_view::npos) return sizes;
-    start = comma + 1;
-  }
+  for (const std::string_view part : listed(text)) append_part(sizes, part, text);
+  return sizes;
 }
 
 std::string size_text(Bytes bytes) {

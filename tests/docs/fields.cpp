@@ -3,6 +3,7 @@
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/diagnose.hpp>
+#include <fabricost/answers/explore.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/models.hpp>
 #include <fabricost/answers/moe.hpp>
@@ -186,6 +187,8 @@ int main() {
   print_question<NeedServeRequest>("need --serve");
   print_question<NeedMachineRequest>("need machine");
   print_question<ProjectRequest>("project");
+  print_question<ExploreRequest>("explore --train");
+  print_question<ExploreServeRequest>("explore --serve");
   print_question<CompareRequest>("compare");
   print_question<PipelineRequest>("pipeline");
   print_question<CostRequest>("cost");

@@ -66,6 +66,27 @@ def main() -> int:
         here_too = fc.sweep(axes, pathlib.Path(folder) / "threads", part=30000, progress=False).to_table()
         assert there.equals(here_too), "the cluster's answers differ from the threads'"
         print(f"{there.num_rows:,} predictions on the cluster in {took:.2f} s, equal to those of threads")
+
+        asked = {"vary": {"nic_bandwidth": "10:110:+1", "domain": [8, 16, 32], "batch": [64, 128]}, "gpus": 64}
+        out, stop, gone = pathlib.Path(folder) / "points", threading.Event(), []
+
+        def kill_at_random() -> None:
+            random = np.random.default_rng(3)
+            while not stop.wait(1.5 + 2 * random.random()) and len(gone) < 3:
+                alive = list(client.run(os.getpid).values())
+                gone.append(alive[int(random.integers(len(alive)))])
+                os.kill(gone[-1], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_at_random, daemon=True)
+        killer.start()
+        space = fc.explore("dgx-h100", "llama3-8b", out=out, client=client, part=6, **asked)
+        stop.set()
+        killer.join(10)
+        alone = fc.explore("dgx-h100", "llama3-8b", **asked)
+        assert len(space) == len(alone) == 606 and space.front == alone.front
+        assert np.array_equal(space["step_seconds"], alone["step_seconds"]), "points lost, twice or in another order"
+        assert len(list(out.glob("part-*.parquet"))) == 101
+        print(f"{len(space):,} points of explore on the cluster, {len(gone)} processes killed at random: nothing lost, nothing twice")
     return 0
 
 

@@ -18,6 +18,7 @@
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/declared_dials.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>
@@ -136,29 +137,58 @@ void add_tiers(py::module_& module) {
 /// The machine with dials turned, read again as `--set dial.NAME=VALUE` of the command does it. \throws RequestError
 [[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
   SavedSystem origin = whole.origin;
-  std::vector<std::string> keywords;
-  for (const std::string_view dial : dial_names)
-    std::replace_copy(dial.begin(), dial.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
+  std::vector<std::string> names{dial_names.begin(), dial_names.end()}, keywords;
+  const std::size_t general = names.size();
+  for (const DeclaredDial& dial : declared_dials(origin.extends)) names.push_back(dial.name);
+  for (const std::string& dial : names) std::replace_copy(dial.begin(), dial.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
   for (const auto& [key, value] : dials) {
     const auto keyword = key.cast<std::string>();
     const auto known = std::find(keywords.begin(), keywords.end(), keyword);
     if (known == keywords.end()) throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", keywords));
-    const std::string_view name = dial_names[static_cast<std::size_t>(known - keywords.begin())];
+    const auto place = static_cast<std::size_t>(known - keywords.begin());
+    const std::string& name = names[place];
+    const bool declared = std::find(names.begin() + static_cast<std::ptrdiff_t>(general), names.end(), name) != names.end();
     const bool worded = PyUnicode_Check(value.ptr()) != 0;
     const double number = worded ? 0 : real(py::reinterpret_borrow<py::object>(value), keyword, 1e-9, 1e18);
-    const bool rate = name.ends_with("bandwidth");
+    const bool rate = !declared && name.ends_with("bandwidth");
     origin.set.push_back(fmt::format("dial.{}={}", name,
                                      worded ? std::string{text_of(value, keyword)}
-                                            : fmt::format("{}{}", number, rate ? "B/s" : name == "hbm.size" ? "B" : "")));
+                                            : fmt::format("{}{}", number, rate ? "B/s" : !declared && name == "hbm.size" ? "B" : "")));
   }
   return loaded(std::move(origin));
+}
+
+/// A machine by name or path, or made of a YAML text or of a dict of the same keys. \throws TypeError for anything else
+[[nodiscard]] Machine made(const py::object& given) {
+  if (!py::isinstance<py::dict>(given)) {
+    std::string text = path_of(given, "given");
+    if (text.find(": ") != std::string::npos && text.find('\n') == std::string::npos) text += '\n';  // one line of YAML
+    return loaded({.extends = std::move(text), .set = {}, .calibration = {}});
+  }
+  const py::module_ json = py::module_::import("json");
+  try {
+    return loaded({.extends = json.attr("dumps")(given, "indent"_a = 1).cast<std::string>() + "\n", .set = {}, .calibration = {}});
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+    throw RequestError(fmt::format("given: a dict of texts, numbers, lists and dicts is needed ({})",
+                                   error.value().attr("__str__")().cast<std::string>()));
+  }
 }
 
 void add_system(py::module_& module) {
   py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
   py::class_<Machine, System> type(module, "System",
                                    "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
-  type.def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
+  type.def(py::init(&made), "given"_a,
+           R"(System(given)
+
+A machine from the text of a system's YAML file, or a dict of the same keys, read and checked like a file; or by its name or path.
+
+>>> import fabricost as fc
+>>> fc.System({"name": "own", "extends": "dgx-h100", "source": "a quote", "confidence": "assumed", "nodes": 4}).nodes
+4
+)")
+      .def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
       .def_readonly("title", &System::title, "What a person calls it.")
       .def_property_readonly(
           "gpu", [](const Machine& s) { return s.gpu.name; }, "Name of its GPU, as in `h100-sxm`.")
@@ -264,6 +294,8 @@ std::string path_of(py::handle path, std::string_view argument) {
 void add_hardware(py::module_& module) {
   module.def("_use_data_directory", &use_data_directory, "directory"_a,
              "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
+  module.def(
+      "_data_directory", [] { return data_directory().string(); }, "_data_directory()\n--\n\nWhere the data is that is used.");
   module.def(
       "_write_file",
       [](const py::object& path, const py::object& text, const py::object& argument) {

@@ -105,8 +105,8 @@ template <class WordOf>
 /// A field of the complete answers, which are computed once for all of these fields.
 [[nodiscard]] py::object whole_answers(Predictions& p, const char* field) {
   const py::object all = kept(p, "answers", [&] {
-    py::array_t<double> low(p.shape), high(p.shape);
-    double *to_low = low.mutable_data(), *to_high = high.mutable_data();
+    py::array_t<double> low(p.shape), high(p.shape), least(p.shape);
+    double *to_low = low.mutable_data(), *to_high = high.mutable_data(), *to_least = least.mutable_data();
     Words tiers{p}, bases{p}, beyond{p};
     const std::array<std::string, 8> beyond_words = words_of_codes();
     const System& system = p.machine();
@@ -116,6 +116,7 @@ template <class WordOf>
         const Prediction one = answer_at(system, op, p.choice, curve, stretch.size(i));
         to_low[at] = one.low;
         to_high[at] = one.high;
+        to_least[at] = one.min;
         tiers.set(at, one.bottleneck().tier.view());
         bases.set(at, name(one.basis));
         beyond.set(at, beyond_words[code_of(one.extrapolated)]);
@@ -124,6 +125,7 @@ template <class WordOf>
     py::dict out;
     out["low_seconds"] = sealed(low);
     out["high_seconds"] = sealed(high);
+    out["least_seconds"] = sealed(least);
     out["bottleneck"] = tiers.array(p.shape);
     out["basis"] = bases.array(p.shape);
     out["extrapolated"] = beyond.array(p.shape);
@@ -194,6 +196,28 @@ void add_columns(py::class_<Predictions>& type) {
           "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
       .def_property_readonly("low_seconds", whole("low_seconds"), "Lower ends of the intervals, s.")
       .def_property_readonly("high_seconds", whole("high_seconds"), "Upper ends, s: nine in ten measurements fall between low and high.")
+      .def_property_readonly("least_seconds", whole("least_seconds"),
+                             "What the bytes take over the links at their full rate, s: no answer is below.")
+      .def(
+          "sample",
+          [](const py::object& self, const py::object& count, const py::object& seed) {
+            return py::module_::import("fabricost._sample").attr("sample")(self, count, seed);
+          },
+          py::arg("count"), py::arg("seed") = 0,
+          R"(sample(self, count, seed=0)
+--
+
+So many possible times of every prediction, s, an array of shape (count, *shape): errors are drawn once for all that shares them.
+
+Constants of a machine, what a size is like on it, and the form of an algorithm are drawn by the seed and their name: samples of two
+machines with one seed share what the machines share, so that `(a.sample(9999) < b.sample(9999)).mean()` is how likely a is faster.
+Alone, nine in ten samples of a prediction are in its interval; none is below least_seconds.
+
+>>> import fabricost as fc
+>>> import numpy as np
+>>> fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(bytes=np.array([1e6, 1e9]))).sample(1000).shape
+(1000, 2)
+)")
       .def_property_readonly(
           "algorithm", [](Predictions& p) { return ran_column(p, "algorithm", [](const Candidate& ran) { return name(ran.algorithm); }); },
           "What runs, as in `ring`: an array of text.")

@@ -23,14 +23,16 @@ from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
 __all__ = ["__version__", "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB", "report",
-           "Sweep", "sweep"]
+           "Exploration", "Sweep", "explore", "explore_serve", "sweep"]
 __all__ += _core.__all__
 
 if _TYPE_CHECKING:
     from . import plot as plot
+    from ._explore import Exploration, explore, explore_serve
     from ._sweep import Sweep, sweep
 
-_later = {"Sweep": "_sweep", "sweep": "_sweep", "plot": "plot"}  # they need numpy or more, so they are imported on first use
+_later = {"Exploration": "_explore", "explore": "_explore", "explore_serve": "_explore", "Sweep": "_sweep", "sweep": "_sweep",
+          "plot": "plot"}  # they need numpy or more, so they are imported on first use
 
 
 def __getattr__(name: str) -> _Any:

@@ -8,6 +8,7 @@ from typing import Any
 EXTRAS = {
     "matplotlib": "plot",
     "pandas": "pandas",
+    "polars": "polars",
     "xarray": "xarray",
     "pyarrow": "sweep",
     "tqdm": "sweep",

@@ -145,6 +145,9 @@ struct CompareAnswer {
 /// load_model
 [[nodiscard]] CompareAnswer answer(const CompareRequest& request);
 
+/// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: their ranks are said, too
+[[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);
+
 /// The largest term. For training: the largest besides arithmetic and the stack's overhead factor.
 [[nodiscard]] TimeTerm largest_term(const Compared& compared);
 

@@ -7,6 +7,7 @@
 #include "text/units.hpp"
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -33,56 +34,57 @@ constexpr std::array<Unknown, 11> unknowns{{
     {.name = name(Dial::arithmetic), .unit = "times", .dial = Dial::arithmetic, .whole = false},
 }};
 
-[[noreturn]] void refuse(const std::string& text, const Unknown& unknown, std::string_view why) {
-  throw Refusal(
-      fmt::format("<over>: \"{}\" {}; write {}", text.substr(0, 60), why,
-                  unknown.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unknown.unit)));
-}
+/// What is read, for messages.
+struct Given {
+  const std::string& text;
+  const Unknown& unknown;
+  std::string_view field;
+
+  [[noreturn]] void refuse(std::string_view why) const {
+    throw Refusal(
+        fmt::format("<{}>: \"{}\" {}; write {}", field, text.substr(0, 60), why,
+                    unknown.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unknown.unit)));
+  }
+};
 
 /// A number that fills the whole text. \throws Refusal
-[[nodiscard]] double number_in(std::string_view part, const std::string& text, const Unknown& unknown) {
+[[nodiscard]] double number_in(std::string_view part, const Given& given) {
   std::string_view rest;
   const double out = io::leading_number(part, rest);
-  if (!std::isfinite(out) || !rest.empty()) refuse(text, unknown, fmt::format("has \"{}\" for a number", part.substr(0, 20)));
-  if (!(out > 0)) refuse(text, unknown, "has a value that is not above zero");
-  if (unknown.whole && (out != std::floor(out) || out > 1e7)) refuse(text, unknown, "has a value that is no whole number up to 10,000,000");
+  if (!std::isfinite(out) || !rest.empty()) given.refuse(fmt::format("has \"{}\" for a number", part.substr(0, 20)));
+  if (!(out > 0)) given.refuse("has a value that is not above zero");
+  if (given.unknown.whole && (out != std::floor(out) || out > 1e7))
+    given.refuse("has a value that is no whole number up to 10,000,000");
   return out;
 }
 
 /// Takes the unit off the end. \return the unit's worth in those of the unknown \throws Refusal
-[[nodiscard]] double unit_of(std::string_view& part, const std::string& text, const Unknown& unknown) {
+[[nodiscard]] double unit_of(std::string_view& part, const Given& given) {
+  const Unknown& unknown = given.unknown;
   const std::size_t end = part.find_last_of("0123456789.");
   std::string_view unit = end == std::string_view::npos ? part : part.substr(end + 1);
   part.remove_suffix(unit.size());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit.empty() || unit == unknown.unit) return 1;
   if (unknown.dial && !unknown.unit.empty() && !unknown.whole)
-    return io::dial_value(*unknown.dial, fmt::format("1{}", unit), "<over>") / unknown.worth;
-  refuse(text, unknown, fmt::format("has an unknown unit, \"{}\"", unit.substr(0, 20)));
+    return io::dial_value(*unknown.dial, fmt::format("1{}", unit), fmt::format("<{}>", given.field)) / unknown.worth;
+  given.refuse(fmt::format("has an unknown unit, \"{}\"", unit.substr(0, 20)));
 }
 
-void append(std::vector<double>& out, std::string_view part, const std::string& text, const Unknown& unknown) {
-  const double worth = unit_of(part, text, unknown);
-  const std::size_t colon = part.find(':');
-  if (colon == std::string_view::npos) {
-    out.push_back(number_in(part, text, unknown) * worth);
-    return;
-  }
-  const std::size_t second = part.find(':', colon + 1);
-  if (second == std::string_view::npos || second + 2 >= part.size() || (part[second + 1] != 'x' && part[second + 1] != '+'))
-    refuse(text, unknown, "is not FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
-  const double first = number_in(part.substr(0, colon), text, unknown),
-               last = number_in(part.substr(colon + 1, second - colon - 1), text, unknown);
+void append(std::vector<double>& out, std::string_view part, const Given& given) {
+  const double worth = unit_of(part, given);
+  const std::optional<RangeText> range = range_text(part);
+  if (!range || range->by == '?' || (range->by != 0 && range->step.empty())) given.refuse("is not FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
+  if (range->by == 0) return out.push_back(number_in(part, given) * worth);
+  const double first = number_in(range->first, given), last = number_in(range->last, given);
   std::string_view rest;
-  const double step = io::leading_number(part.substr(second + 2), rest);
-  const bool times = part[second + 1] == 'x';
-  if (!rest.empty() || !(step > (times ? 1 : 0))) refuse(text, unknown, "never gets to its end");
-  if (last < first) refuse(text, unknown, "ends before it starts");
-  for (double at = first; at <= last * (1 + 1e-9); at = times ? at * step : at + step) {
-    if (out.size() == most_values) refuse(text, unknown, "asks for more than 1,000 values");
-    if (unknown.whole && at != std::floor(at)) continue;
-    out.push_back(at * worth);
-  }
+  const double step = io::leading_number(range->step, rest);
+  if (!rest.empty() || !(step > (range->times() ? 1 : 0))) given.refuse("never gets to its end");
+  if (last < first) given.refuse("ends before it starts");
+  for_each_in_range(first, last, range->times(), step, [&](double at) {
+    if (out.size() == most_values) given.refuse("asks for more than 1,000 values");
+    if (!given.unknown.whole || at == std::floor(at)) out.push_back(at * worth);
+  });
 }
 
 void tidy(std::vector<double>& values) {
@@ -92,26 +94,23 @@ void tidy(std::vector<double>& values) {
 
 }  // namespace
 
-const Unknown& unknown_named(const std::string& text, bool serving) {
+const Unknown& unknown_named(const std::string& text, bool serving, std::string_view field, std::span<const std::string_view> others) {
   if (text.empty()) throw Refusal("what is asked for? Name it with <unknown>: gpus, nodes, domain, nic.bandwidth, ...", true);
-  std::vector<std::string> names;
+  std::vector<std::string> names{others.begin(), others.end()};
   for (const Unknown& one : unknowns) {
     if (serving && (one.count == JobCount::batch || one.count == JobCount::sequence)) continue;
     if (one.name == text) return one;
     names.emplace_back(one.name);
   }
-  throw Refusal("<unknown>: " + unknown_text(text, "something that can be asked for", names));
+  throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
 }
 
-std::vector<double> values_of(const std::string& text, const Unknown& unknown) {
+std::vector<double> values_of(const std::string& text, const Unknown& unknown, std::string_view field) {
+  const Given given{text, unknown, field};
   std::vector<double> out;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    append(out, std::string_view{text}.substr(from, end - from), text, unknown);
-    from = end + 1;
-  }
+  for (const std::string_view part : listed(text)) append(out, part, given);
   tidy(out);
-  if (out.empty()) refuse(text, unknown, "has no value");
+  if (out.empty()) given.refuse("has no value");
   return out;
 }
 

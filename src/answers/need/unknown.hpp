@@ -5,6 +5,7 @@
 #include <fabricost/hardware/dials.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,13 @@ struct Unknown {
   bool whole = true;
 };
 
-/// \param serving without sequences and tokens of a step \throws Refusal with all names
-[[nodiscard]] const Unknown& unknown_named(const std::string& text, bool serving);
+/// \param serving without sequences and tokens of a step \param field of the request, for messages \param others names that are taken
+/// there, too \throws Refusal with all names
+[[nodiscard]] const Unknown& unknown_named(const std::string& text, bool serving, std::string_view field = "unknown",
+                                           std::span<const std::string_view> others = {});
 
 /// Values in the unknown's unit, ascending, without repeats: "25:400:x2GB/s", "8,16,36,72", "1:16:+1". \throws Refusal
-[[nodiscard]] std::vector<double> values_of(const std::string& text, const Unknown& unknown);
+[[nodiscard]] std::vector<double> values_of(const std::string& text, const Unknown& unknown, std::string_view field = "over");
 
 /// A wide range: counts 1, 2, 3, 4, 6, 8, 12 and so on to `most`; for a dial that is no count, from a 64th to 64 times of where it
 /// stands, four to an octave; domains that NVLink and its kin were built for, too. \param each GPUs that come together (a node)

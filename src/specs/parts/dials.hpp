@@ -1,10 +1,12 @@
 #pragma once
 /// \file dials.hpp
-/// Dials as text: `dial.domain=144`, `dial.nic.bandwidth=100 GB/s` among the overrides of a machine. Private.
+/// Dials as text: `dial.domain=144`, `dial.nic.bandwidth=100 GB/s` among the overrides of a machine; those its file declares. Private.
 
 #include "specs/calibration.hpp"
+#include "specs/reader.hpp"
 
 #include <fabricost/hardware/dials.hpp>
+#include <fabricost/specs/declared_dials.hpp>
 
 #include <string>
 #include <string_view>
@@ -22,5 +24,11 @@ namespace fabricost::io {
 
 /// Turns them one after the other, and notes which calibrations no longer are of this machine. \throws RequestError as turned
 void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, Altered& altered);
+
+/// Reads and checks `dials:` of a system's tree: known keys, templates that can be filled, paths that lead somewhere.
+[[nodiscard]] std::vector<DeclaredDial> read_declared_dials(const SpecNode& tree, Faults& faults);
+
+/// Replaces every override `dial.NAME` of a declared dial by what it sets. \throws RequestError for a value that it cannot take
+void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, std::string>>& overrides);
 
 }  // namespace fabricost::io

@@ -1,0 +1,236 @@
+"""Many machines at one job: combinations of what is varied, searched part by part, in memory or into a folder of Parquet files.
+
+Points are numbered like nested loops over what is varied, the last fastest. In a folder they are parts of a sweep (_sweep.py): a part is
+computed from its number alone and becomes one file in one step, so that a run that was killed is taken up where it stopped.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core, _sweep
+from ._extras import module
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+_GIGA = ("nic.bandwidth", "scale_up.bandwidth", "hbm.bandwidth", "hbm.size")  # numbers of them are bytes (a second)
+_DIALS = {name.replace(".", "_"): name for name in (*_GIGA, "nic.count")}
+_POINTS = 100_000  # of one answer
+
+
+class Exploration:
+    """Points of a design space, as columns. Made by explore and explore_serve.
+
+    `columns`: name to array: what is varied (rates in GB/s, sizes in GB), the objectives, low_seconds and high_seconds (nine in ten
+    fall between), meets (the limits), front, layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities.
+    `axes`, `objectives`: what is varied and what counts. `front`: rows that no other beats, best in the first objective first;
+    `knee`: the row where the front bends, or None. `worth`: what more of each part gives at the knee, a list of ExploreWorth.
+    """
+
+    def __init__(self, columns: dict[str, Any], said: Any, front: list[int], knee: int | None) -> None:
+        self.columns, self.front, self.knee = columns, front, knee
+        self.axes, self.objectives, self.worth = said.axes, said.objectives, said.worth
+        self.model, self.job, self.price_kind, self.no_price = said.model, said.job, said.price_kind, said.no_price
+
+    def __len__(self) -> int:
+        return len(self.columns["meets"])
+
+    def __getitem__(self, column: str) -> Any:
+        return self.columns[column]
+
+    def faster(self, a: int, b: int) -> float:
+        """How likely the step (or token) of row a is shorter than that of row b, 0 to 1.
+
+        Half widths of intervals are those of one step; what both share of their errors (stack, form, constants of the GPU) cancels:
+        data/measurements/shared-errors.csv, the share of steps. On one GPU and stack that is more than across GPUs.
+        """
+        from ._sample import NINE_IN_TEN, share_of_steps
+
+        seconds = [math.sqrt(self["low_seconds"][row] * self["high_seconds"][row]) for row in (a, b)]
+        if not all(math.isfinite(one) for one in seconds):
+            raise _core.RequestError(f"a, b: nothing can run at row {a if not math.isfinite(seconds[0]) else b}")
+        if a == b:
+            return 0.5
+        own, other = (math.log(self["high_seconds"][row] / self["low_seconds"][row]) / 2 for row in (a, b))
+        names = [name for name in ("system", "gpu") if name in self.columns]
+        shared = share_of_steps(all(self[name][a] == self[name][b] for name in names))
+        spread = math.sqrt(own * own + other * other - 2 * shared * own * other) / NINE_IN_TEN
+        return 0.5 * (1 + math.erf(math.log(seconds[1] / seconds[0]) / spread / math.sqrt(2)))
+
+    def row(self, number: int) -> dict[str, Any]:
+        """One point, column by column."""
+        return {name: values[number] for name, values in self.columns.items()}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All points, a pandas.DataFrame. ImportError without pandas."""
+        return module("pandas").DataFrame(self.columns)
+
+    def to_polars(self) -> polars.DataFrame:
+        """All points, a polars.DataFrame. ImportError without polars."""
+        return module("polars").DataFrame({name: list(v) if isinstance(v, list) else v for name, v in self.columns.items()})
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All points, a pyarrow.Table. ImportError without pyarrow."""
+        return module("pyarrow").table(self.columns)
+
+    def __repr__(self) -> str:
+        knee = "" if self.knee is None else f", the knee at {self.knee}"
+        varied = " x ".join(f"{len(axis.words or axis.values)} {axis.name}" for axis in self.axes)
+        return f"{self.job} {self.model}: {len(self):,} points ({varied}), {len(self.front)} on the front{knee}"
+
+
+def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
+            limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
+            out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
+            overwrite: bool = False, **job: Any) -> Exploration:
+    """Trains a model on every combination of what is varied, each with a full search over layouts, an Exploration.
+
+    vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
+        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; and dials that a machine's file
+        declares. Numbers, or a text as the command takes it: "25:400:x2GB/s".
+    objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary; default a step and dollars.
+    limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}.
+    prices: your own, USD for a GPU-hour by a machine's or GPU's name.
+    out: a folder of Parquet files that is written as points are found; the same call takes up a run that was stopped. client: a
+        dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal.
+    job: what plan takes (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
+
+    Raises RequestError for what cannot be varied, counted or limited; a point that cannot run says why in its `trouble`.
+
+    >>> import fabricost as fc
+    >>> found = fc.explore("dgx-h100", "llama3-8b", gpus=64, global_batch=128, vary={"nic_bandwidth": [25e9, 50e9], "domain": [8, 16]})
+    >>> len(found), found["step_seconds"].argmin() in found.front
+    (4, True)
+    """
+    asked = _Asked("_explore", system, model, vary, objectives, limits, prices, job)
+    return asked.folder(out, client, part, progress, overwrite) if out is not None else asked.here(progress)
+
+
+def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
+                  limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
+                  out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
+                  overwrite: bool = False, **job: Any) -> Exploration:
+    """Serves a model on every combination of what is varied, each with a full search over deployments, an Exploration.
+
+    As explore, with isl, osl and batch (sequences of an engine) among what can be varied, and ttft, tpot and tokens/s/user among the
+    objectives; default tokens/s/user and dollars. job: what plan_serve takes.
+
+    >>> import fabricost as fc
+    >>> found = fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"batch": "1:64:x2"})
+    >>> len(found), bool(found["tokens_per_second_per_user"][0] > found["tokens_per_second_per_user"][-1])
+    (7, True)
+    """
+    asked = _Asked("_explore_serve", system, model, vary, objectives, limits, prices, job)
+    return asked.folder(out, client, part, progress, overwrite) if out is not None else asked.here(progress)
+
+
+def _values_text(name: str, given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    values = list(given) if np.ndim(given) > 0 or isinstance(given, (list, tuple, range)) else [given]
+    if not values:
+        raise _core.RequestError(f"vary: {name} has no values")
+    over = 1e9 if name in _GIGA else 1.0
+    try:
+        return ",".join(one if isinstance(one, str) else f"{float(one) / over:.15g}" for one in values)
+    except (TypeError, ValueError):
+        raise _core.RequestError(f"vary: {name} has a value that is neither a number nor a text") from None
+
+
+class _Asked:
+    """A question with the arguments of the compiled part; answers parts of it by their number, in any process."""
+
+    def __init__(self, function: str, system: Any, model: Any, vary: Mapping[str, Any], objectives: Any, limits: Any, prices: Any,
+                 job: Mapping[str, Any]) -> None:
+        if not isinstance(vary, Mapping):
+            raise TypeError('vary: a mapping of names to values is needed, as in {"domain": [8, 16, 36, 72]}')
+        self.function = function
+        self.given = {name: value for name, value in (("system", system), ("model", model)) if value is not None}
+        self.given.update(job)
+        self.given["vary"] = [f"{_DIALS.get(name, name)}={_values_text(_DIALS.get(name, name), values)}" for name, values in vary.items()]
+        if objectives:
+            self.given["objectives"] = objectives if isinstance(objectives, str) else ",".join(objectives)
+        self.given["limits"] = [f"{name}={value}" for name, value in (limits or {}).items()]
+        self.given["prices"] = [f"{name}={value}" for name, value in (prices or {}).items()]
+        if isinstance(system, os.PathLike):
+            self.given["system"] = os.fspath(system)
+        # who asks in a folder is known by its question
+        self.__module__ = __name__
+        self.__qualname__ = f"{function[1:]} {hashlib.sha256(self._described().encode()).hexdigest()[:16]}"
+
+    def _described(self) -> str:
+        said = {name: value for name, value in self.given.items() if name != "threads"}
+        if "system" in said:
+            said["system"] = _sweep._machine_digest(said["system"])
+        return json.dumps(said, sort_keys=True, default=lambda value: repr(getattr(value, "__getstate__", value.__repr__)()))
+
+    def part(self, first: int, count: int, **more: Any) -> Any:
+        return getattr(_core, self.function)(**{**self.given, "first": first, "count": count, **more})
+
+    def here(self, progress: bool) -> Exploration:
+        done = self.part(0, _POINTS)
+        if done.all_points <= _POINTS:
+            return Exploration(done.columns(), done, list(done.front), done.knee)
+        parts = [done, *(self.part(at, _POINTS) for at in range(_POINTS, done.all_points, _POINTS))]
+        return _joined({name: _chained([part.columns()[name] for part in parts]) for name in done.columns()}, self)
+
+    def __call__(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """One part of a sweep over the points' numbers."""
+        import pyarrow as pa
+
+        numbers = columns["number"]
+        found = self.part(int(numbers[0]), len(numbers), threads=1).columns()
+        out = {}
+        for name, values in found.items():
+            words = isinstance(values, list)
+            out[name] = pa.array(values).dictionary_encode() if words else pa.array(values, from_pandas=True)
+        return out
+
+    def folder(self, out: str | os.PathLike[str], client: Any, part: int, progress: bool, overwrite: bool) -> Exploration:
+        points = self.part(0, 1).all_points
+        self.given.pop("threads", None)
+        swept = _sweep.sweep({"number": np.arange(points)}, pathlib.Path(out), of=self, client=client, part=part, progress=progress,
+                             overwrite=overwrite)
+        table = swept.to_table().drop_columns(["number"])
+        columns = {}
+        for name in table.column_names:
+            values = table[name]
+            columns[name] = values.to_pylist() if module("pyarrow").types.is_dictionary(values.type) else values.to_numpy()
+        return _joined(columns, self)
+
+
+def _chained(parts: list[Any]) -> Any:
+    return [one for part in parts for one in part] if isinstance(parts[0], list) else np.concatenate(parts)
+
+
+def _joined(columns: dict[str, Any], asked: _Asked) -> Exploration:
+    """Points of several parts: their common front, and what more of a part gives at its knee."""
+    said = asked.part(0, 1)
+    counted = [objective for objective in said.objectives if objective.counts]
+    costs = np.stack([-columns[o.name] if o.more_is_better else columns[o.name] for o in counted], axis=1).astype(float)
+    rows = np.flatnonzero(columns["front"])  # a point beaten in its own part is beaten
+    rows = rows[np.lexsort((rows, *costs[rows].T[::-1]))]
+    front: list[int] = []
+    for row in rows:
+        if not front or not np.any(np.all(costs[front] <= costs[row], axis=1)):
+            front.append(int(row))
+    columns["front"] = np.isin(np.arange(len(costs)), front)
+    knee = None
+    if len(front) >= 3:
+        logs = np.sign(costs[front]) * np.log(np.maximum(1e-300, np.abs(costs[front])))
+        span = np.ptp(logs, axis=0)
+        knee = front[int(np.argmin(((logs - logs.min(axis=0)) / np.where(span > 0, span, 1)).sum(axis=1)))]
+    if front:
+        chosen = asked.part(front[0] if knee is None else knee, 1)
+        return Exploration(columns, chosen, front, knee)
+    return Exploration(columns, said, front, knee)

@@ -1,0 +1,165 @@
+"""Pictures of a design space: the front of two objectives, one value over two dials, all dials and objectives side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _plot_style as style
+from ._core import RequestError
+
+HEADINGS = {
+    "step_seconds": "step, s",
+    "ttft_seconds": "time to the first token, s",
+    "tpot_seconds": "time per token, s",
+    "dollars_per_million_tokens": "USD per million tokens",
+    "joules_per_million_tokens": "J per million tokens",
+    "tokens_per_second_per_user": "tokens/s of a user",
+    "tokens_per_second_per_gpu": "tokens/s of a GPU",
+    "tokens_per_second": "tokens/s",
+    "watts": "W of the site",
+}
+
+
+def _label(found: Any, name: str) -> str:
+    units = {axis.name: axis.unit for axis in found.axes}
+    return HEADINGS.get(name) or (f"{name}, {units[name]}" if units.get(name) else name)
+
+
+def _column(found: Any, name: str, what: str) -> np.ndarray:
+    if name not in found.columns or not isinstance(found[name], np.ndarray):
+        numeric = [one for one, values in found.columns.items() if isinstance(values, np.ndarray) and values.dtype != bool]
+        raise RequestError(f"{what}: {name!r} is no column of numbers; there are {' '.join(numeric)}")
+    return np.asarray(found[name], dtype=float)
+
+
+def _counted(found: Any, fewest: int) -> list[str]:
+    names = [objective.name for objective in found.objectives if objective.counts]
+    if len(names) < fewest:
+        raise RequestError(f"found: {len(names)} objective counts; a picture of a front needs {fewest}, as in objectives=\"step,W\"")
+    return names
+
+
+def front(found: Any, *, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
+    """Points of an Exploration by two of their objectives, the front and its knee marked.
+
+    x, y: columns; default the first two objectives. Returns the axes. Raises RequestError for other columns, and where only one counts.
+    """
+    names = _counted(found, 1 if x and y else 2)
+    x, y = x or names[0], y or names[1]
+    across, up = _column(found, x, "x"), _column(found, y, "y")
+    ax = style.axes(ax)
+    runs = np.isfinite(across) & np.isfinite(up)
+    meets = runs & found["meets"]
+    ax.plot(across[runs & ~meets], up[runs & ~meets], linestyle="none", marker="x", markersize=4, color="#999999",
+            label="outside the limits")
+    ax.plot(across[meets], up[meets], linestyle="none", marker="o", markersize=3.5, color=style.SKY, label="points")
+    rows = [row for row in found.front if runs[row]]
+    ordered = sorted(rows, key=lambda row: across[row])
+    ax.plot(across[ordered], up[ordered], linestyle="-" if len(names) == 2 else "none", marker="s", markersize=5, linewidth=1.4,
+            color=style.BLUE, markeredgecolor="black", markeredgewidth=0.5, label="the front", zorder=3)
+    if found.knee is not None and runs[found.knee]:
+        ax.plot(across[found.knee], up[found.knee], linestyle="none", marker="*", markersize=14, color=style.ORANGE,
+                markeredgecolor="black", markeredgewidth=0.7, label="its knee", zorder=4)
+    for axis, values, scale in (("x", across, ax.set_xscale), ("y", up, ax.set_yscale)):
+        shown = values[runs]
+        if shown.size and shown.min() > 0 and shown.max() > 8 * shown.min():
+            scale("log")
+    ax.set_xlabel(_label(found, x))
+    ax.set_ylabel(_label(found, y))
+    style.grid(ax)
+    style.title(ax, f"{found.job} {found.model}: {int(meets.sum()):,} points, {len(found.front)} on the front")
+    handles = [line for line in ax.get_lines() if len(line.get_xdata())]
+    style.legend(ax, handles=handles)
+    return ax
+
+
+def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None, value: str | None = None, ax: Any = None) -> Any:
+    """One column of an Exploration over two things varied: the best over all others, as colour and number. Hatched: nothing can run.
+
+    rows, columns: names of what is varied; default the last two. value: a column; default the first objective. Returns the axes. Raises
+    RequestError for other names.
+    """
+    names = [axis.name for axis in found.axes]
+    if len(names) < 2 and not (rows and columns):
+        raise RequestError("found: one thing is varied; a heat map needs two")
+    rows, columns = rows or names[-2], columns or names[-1]
+    for what, name in (("rows", rows), ("columns", columns)):
+        if name not in names:
+            raise RequestError(f"{what}: {name!r} is not varied; there are {' '.join(names)}")
+    if rows == columns:
+        raise RequestError(f"columns: {columns!r} is what the rows show")
+    value = value or _counted(found, 1)[0]
+    numbers = _column(found, value, "value")
+    more = any(o.name == value and o.more_is_better for o in found.objectives)
+    axes = {axis.name: list(axis.words or axis.values) for axis in found.axes}
+    cells = np.full((len(axes[rows]), len(axes[columns])), np.nan)
+    place = {name: {one: i for i, one in enumerate(axes[name])} for name in (rows, columns)}
+    for row, column, number in zip(found[rows], found[columns], numbers):
+        at = place[rows][row], place[columns][column]
+        if np.isfinite(number) and not (np.isfinite(cells[at]) and (number < cells[at]) == more):
+            cells[at] = number
+    if not np.isfinite(cells).any():
+        raise RequestError(f"value: no point has {value}")
+    import matplotlib
+
+    ax = style.axes(ax, 1.8 + 0.62 * cells.shape[1], 1.9 + 0.42 * cells.shape[0])
+    colours = matplotlib.colormaps["cividis" if more else "cividis_r"]
+    low, high = np.nanmin(cells), np.nanmax(cells)
+    ax.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=low, vmax=high if high > low else low + 1, aspect="auto")
+    for (i, j), number in np.ndenumerate(cells):
+        if np.isfinite(number):
+            shade = colours((number - low) / (high - low) if high > low else 0.0)
+            ax.text(j, i, f"{number:.3g}", ha="center", va="center", fontsize=8, color=style.ink(shade))
+        else:
+            ax.add_patch(matplotlib.patches.Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////",
+                                                      linewidth=0))
+    ax.set_xticks(range(cells.shape[1]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[columns]])
+    ax.set_yticks(range(cells.shape[0]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[rows]])
+    ax.set_xlabel(_label(found, columns))
+    ax.set_ylabel(_label(found, rows))
+    style.title(ax, f"{found.job} {found.model}: {_label(found, value)}")
+    return ax
+
+
+def parallel(found: Any, *, ax: Any = None) -> Any:
+    """Every point of an Exploration as a line through what is varied and what counts; those of the front in colour, the knee thick.
+
+    Returns the axes.
+    """
+    names = [axis.name for axis in found.axes]
+    names += [name for name in _counted(found, 1) if name not in names]
+    words = {axis.name: list(axis.words) for axis in found.axes if axis.words}
+    ax = style.axes(ax, max(6.4, 1.5 * len(names)), 4.0)
+    heights, ends = [], []
+    for name in names:
+        values = np.array([words[name].index(one) for one in found[name]], dtype=float) if name in words else _column(found, name, "found")
+        finite = values[np.isfinite(values)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+        logs = low > 0 and high > 8 * low and name not in words
+        scaled = (np.log(values) - np.log(low)) / (np.log(high) - np.log(low)) if logs else (values - low) / (high - low or 1.0)
+        heights.append(scaled)
+        ends.append((words[name][0], words[name][-1]) if name in words else (f"{low:.3g}", f"{high:.3g}"))
+    lines = np.stack(heights, axis=1)
+    runs = np.isfinite(lines).all(axis=1)
+    on = np.zeros(len(lines), dtype=bool)
+    on[found.front] = True
+    others = np.flatnonzero(runs & ~on)
+    for row in others[:: max(1, len(others) // 400)]:
+        ax.plot(lines[row], color="#BBBBBB", linewidth=0.5, alpha=0.6)
+    for row in np.flatnonzero(runs & on):
+        knee = row == found.knee
+        ax.plot(lines[row], color=style.ORANGE if knee else style.BLUE, linewidth=2.6 if knee else 1.1, zorder=4 if knee else 3)
+    for i, (low, high) in enumerate(ends):
+        ax.axvline(i, color="black", linewidth=0.6)
+        ax.text(i, -0.03, low, ha="center", va="top", fontsize=style.SMALL)
+        ax.text(i, 1.03, high, ha="center", va="bottom", fontsize=style.SMALL)
+    ax.set_xticks(range(len(names)), [_label(found, name).replace(", ", "\n") for name in names], fontsize=style.SMALL)
+    ax.tick_params(axis="x", pad=14)
+    ax.set_yticks([])
+    ax.set_ylim(-0.02, 1.02)
+    for side in ("left", "right", "top", "bottom"):
+        ax.spines[side].set_visible(False)
+    style.title(ax, f"{found.job} {found.model}: {len(found.front)} on the front of {len(found):,} points")
+    return ax

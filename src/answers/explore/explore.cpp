@@ -1,0 +1,372 @@
+/// \file explore.cpp
+/// Asks the forward question at every point, on several threads, and what small turns of the machine change there.
+
+#include "answers/explore/objectives.hpp"
+#include "text/amounts.hpp"
+#include "text/term_words.hpp"
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/interrupt.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <thread>
+
+namespace fabricost {
+namespace explore {
+namespace {
+
+constexpr long long most_points = 100'000;
+/// Parts that can be turned by any factor.
+constexpr std::array<Dial, 4> rates{Dial::nic_bandwidth, Dial::scale_up_bandwidth, Dial::hbm_bandwidth, Dial::arithmetic};
+
+/// The forward question.
+struct Asker {
+  std::function<Found(std::size_t machine, const System&, const Job&)> best;
+  std::function<Found(std::size_t machine, const System&, const Job&, const Compared& held)> held;  ///< of that layout
+};
+
+/// Everything that points share.
+struct Space {
+  std::vector<Axis> axes;
+  Machines machines;
+  Priced prices;
+  Objectives objectives;
+  Asker ask;
+  bool mixture = false;
+  Goodputs goodputs{};
+
+  [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const std::vector<std::size_t>& places) {
+    if (objective.axis) return axes[*objective.axis].shown.values[places[*objective.axis]];
+    if (objective.goodput) return goodputs.of(static_cast<int>(found.gpus), found.gpus_per_node);
+    if (objective.value == nullptr) return std::nullopt;
+    const std::optional<double> out = objective.value(found);
+    return out && std::isfinite(*out) && *out > 0 ? out : std::nullopt;
+  }
+};
+
+[[nodiscard]] std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+[[nodiscard]] double part_of(const System& system, Dial dial) {
+  try {
+    return value_of(system, dial);
+  } catch (const RequestError&) {
+    return 0;  // it has no such part
+  }
+}
+
+/// d log objective / d log dial of the layout that was found.
+void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, const System& system, const Job& job, const Found& found,
+                      const std::vector<std::size_t>& places) {
+  constexpr double turn = 1e-3;
+  for (const Objective& objective : space.objectives.all)
+    if (!objective.axis && !objective.goodput) out.elasticities.emplace_back(std::string{objective.name}, ByName<double>{});
+  for (const Dial dial : rates) {
+    const double now = part_of(system, dial);
+    if (!(now > 0)) continue;
+    try {
+      const Found less = space.ask.held(machine, turned(system, dial, now * (1 - turn)), job, found.plan),
+                  more = space.ask.held(machine, turned(system, dial, now * (1 + turn)), job, found.plan);
+      auto row = out.elasticities.begin();
+      for (const Objective& objective : space.objectives.all) {
+        if (objective.axis || objective.goodput) continue;
+        const auto low = space.value(objective, less, places), high = space.value(objective, more, places);
+        if (low && high) row->second.emplace_back(std::string{name(dial)}, std::log(*high / *low) / std::log((1 + turn) / (1 - turn)));
+        ++row;
+      }
+    } catch (const RequestError&) {
+      continue;  // the turned machine cannot run it
+    }
+  }
+}
+
+[[nodiscard]] ExplorePoint point_at(Space& space, long long number) {
+  ExplorePoint out;
+  out.number = static_cast<int>(number);
+  const std::vector<std::size_t> places = places_of(space.axes, number);
+  for (std::size_t i = 0; i < space.axes.size(); ++i) {
+    const ExploreAxis& axis = space.axes[i].shown;
+    out.at.emplace_back(axis.name, axis.words.empty() ? ExploreValue{axis.values[places[i]]} : ExploreValue{axis.words[places[i]]});
+  }
+  try {
+    const std::size_t machine = machine_of(space.axes, places);
+    Job job;
+    const System system = machine_at(space.axes, places, *space.machines.all()[machine].system, job);
+    if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
+    const Found found = space.ask.best(machine, system, job);
+    out.meets = true;
+    for (const Objective& objective : space.objectives.all) {
+      const auto value = space.value(objective, found, places);
+      out.objectives.emplace_back(std::string{objective.name}, value);
+      if (objective.most && !(value && objective.holds(*value))) out.meets = false;
+    }
+    out.interval_seconds = {found.plan.low, found.plan.high};
+    out.layout = layout_text(found.plan, space.mixture);
+    const TimeTerm most = largest_term(found.plan);
+    out.binds = fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, found.plan.terms));
+    add_elasticities(space, out, machine, system, job, found, places);
+  } catch (const RequestError& error) {
+    out.trouble = first_line(error.what());
+    out.objectives.clear();
+    for (const Objective& objective : space.objectives.all) out.objectives.emplace_back(std::string{objective.name}, std::nullopt);
+    out.meets = false;
+  }
+  return out;
+}
+
+/// visit(place) for 0 to count - 1, on `threads` threads; the first exception ends them all.
+template <class Visit>
+void on_threads(std::size_t count, std::size_t threads, const Visit& visit) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  const auto work = [&] {
+    for (std::size_t at = next++; at < count && !stopped; at = next++) visit(at);
+  };
+  std::exception_ptr fault;
+  std::atomic<bool> faulty{false};
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(threads, count); ++i)
+    others.emplace_back([&] {
+      try {
+        work();
+      } catch (...) {
+        if (!faulty.exchange(true)) fault = std::current_exception();
+        stopped = true;
+      }
+    });
+  try {
+    work();  // this thread is the one that can be interrupted
+  } catch (...) {
+    stopped = true;
+    for (std::thread& one : others) one.join();
+    throw;
+  }
+  for (std::thread& one : others) one.join();
+  if (fault) std::rethrow_exception(fault);
+}
+
+/// Counts have no small turns: from the neighbours of a point on that axis.
+void add_differences(const Space& space, ExploreAnswer& out) {
+  long long stride = 1;
+  for (std::size_t i = space.axes.size(); i-- > 0; stride *= static_cast<long long>(space.axes[i].shown.size())) {
+    const Axis& axis = space.axes[i];
+    const bool turned_already = axis.number && axis.number->dial && std::count(rates.begin(), rates.end(), *axis.number->dial) > 0;
+    if (axis.named() || turned_already || axis.shown.size() < 2) continue;
+    const auto size = static_cast<long long>(axis.shown.size());
+    for (ExplorePoint& point : out.points) {
+      if (!point.trouble.empty()) continue;
+      const long long place = point.number / stride % size;
+      const auto near = [&](long long other) -> const ExplorePoint* {  // it, or the point itself
+        const long long at = point.number + (other - place) * stride - out.points.front().number;
+        const bool known = other >= 0 && other < size && at >= 0 && at < static_cast<long long>(out.points.size());
+        const ExplorePoint* const there = known ? &out.points[static_cast<std::size_t>(at)] : nullptr;
+        return there != nullptr && there->trouble.empty() ? there : nullptr;
+      };
+      const ExplorePoint *less = near(place - 1), *more = near(place + 1);
+      const double here = axis.shown.values[static_cast<std::size_t>(place)];
+      const double from = less != nullptr ? axis.shown.values[static_cast<std::size_t>(place - 1)] : here;
+      const double to = more != nullptr ? axis.shown.values[static_cast<std::size_t>(place + 1)] : here;
+      if (!(to > from)) continue;
+      for (auto& [objective, by] : point.elasticities) {
+        const auto value = [&](const ExplorePoint* there) {
+          for (const auto& [name, each] : (there != nullptr ? there : &point)->objectives)
+            if (name == objective) return each;
+          return std::optional<double>{};
+        };
+        const auto low = value(less), high = value(more);
+        if (low && high) by.emplace_back(axis.shown.name, std::log(*high / *low) / std::log(to / from));
+      }
+    }
+  }
+}
+
+/// What more of each part of a point's machine gives, with layouts searched again.
+void add_worth(Space& space, ExploreAnswer& out) {
+  if (out.front.empty()) return;
+  out.chosen = out.knee.value_or(out.front.front());
+  const std::vector<std::size_t> places = places_of(space.axes, *out.chosen);
+  const std::size_t machine = machine_of(space.axes, places);
+  Job job;
+  const System system = machine_at(space.axes, places, *space.machines.all()[machine].system, job);
+  if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
+  const Found now = space.ask.best(machine, system, job);
+  const auto try_turn = [&](Dial dial, double by, std::string change) {
+    const double value = part_of(system, dial);
+    if (!(value > 0)) return;
+    try {
+      const Found then = space.ask.best(machine, turned(system, dial, value * by), job);
+      ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.tokens_per_gpu / now.plan.tokens_per_gpu - 1};
+      if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
+      out.worth.push_back(std::move(one));
+    } catch (const RequestError&) {
+      return;  // nothing can run there
+    }
+  };
+  for (const Dial dial : rates) try_turn(dial, 1.1, "+ 10 %");
+  try_turn(Dial::hbm_size, 1.1, "+ 10 %");
+  try_turn(Dial::domain, 2, "x 2");
+  std::stable_sort(out.worth.begin(), out.worth.end(), [](const ExploreWorth& a, const ExploreWorth& b) { return a.gain > b.gain; });
+}
+
+[[nodiscard]] ExploreAnswer explored(const ExploreOptions& o, Space& space) {
+  ExploreAnswer out;
+  const auto start = std::chrono::steady_clock::now();
+  for (const Axis& axis : space.axes) out.axes.push_back(axis.shown);
+  for (std::size_t i = 0; i < space.objectives.all.size(); ++i) {
+    const Objective& one = space.objectives.all[i];
+    out.objectives.push_back({std::string{one.name}, std::string{one.unit}, one.more_is_better, i < space.objectives.counted, one.most});
+  }
+  if (space.prices.kind) out.price_kind = std::string{name(*space.prices.kind)};
+  if (!space.prices.why.empty() && !space.prices.kind) out.no_price = space.prices.why;
+  out.all_points = points_of(space.axes);
+  if (o.first >= out.all_points) throw Refusal(fmt::format("<first>: {} is behind the last of {} points", o.first, out.all_points));
+  const long long count = std::min<long long>(o.count.value_or(out.all_points), out.all_points - o.first);
+  if (count > most_points)
+    throw Refusal(
+        fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
+  out.points.resize(static_cast<std::size_t>(count));
+  const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))));
+  on_threads(out.points.size(), threads, [&](std::size_t at) {
+    ask_to_go_on();
+    out.points[at] = point_at(space, o.first + static_cast<long long>(at));
+  });
+  add_differences(space, out);
+  mark_front(out);
+  add_worth(space, out);
+  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+[[nodiscard]] bool varies(const std::vector<Axis>& axes, std::initializer_list<std::string_view> names) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return std::find(names.begin(), names.end(), axis.shown.name) != names.end(); });
+}
+/// A count is given, or varied. \throws Refusal
+template <class T>
+void need_one(std::optional<T>& given, bool varied, std::string_view what, std::string_view field) {
+  if (given && varied) throw Refusal(fmt::format("<{}> is varied; leave it out", field));
+  if (!given && !varied) throw Refusal(fmt::format("{}? Say it with <{}>", what, field), true);
+  if (!given) given = 1;
+}
+
+/// Dollars that nobody knows count nothing. \throws Refusal where they were asked for
+void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objectives& objectives) {
+  if (prices.kind) return;
+  for (std::size_t i = 0; i < objectives.all.size(); ++i) {
+    if (objectives.all[i].name != "dollars_per_million_tokens") continue;
+    if (!o.objectives.empty() || objectives.all[i].most) throw Refusal(prices.why + "; give <prices=NAME=USD>");
+    objectives.all.erase(objectives.all.begin() + static_cast<std::ptrdiff_t>(i));
+    --objectives.counted;
+    return;
+  }
+}
+
+[[nodiscard]] TrainingQuestion with_layout(TrainingQuestion q, const Layout& l) {
+  q.tp = l.tp, q.pp = l.pp, q.vp = l.vp, q.cp = l.cp, q.ep = l.ep, q.dp = l.dp, q.expert_tp = l.expert_tp, q.zero = l.zero;
+  q.microbatch = l.microbatch, q.schedule = l.schedule, q.recompute = l.recompute, q.recompute_modules = l.recompute_modules;
+  q.sequence_parallel = l.sequence_parallel, q.placing = l.placing;
+  return q;
+}
+
+[[nodiscard]] ServingQuestion with_layout(ServingQuestion q, const PricedServing& p) {
+  q.ttft = q.tpot = 0;
+  if (p.apart) return q;  // searched again: its workers for prompts cannot be named
+  q.tp = p.engine.tp, q.pp = p.engine.pp, q.ep = p.engine.ep, q.attention_dp = p.engine.attention_dp;
+  if (q.concurrency <= 0) q.batch = static_cast<int>(p.batch);
+  return q;
+}
+
+[[nodiscard]] TrainingQuestion asked_at(TrainingQuestion q, const Job& job) {
+  q.gpus = job.gpus.value_or(q.gpus), q.global_batch = job.batch.value_or(q.global_batch), q.sequence = job.sequence.value_or(q.sequence);
+  return q;
+}
+[[nodiscard]] ServingQuestion asked_at(ServingQuestion q, const Job& job, const System& system) {
+  q.gpus = job.gpus.value_or(q.gpus), q.isl = job.isl.value_or(static_cast<int>(q.isl)), q.osl = job.osl.value_or(static_cast<int>(q.osl));
+  if (job.batch) q.batch = job.batch;
+  if (q.host.rate > 0) q.host.rate = host_rate(system);
+  return q;
+}
+
+[[nodiscard]] std::string counted(long long points) { return fmt::format("{} point{}", points, points == 1 ? "" : "s"); }
+
+}  // namespace
+}  // namespace explore
+
+ExploreAnswer answer(const ExploreRequest& request) {
+  using namespace explore;
+  ExploreRequest r = request;
+  std::vector<Axis> axes = axes_of(r.vary, r.system, false);
+  need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
+  need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
+  Objectives objectives = objectives_of(r, axes, false);
+  const TrainingQuestion question = training_question(r);
+  Space space{.axes = axes,
+              .machines = {axes, r.system, r.overrides, r.calibration, {.compute = true, .custom = r.symmetric, .moe = false}, r.library},
+              .prices = prices_of(r, space.machines.all()),
+              .objectives = std::move(objectives),
+              .ask = {},
+              .mixture = question.model.mixture()};
+  drop_unknown_dollars(r, space.prices, space.objectives);
+  const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
+    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+    if (!space.prices.kind) out.plan.dollars.reset();
+    out.mfu = figures_of(q, system, out.plan.seconds).mfu;
+    return out;
+  };
+  space.ask = {
+      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked_at(question, job)); },
+      .held = [&](std::size_t machine, const System& system, const Job& job,
+                  const Compared& held) { return found(machine, system, with_layout(asked_at(question, job), held.training->layout)); }};
+  ExploreAnswer out = explored(r, space);
+  out.model = question.model.name, out.job = "train";
+  out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
+  return out;
+}
+
+ExploreAnswer answer(const ExploreServeRequest& request) {
+  using namespace explore;
+  ExploreServeRequest r = request;
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  std::vector<Axis> axes = axes_of(r.vary, r.system, true);
+  need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
+  if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
+  check_ranges(static_cast<const ServeRequest&>(r));
+  Objectives objectives = objectives_of(r, axes, true);
+  const Model model = r.model.load();
+  Space space{.axes = axes,
+              .machines = {axes, r.system, r.overrides, r.calibration, {}, {}},
+              .prices = prices_of(r, space.machines.all()),
+              .objectives = std::move(objectives),
+              .ask = {},
+              .mixture = model.mixture()};
+  drop_unknown_dollars(r, space.prices, space.objectives);
+  std::vector<ServingQuestion> questions;
+  for (const Machines::One& one : space.machines.all()) questions.push_back(serving_question(r, model, *one.system));
+  const auto found = [&space](std::size_t machine, const System& system, const ServingQuestion& q) {
+    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+    if (!space.prices.kind) out.plan.dollars.reset();
+    return out;
+  };
+  space.ask = {.best = [&](std::size_t machine, const System& system,
+                           const Job& job) { return found(machine, system, asked_at(questions[machine], job, system)); },
+               .held =
+                   [&](std::size_t machine, const System& system, const Job& job, const Compared& held) {
+                     return found(machine, system, with_layout(asked_at(questions[machine], job, system), *held.serving));
+                   }};
+  ExploreAnswer out = explored(r, space);
+  out.model = model.name, out.job = "serve";
+  out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));
+  return out;
+}
+
+}  // namespace fabricost

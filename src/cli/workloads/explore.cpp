@@ -1,0 +1,207 @@
+/// \file explore.cpp
+/// fabricost explore: the answer as text, and all points as CSV.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/csv.hpp"
+#include "text/text_table.hpp"
+#include "text/write_file.hpp"
+
+#include <fabricost/answers/explore.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct ExploreTyped {
+  Typed typed;
+  std::string csv;
+  bool train = false, serve = false, json = false;
+};
+
+[[nodiscard]] std::string value_text(const ExploreValue& value) {
+  const double* const number = std::get_if<double>(&value);
+  if (number == nullptr) return std::get<std::string>(value);
+  return *number == std::floor(*number) ? fmt::format("{:.0f}", *number) : fmt::format("{:.4g}", *number);
+}
+
+/// "step, s", "$/M tokens", "J/token", "MW": as people compare them.
+struct Heading {
+  std::string text;
+  double worth = 1;
+};
+[[nodiscard]] Heading heading_of(const ExploreObjective& objective) {
+  if (objective.name == "dollars_per_million_tokens") return {"$/M tokens"};
+  if (objective.name == "joules_per_million_tokens") return {"J/token", 1e6};
+  if (objective.name == "watts") return {"MW", 1e6};
+  if (objective.name == "tpot_seconds" || objective.name == "ttft_seconds") return {objective.name.substr(0, 4) + ", ms", 1e-3};
+  if (objective.name == "step_seconds") return {"step, s"};
+  if (objective.name == "tokens_per_second_per_user") return {"tokens/s/user"};
+  if (objective.name == "tokens_per_second_per_gpu") return {"tokens/s/GPU"};
+  if (objective.name == "tokens_per_second") return {"tokens/s"};
+  return {objective.unit.empty() ? objective.name : objective.name + ", " + objective.unit};
+}
+
+[[nodiscard]] const ExplorePoint* point_of(const ExploreAnswer& a, std::optional<int> number) {
+  return number ? &a.points[static_cast<std::size_t>(*number - a.points.front().number)] : nullptr;
+}
+
+[[nodiscard]] std::string number_text(const std::optional<double>& value, double worth) {
+  return value ? fmt::format("{:.4g}", *value / worth) : "?";
+}
+
+/// The axes' values of one point.
+[[nodiscard]] std::string place_text(const ExploreAnswer& a, const ExplorePoint& point) {
+  std::string out;
+  for (std::size_t i = 0; i < point.at.size(); ++i) {
+    const std::string& unit = a.axes[i].unit;
+    out += fmt::format("{}{} {}{}{}", i > 0 ? ", " : "", point.at[i].first, value_text(point.at[i].second), unit.empty() ? "" : " ", unit);
+  }
+  return out;
+}
+
+[[nodiscard]] std::string front_text(const ExploreAnswer& a) {
+  constexpr std::size_t most = 40;
+  std::vector<TextTable::Column> columns;
+  for (const ExploreAxis& axis : a.axes)
+    columns.push_back({axis.unit.empty() ? axis.name : axis.name + ", " + axis.unit, axis.words.empty() ? right : TextTable::Align::left});
+  for (const ExploreObjective& objective : a.objectives)
+    if (std::none_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == objective.name; }))
+      columns.push_back({heading_of(objective).text, right});
+  columns.push_back({"laid out as"}), columns.push_back({"takes most besides computing"}), columns.push_back({""});
+  TextTable rows{columns};
+  for (std::size_t i = 0; i < std::min(a.front.size(), most); ++i) {
+    const ExplorePoint& point = *point_of(a, a.front[i]);
+    std::vector<std::string> cells;
+    for (const auto& [axis, value] : point.at) cells.push_back(value_text(value));
+    for (std::size_t j = 0; j < a.objectives.size(); ++j)
+      if (std::none_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == a.objectives[j].name; }))
+        cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
+    cells.push_back(point.layout), cells.push_back(point.binds), cells.emplace_back(a.knee == point.number ? "knee" : "");
+    rows.row(cells);
+  }
+  std::string out = rows.text(2);
+  if (a.front.size() > most) out += fmt::format("  ... {} more: --json or --csv FILE has all.\n", a.front.size() - most);
+  return out;
+}
+
+/// Elasticities and what more is worth, part by part, at the point that was chosen.
+[[nodiscard]] std::string parts_text(const ExploreAnswer& a, const Terminal& terminal) {
+  const ExplorePoint* const point = point_of(a, a.chosen);
+  if (point == nullptr || a.worth.empty()) return "";
+  std::string out =
+      "\n" + terminal.strong(fmt::format("What more of a part gives at {}{}", place_text(a, *point), a.knee ? ", the knee" : "")) + "\n";
+  const bool priced = a.worth.front().dollars_per_gpu_hour.has_value();
+  std::vector<TextTable::Column> columns{{"part"}, {"more"}, {"tokens/s", right}};
+  if (priced) columns.push_back({"worth, $/GPU-hour", right});
+  for (const auto& [objective, by] : point->elasticities)
+    for (const ExploreObjective& one : a.objectives)
+      if (one.name == objective) {
+        std::string heading = heading_of(one).text;
+        heading.resize(std::min(heading.find(", "), heading.size()));
+        columns.push_back({"d " + heading, right});
+      }
+  TextTable rows{columns};
+  for (const ExploreWorth& one : a.worth) {
+    std::vector<std::string> cells{one.dial, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
+    if (priced) cells.push_back(fmt::format("{:.3f}", *one.dollars_per_gpu_hour));
+    for (const auto& [objective, by] : point->elasticities) {
+      const auto at = std::find_if(by.begin(), by.end(), [&](const auto& each) { return each.first == one.dial; });
+      cells.push_back(at != by.end() ? fmt::format("{:+.3f}", at->second) : "");
+    }
+    rows.row(cells);
+  }
+  out += rows.text(2);
+  out +=
+      wrapped("  ",
+              fmt::format("Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more "
+                          "of the part, its layout held.",
+                          priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : ""),
+              100);
+  return out;
+}
+
+[[nodiscard]] std::string text_of(const ExploreAnswer& a, const Terminal& terminal) {
+  const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
+  const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
+  std::string out = terminal.strong(a.title) + "\n";
+  const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
+  std::string said = fmt::format("{} of {} can run", run, a.points.size());
+  if (limited) said += fmt::format(", {} are within the limits", meet);
+  if (!a.front.empty()) said += fmt::format("; {} on the front, which no other beats in all that counts", a.front.size());
+  said += ".";
+  out += wrapped("  ", said, 100);
+  if (run == 0) return out + wrapped("  ", "Nothing can run: " + a.points.back().trouble, 100);
+  if (a.front.empty()) return out;
+  out += "\n" + front_text(a) + parts_text(a, terminal);
+  if (a.price_kind)
+    out += wrapped("  ",
+                   *a.price_kind == "owned"
+                       ? "Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate."
+                       : fmt::format("Dollars are rent, {}, which no dial moves.",
+                                     *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand"),
+                   100);
+  else if (a.no_price)
+    out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);
+  return out;
+}
+
+[[nodiscard]] std::string csv_of(const ExploreAnswer& a) {
+  std::string out = "number";
+  for (const ExploreAxis& axis : a.axes) out += "," + io::csv_quoted(axis.name);
+  for (const ExploreObjective& objective : a.objectives) out += "," + io::csv_quoted(objective.name);
+  out += ",low_seconds,high_seconds,meets,front,layout,binds,trouble\n";
+  const auto number = [](double x) { return fmt::format("{:.10g}", x); };
+  for (const ExplorePoint& point : a.points) {
+    out += std::to_string(point.number);
+    for (const auto& [axis, value] : point.at) {
+      const double* const plain = std::get_if<double>(&value);
+      out += "," + (plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
+    }
+    for (const auto& [objective, value] : point.objectives) out += "," + (value ? number(*value) : "");
+    const bool runs = point.trouble.empty();
+    out += fmt::format(",{},{},{},{},{},{},{}\n", runs ? number(point.interval_seconds.first) : "",
+                       runs ? number(point.interval_seconds.second) : "", point.meets ? 1 : 0, point.front ? 1 : 0,
+                       io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble));
+  }
+  return out;
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
+  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
+  if (!o.csv.empty()) io::write_file(o.csv, csv_of(found), "--csv");
+  return o.json ? printed(json_of(found)) : text_of(found, terminal);
+}
+
+[[nodiscard]] std::string run(const ExploreTyped& o, const Terminal& terminal) {
+  if (o.serve == o.train) throw RequestError("explore for what? Say --train or --serve");
+  const std::string_view other =
+      o.train ? given_beyond<ExploreServeRequest, ExploreRequest>(o.typed) : given_beyond<ExploreRequest, ExploreServeRequest>(o.typed);
+  if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, o.train ? "--serve" : "--train"));
+  return o.train ? answered<ExploreRequest>(o, terminal) : answered<ExploreServeRequest>(o, terminal);
+}
+
+}  // namespace
+
+void add_explore(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<ExploreTyped>();
+  CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: which no other beats, and what more of a part is worth");
+  sub.add_flag("--train", o->train, "Training");
+  sub.add_flag("--serve", o->serve, "Serving");
+  add_options<ExploreRequest>(sub, o->typed);
+  sub.add_option("--csv", o->csv, "Write all points as CSV")->option_text("FILE");
+  sub.add_flag("--json", o->json, "Print JSON");
+  add_options<ExploreServeRequest>(sub, o->typed, "Serving");
+  sub.footer(
+      "Example: fabricost explore --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --vary nic.bandwidth=25,50,100 --vary domain=8,16,32\n"
+      "         fabricost explore --serve -m llama3-70b -g 64 --vary system=dgx-h100,dgx-b200 --vary batch=1:256:x2");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli
