@@ -10,6 +10,7 @@ EXTRAS = {
     "pandas": "pandas",
     "xarray": "xarray",
     "pyarrow": "sweep",
+    "polars": "polars",
     "tqdm": "sweep",
     "distributed": "dask",
 }

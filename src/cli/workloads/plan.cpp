@@ -4,12 +4,15 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/workloads/plan_text.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>
 
 #include <fmt/format.h>
 
+#include <concepts>
+#include <filesystem>
 #include <memory>
 
 namespace fabricost::cli {
@@ -17,13 +20,24 @@ namespace {
 
 struct PlanOptions {
   Typed typed;
-  std::string threads;
+  std::string threads, trace;
   bool train = false, serve = false, json = false, graph = false, eager = false;
 };
 
+/// \throws RequestError where the folder or a file cannot be written
+void write_timeline(const PlanAnswer& found, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw RequestError(fmt::format("--trace: {} cannot be made a folder: {}", folder, error.message()));
+  for (const TimelineFile& file : timeline_of(*found.found))
+    io::write_file((std::filesystem::path(folder) / file.name).string(), file.text, "--trace");
+}
+
 template <class Request>
-[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal) {
+[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal, const std::string& trace = {}) {
   const auto found = spelled_out<Request>([&] { return answer(request); });
+  if constexpr (std::same_as<Request, PlanRequest>)
+    if (!trace.empty()) write_timeline(found, trace);
   return json ? printed(json_of(found)) : text_of(found, terminal);
 }
 
@@ -36,8 +50,9 @@ template <class Request>
     if (!other.empty()) throw RequestError(fmt::format("{} is of --serve; leave it out of --train", other));
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
       throw RequestError("--threads: a search is run on one thread; leave it out");
-    return answered(request_of<PlanRequest>(o.typed), o.json, terminal);
+    return answered(request_of<PlanRequest>(o.typed), o.json, terminal, o.trace);
   }
+  if (!o.trace.empty()) throw RequestError("--trace is of --train; leave it out of --serve");
   if (const std::string_view other = given_beyond<PlanRequest, ServeRequest>(o.typed); !other.empty())
     throw RequestError(fmt::format("{} is of --train; leave it out of --serve", other));
   if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
@@ -55,6 +70,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--serve", o->serve, "Plan serving");
   add_options<PlanRequest>(sub, o->typed);
   sub.add_option("--threads", o->threads, "1")->option_text("N");
+  sub.add_option("--trace", o->trace, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
+      ->option_text("FOLDER");
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options<ServeRequest>(sub, o->typed, group);
