@@ -2,8 +2,8 @@
 /// One pass over all kernels and calls in the order they began. Each begins there when what it waited for here has ended there:
 ///
 ///   in a stream   after the one before it
-///   across        after the one of its rank that ended last before it, where its own stream had been idle: an event, or the host, which
-///                 takes as long there as here. So the idle time between the two stays as it was
+///   across        where its own stream had been idle: as far into the kernel that its rank ran then as here; where none ran, after the one
+///                 that ended last before it: an event, or the host, which takes as long there as here. So idle time stays as it was
 ///   a call        after the kernels that the host had launched before it: it carries their results
 ///   after a call  kernels that begin once its stream goes on to the next call wait for it, however long it takes there; reductions of
 ///                 gradients are waited for at the end alone
@@ -27,6 +27,7 @@ namespace {
 
 using Place = std::int64_t;
 constexpr Place none = -1;
+constexpr std::int64_t tick = 1000;  // ns: older profilers count whole microseconds, newer ones round starts and lengths
 
 /// A kernel, or a rank's part in a call.
 struct Op {
@@ -180,7 +181,7 @@ class Player {
   [[nodiscard]] Place ended(const Stream& stream, std::int64_t time) const {
     constexpr std::ptrdiff_t back = 4;
     for (auto it = stream.done.rbegin(); it != stream.done.rend() && it - stream.done.rbegin() < back; ++it)
-      if (at(*it).to <= time) return *it;
+      if (at(*it).to <= time + tick) return *it;
     return none;
   }
 
@@ -195,7 +196,7 @@ class Player {
     Op& op = at(i);
     auto& streams = streams_[static_cast<std::size_t>(op.trace)];
     Stream& own = streams[op.stream];
-    const double factor = shortened(op.trace, op.from);
+    const double factor = shortened(op.trace, op.computes() ? op.from + (op.to - op.from) / 2 : op.from - 1);  // clocks round
     const auto wait_for = [&](Place other, double lag) {
       const double earliest = end_of(at(other)) + (lag > 0 ? lag * factor : lag);
       if (earliest <= op.start) return;
@@ -204,12 +205,20 @@ class Player {
     };
     const auto since = [&](Place other) { return static_cast<double>(op.from - at(other).to); };
     const Place before = own.done.empty() ? none : own.done.back();
-    Place anchor = before;
+    Place anchor = before, running = none;
     constexpr std::int64_t back_to_back = 5000;  // ns from one kernel to the next of its stream
     if (before == none || op.from - at(before).to > back_to_back)
-      for (const auto& [number, stream] : streams)
+      for (const auto& [number, stream] : streams) {
         if (const Place last = ended(stream, op.from); last != none && (anchor == none || at(last).to > at(anchor).to)) anchor = last;
-    if (anchor == none)
+        if (number == op.stream || stream.done.empty()) continue;
+        const Op& last = at(stream.done.back());
+        if (last.computes() && last.from < op.from && op.from + tick < last.to) running = stream.done.back();
+      }
+    if (running != none) {
+      const Op& other = at(running);
+      op.start = other.start + other.length * static_cast<double>(op.from - other.from) / static_cast<double>(other.to - other.from);
+      op.by = running;
+    } else if (anchor == none)
       op.start = static_cast<double>(op.from - origin_) * factor;
     else
       wait_for(anchor, since(anchor));
@@ -217,8 +226,8 @@ class Player {
     if (op.computes()) {
       std::vector<Place>& due = due_[static_cast<std::size_t>(op.trace)];
       std::erase_if(due, [&](Place call) {
-        if (at(call).to > op.from) return false;
-        wait_for(call, 0);
+        if (at(call).to > op.from + tick) return false;
+        wait_for(call, std::min(0.0, since(call)));
         return true;
       });
       op.length = there_.kernel(job_.ranks[static_cast<std::size_t>(op.trace)].kernels[static_cast<std::size_t>(op.kernel)].work,
@@ -228,7 +237,8 @@ class Player {
       if (op.launched >= 0)
         for (const auto& [number, stream] : streams) {
           if (number == op.stream || stream.carries_calls) continue;
-          if (const Place last = launched_before(stream, op.launched); last != none && at(last).to <= op.from) wait_for(last, 0);
+          if (const Place last = launched_before(stream, op.launched); last != none && at(last).to <= op.from + tick)
+            wait_for(last, std::min(0.0, since(last)));
         }
       if (before != none && !at(before).computes() && !reduces_gradients(job_, call_of(at(before))))
         due_[static_cast<std::size_t>(op.trace)].push_back(before);
@@ -248,9 +258,9 @@ class Player {
     const auto add = [&](std::string name, double ns) {
       if (ns != 0) out[std::move(name)] += ns;
     };
+    double end = now == none ? 0 : end_of(at(now));
     for (std::size_t steps = 0; now != none && steps < 2 * ops_.size(); ++steps) {
       const Op* op = &at(now);
-      const double end = end_of(*op);
       if (op->computes()) {
         const auto& kernel = job_.ranks[static_cast<std::size_t>(op->trace)].kernels[static_cast<std::size_t>(op->kernel)];
         add(std::string{io::work_names[static_cast<std::size_t>(kernel.work)]}, end - op->start);
@@ -263,8 +273,8 @@ class Player {
         add("ranks that are not traced", outside);
         add(kind == Kind::unknown ? "other communication" : std::string{name(kind)}, end - op->start - outside);
       }
-      const double earlier = op->by == none ? 0 : end_of(at(op->by));
-      add("launching and the host", op->start - earlier);
+      end = op->by == none ? 0 : std::min(op->start, end_of(at(op->by)));
+      add("launching and the host", op->start - end);
       now = op->by;
     }
     return out;
