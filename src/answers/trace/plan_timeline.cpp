@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace fabricost {
@@ -40,7 +41,7 @@ class Timeline {
     PipelineWay way(schedule, l_.pp, stages_.chunks);
     fill();
     std::vector<RankEvents> ranks;
-    for (int s = 0; s < l_.pp; ++s) ranks.emplace_back(rank_of(s), kernel_name());
+    for (int s = 0; s < l_.pp; ++s) ranks.emplace_back(rank_of(s), kernel_name(), attention_name());
     hand_over(ranks, way);
     for (int s = 0; s < l_.pp; ++s) stage(ranks[static_cast<std::size_t>(s)], s, way, step);
     std::vector<TimelineFile> out;
@@ -54,6 +55,9 @@ class Timeline {
   [[nodiscard]] double scale() const { return stack_.scale; }
   [[nodiscard]] std::string kernel_name() const {
     return l_.precision == Precision::fp8 || l_.precision == Precision::fp4 ? "nvjet_gemm_e4m3" : "nvjet_gemm_bf16";
+  }
+  [[nodiscard]] std::string attention_name() const {
+    return stack_.attention == AttentionKernel::fused_old ? "flash_fwd_kernel" : "cudnn_generated_fort_native_sdpa";
   }
   [[nodiscard]] bool stages_inside() const { return l_.placing == Placing::stages_inside && l_.pp > 1; }
   [[nodiscard]] int rank_of(int stage) const { return stage * l_.tp * l_.cp * (stages_inside() ? 1 : l_.dp); }
@@ -201,6 +205,11 @@ class Timeline {
     const std::vector<Bar>& bars = run_.bars[static_cast<std::size_t>(s)];
     const std::vector<SentCall> shards = data(s, step);
     const bool by_microbatch = l_.zero == 3 && l_.pp == 1;
+    // with stages, what every microbatch hides of gathering its weights lies over its work, the rest at the end
+    const double whole = l_.microbatches() * std::accumulate(shards.begin(), shards.end(), 0.0, [](double so_far, const SentCall& one) {
+                           return so_far + one.seconds;
+                         });
+    const double exposed = l_.zero == 3 && !by_microbatch && whole > 0 ? std::min(1.0, time_.data * scale() / whole) : 1;
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Bar& bar = bars[i];
       const bool second = i > 0 && bars[i - 1].work.with_next;
@@ -216,8 +225,12 @@ class Timeline {
       }
       const bool done = bar.work.kind == WorkKind::full_backward || bar.work.kind == WorkKind::weight;
       if (by_microbatch && done) rank.exchange(shards, time_.data * scale() / l_.microbatches());
+      if (exposed < 1 && done && bar.work.chunk == 0) rank.exchange(part_of(shards, 1 - exposed), 0);
     }
-    if (!by_microbatch) rank.exchange(shards, time_.data * scale());
+    if (exposed < 1)
+      for (int i = 0; i < l_.microbatches(); ++i) rank.exchange(part_of(shards, exposed), time_.data * scale() / l_.microbatches());
+    else if (!by_microbatch)
+      rank.exchange(shards, time_.data * scale());
     finish(rank);
   }
 
@@ -230,6 +243,11 @@ class Timeline {
                     all.sent.begin() + static_cast<std::ptrdiff_t>(count * (chunk + 1) / n));
     for (double* one : {&out.memory, &out.products, &out.attention, &out.idle, &out.copies, &out.exposed}) *one /= parts;
     return out;
+  }
+  /// The same calls with that share of their bytes.
+  [[nodiscard]] static std::vector<SentCall> part_of(std::vector<SentCall> all, double share) {
+    for (SentCall& one : all) one.bytes *= share, one.seconds *= share;
+    return all;
   }
   [[nodiscard]] static bool paired(const std::vector<Bar>& bars, std::size_t i) {
     return bars[i].work.with_next || (i > 0 && bars[i - 1].work.with_next);

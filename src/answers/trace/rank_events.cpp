@@ -17,7 +17,7 @@ void RankEvents::work(const WorkContent& content, int layers) {
     const double n = 1.0 / layers;
     kernel("void at::native::vectorized_elementwise_kernel", content.memory * n);
     kernel(products_, content.products * n);
-    kernel("flash_attention_kernel", content.attention * n);
+    kernel(attention_, content.attention * n);
     copy(content.copies * n);
     const auto share = static_cast<std::size_t>(i), count = static_cast<std::size_t>(layers), all = content.sent.size();
     block({content.sent.begin() + static_cast<std::ptrdiff_t>(all * share / count),

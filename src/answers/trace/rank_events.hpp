@@ -42,8 +42,9 @@ struct WorkContent {
 /// What the profiler of one rank writes.
 class RankEvents {
  public:
-  /// \param products name of its kernels of matrix products
-  RankEvents(int rank, std::string products) : rank_(rank), products_(std::move(products)) {}
+  /// \param products, attention names of such kernels
+  RankEvents(int rank, std::string products, std::string attention)
+      : rank_(rank), products_(std::move(products)), attention_(std::move(attention)) {}
   double now = 0;  ///< when the stream that computes is free, s
 
   /// Kernels of so many layers, and their calls.
@@ -75,7 +76,7 @@ class RankEvents {
   void event(std::string_view category, std::string_view name, int stream, double from, double seconds, const std::string& more);
 
   int rank_;
-  std::string products_, out_;
+  std::string products_, attention_, out_;
   std::vector<Kernel> kernels_;
   std::map<std::string, int> sequence_, streams_;  ///< of each group
 };

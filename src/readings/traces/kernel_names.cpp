@@ -19,9 +19,15 @@ struct NamedWork {
 };
 
 /// Small letters. What a product is fused with does not count; what stands around attention moves data.
-constexpr std::array<NamedWork, 69> works{{{"splitkreduce", Work::memory}, {"preprocess", Work::memory}, {"postprocess", Work::memory},
+constexpr std::array<NamedWork, 75> works{{{"splitkreduce", Work::memory}, {"preprocess", Work::memory}, {"postprocess", Work::memory},
                                            {"dot_do_o", Work::memory}, {"convertdq", Work::memory}, {"convert_dq", Work::memory},
                                            {"::utils::", Work::memory}, {"fbgemm_gpu", Work::memory}, {"gemv", Work::memory},
+                                           {"pytorch_flash", Work::attention_old},
+                                           {"flash_fwd_kernel", Work::attention_old},
+                                           {"flash_bwd_dq", Work::attention_old},
+                                           {"fmha_cutlass", Work::attention_old},
+                                           {"_attn_fwd", Work::attention_old},
+                                           {"_attn_bwd", Work::attention_old},
                                            {"flash", Work::attention}, {"fmha", Work::attention}, {"attn", Work::attention},
                                            {"attention", Work::attention}, {"sdpa", Work::attention}, {"gemm", Work::product},
                                            {"nvjet", Work::product}, {"cijk_", Work::product}, {"xmma", Work::product},

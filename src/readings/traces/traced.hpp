@@ -64,11 +64,12 @@ struct TracedGroup {
   }
 };
 
-/// What bounds a kernel that computes: products run at the GPU's arithmetic rate of 16-bit or 8-bit numbers, attention at its own, memory
-/// at that of its memory, a host_copy at that of the link to the host.
-enum class Work : unsigned char { product, product_8, attention, memory, host_copy, unknown };
-inline constexpr std::array<std::string_view, 6> work_names{"matrix products", "8-bit matrix products", "attention",
-                                                            "memory-bound kernels", "copies to and from the host", "other kernels"};
+/// What bounds a kernel that computes: products run at the GPU's arithmetic rate of 16-bit or 8-bit numbers, attention at its own (kernels
+/// of FlashAttention-2 and Triton at another), memory at that of its memory, a host_copy at that of the link to the host.
+enum class Work : unsigned char { product, product_8, attention, attention_old, memory, host_copy, unknown };
+inline constexpr std::array<std::string_view, 7> work_names{
+    "matrix products",      "8-bit matrix products",       "attention",    "older attention kernels",
+    "memory-bound kernels", "copies to and from the host", "other kernels"};
 
 /// A kernel that computes, or a copy.
 struct TracedKernel {
