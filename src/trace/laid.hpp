@@ -41,6 +41,8 @@ struct Group {
 /// One rank's part in a call, on the common clock.
 struct Part {
   int trace = 0, rank = 0;  ///< place in Job::ranks; the rank's number
+  int stream = 0;
+  std::int64_t launched = -1;  ///< as TracedCall
   std::int64_t from = 0, to = 0;
   io::Span own{};                    ///< the same on the rank's own clock
   std::int64_t exposed = 0;          ///< ns
@@ -78,6 +80,7 @@ struct Clock {
 /// Time of a rank's window by what it was spent on, ns; the parts sum to the window.
 struct Spent {
   std::int64_t window = 0, compute = 0, copies = 0, waiting = 0, idle = 0;
+  std::int64_t bubble = 0;  ///< waiting for the other stage of a pipeline
   std::array<std::int64_t, kind_names.size()> exposed{};  ///< communication that nothing covered, by kind of its group
 };
 

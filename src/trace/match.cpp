@@ -83,7 +83,14 @@ void number_ranks(Job& job) {
     const std::int64_t later = one.start - all.front().start;
     if (later > years || later < -years) continue;
     const auto move = [&](io::Span& span) { span.from += later, span.to += later; };
-    for (io::TracedCall& call : one.calls) move(call.span);
+    for (io::TracedCall& call : one.calls) {
+      move(call.span);
+      if (call.launched >= 0) call.launched += later;
+    }
+    for (io::TracedKernel& kernel : one.kernels) {
+      move(kernel.span);
+      if (kernel.launched >= 0) kernel.launched += later;
+    }
     for (std::vector<io::Span>* spans : {&one.compute, &one.busy}) std::for_each(spans->begin(), spans->end(), move);
     move(one.whole);
   }
@@ -111,6 +118,7 @@ void number_ranks(Job& job) {
       call.group += first;
       into.calls.push_back(call);
     }
+    into.kernels.insert(into.kernels.end(), one.kernels.begin(), one.kernels.end());
     for (auto [to, from] : {std::pair{&into.compute, &one.compute}, {&into.busy, &one.busy}, {&into.steps, &one.steps}})
       to->insert(to->end(), from->begin(), from->end());
     io::unite(into.compute);
@@ -161,7 +169,8 @@ struct Placed {
     call.bytes = std::max(call.bytes, one.bytes);
     call.messages = std::max(call.messages, one.messages);
     if (call.type.name.empty()) call.type = one.type;
-    call.parts.push_back({.trace = trace, .rank = rank, .from = one.span.from, .to = one.span.to});
+    call.parts.push_back(
+        {.trace = trace, .rank = rank, .stream = one.stream, .launched = one.launched, .from = one.span.from, .to = one.span.to});
   }
 };
 

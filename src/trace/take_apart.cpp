@@ -61,8 +61,9 @@ void parts::take_apart(Job& job) {
       const std::int64_t others = part->own.from + (call->last_start - part->from);
       const std::int64_t ready = call->parts.size() > 1 ? std::clamp(others, from, std::max(from, part->own.to)) : from;
       const std::int64_t waiting = uncovered(trace.compute, from, ready), moving = uncovered(trace.compute, ready, part->own.to);
-      spent.waiting += waiting;
-      spent.exposed[static_cast<std::size_t>(job.groups[call->group].kind)] += moving;
+      const Kind kind = job.groups[call->group].kind;
+      (kind == Kind::pipeline && call->moves == io::Moves::send_recv ? spent.bubble : spent.waiting) += waiting;
+      spent.exposed[static_cast<std::size_t>(kind)] += moving;
       shown += waiting + moving;
       done = std::max(done, part->own.to);
     }

@@ -11,6 +11,7 @@ EXTRAS = {
     "polars": "polars",
     "xarray": "xarray",
     "pyarrow": "sweep",
+    "polars": "polars",
     "tqdm": "sweep",
     "distributed": "dask",
 }

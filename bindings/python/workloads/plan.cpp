@@ -6,6 +6,9 @@
 #include "face.hpp"
 
 #include <fabricost/answers/plan.hpp>
+#include <text/write_file.hpp>
+
+#include <filesystem>
 
 namespace py = pybind11;
 
@@ -76,6 +79,19 @@ True
           },
           "pareto(self)\n--\n\nLayouts that no other beats in both time and memory, fastest first: Plans. Every layout that fits is priced "
           "for it.")
+      .def(
+          "save_trace",
+          [](const P& p, const py::object& folder) {
+            const std::filesystem::path into = path_of(folder, "folder");
+            const auto files = answered([&] { return timeline_of(*p.found); });
+            std::error_code error;
+            std::filesystem::create_directories(into, error);
+            if (error) throw RequestError(fmt::format("folder: {} cannot be made: {}", into.string(), error.message()));
+            for (const TimelineFile& file : files) io::write_file((into / file.name).string(), file.text, "folder");
+          },
+          py::arg("folder"),
+          "save_trace(self, folder)\n--\n\nWrites the step of the fastest layout as traces of one rank of each stage, which "
+          "read_trace reads.")
       .def("__repr__", [](const P& p) {
         std::string out = fmt::format("{} layouts of {} on {} GPUs of {}", p.layouts.size(), p.model, p.gpus, p.system);
         if (!p.layouts.empty()) out += "; fastest " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));

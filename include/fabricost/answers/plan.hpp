@@ -310,6 +310,13 @@ struct PlanAnswer {
 /// The question of the search: the request with its model and stack loaded. \throws as answer
 [[nodiscard]] TrainingQuestion training_question(const PlanRequest& request);
 
+/// A file of a trace, and what is in it.
+struct TimelineFile {
+  std::string name, text;
+};
+/// The step of the fastest layout as traces (Kineto, JSON) of one rank of each stage. \throws RequestError without layouts
+[[nodiscard]] std::vector<TimelineFile> timeline_of(const FoundPlan& found);
+
 /// Repeats the search with 10 % more of each part of the machine (training/sensitivity.hpp).
 [[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
 /// The fastest layout explained term by term.

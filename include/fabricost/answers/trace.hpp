@@ -9,6 +9,7 @@
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ struct TraceRequest {
   std::optional<double> tokens{};
   std::optional<int> hidden{}, experts{}, top_k{};
   int groups = 0, group_limit = 0;
+  Machine on;
+  std::vector<std::string> without;
+  std::string against;
 
   static constexpr auto fields() {
     using R = TraceRequest;
@@ -43,7 +47,11 @@ struct TraceRequest {
         asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks"),
         asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to"),
         asks(&R::groups, "groups", "--groups", count, {0, any_count.max}, "G", "Groups of experts, of which a token"),
-        asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "may use so many")};
+        asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "may use so many"),
+        asks(&R::on, "on", "--on", "NAME", "Replay the job on this machine; <overrides> then change this one"),
+        asks(&R::without, "without", "--without", "WHAT...",
+             "Replay it without: straggler (the rank that others wait for\nis as fast as they are), wait (no rank waits for another)"),
+        asks(&R::against, "against", "--against", "FILE", "A plan of training as JSON: where the run and the plan part")};
   }
 };
 
@@ -163,6 +171,64 @@ struct TraceSkipped {
   }
 };
 
+/// The step after one change, everything else as it is replayed.
+struct TracedChange {
+  std::string change;
+  double step_seconds = 0, gain = 0;
+  bool operator==(const TracedChange&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedChange;
+    return std::tuple{gives(&A::change, "change", "change", "As in `without straggler`, `NICs of twice the rate`."),
+                      gives(&A::step_seconds, "step_s", "step_seconds", "The step then, s."),
+                      gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
+  }
+};
+
+/// The traced job replayed: its kernels and calls in their order, each as long as it takes there (src/trace/replay.cpp).
+struct TraceReplay {
+  std::string system;
+  double step_seconds = 0, ratio = 1;
+  std::pair<double, double> interval_seconds{};
+  std::vector<StepTerm> terms{}, path{};
+  std::vector<TracedChange> changes{};
+  std::vector<std::string> assumed{};
+  bool operator==(const TraceReplay&) const = default;
+
+  static constexpr auto fields() {
+    using A = TraceReplay;
+    return std::tuple{
+        gives(&A::system, "system", "system", "Name of the machine it is replayed on; empty: its own, which is not known."),
+        gives(&A::step_seconds, "step_s", "step_seconds", "A step there, s."),
+        gives(&A::ratio, "over_traced", "ratio", "That over the step of the traces."),
+        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: all that is predicted at its fast or its slow end."),
+        gives(&A::terms, "terms", "terms", "What a step is spent on there, a list of StepTerm; they sum to it."),
+        gives(&A::path, "path", "path",
+              "What binds: the chain of work that could not have begun earlier, a list of StepTerm, longest first; they sum to "
+              "the time from the first start to the last end, over the steps."),
+        gives(&A::changes, "changes", "changes", "List of TracedChange: what each of them alone would give there, most first."),
+        gives(&A::assumed, "assumed", "assumed", "What is taken for granted, a sentence each.")};
+  }
+};
+
+/// A term of the run beside that of a plan.
+struct TracedAgainst {
+  std::string name;
+  double run_seconds = 0, plan_seconds = 0;
+  bool operator==(const TracedAgainst&) const = default;
+
+  static constexpr auto fields() {
+    using A = TracedAgainst;
+    return std::tuple{gives(&A::name, "name", "name",
+                            "step, compute, tensor, context, expert, pipeline, data, bubble, waiting, copies, idle, other; exposed: "
+                            "all communication among them."),
+                      gives(&A::run_seconds, "run_s", "run_seconds", "Of a step of the traces, s."),
+                      gives(&A::plan_seconds, "plan_s", "plan_seconds", "Of a step of the plan, s.")};
+  }
+};
+
+struct FoundTrace;
+
 struct TraceAnswer {
   std::vector<std::string> findings{};
   std::optional<std::string> system{};
@@ -177,6 +243,10 @@ struct TraceAnswer {
   double clock_doubt_seconds = 0;
   std::vector<TraceSkipped> skipped{};
   std::vector<std::string> notes{};
+  std::optional<TraceReplay> replay{};
+  std::vector<TracedAgainst> against{};
+  std::vector<std::string> parted{};
+  std::shared_ptr<const FoundTrace> found{};  ///< what pictures are drawn from
 
   static constexpr auto fields() {
     using A = TraceAnswer;
@@ -195,9 +265,18 @@ struct TraceAnswer {
         gives(&A::clock_doubt_seconds, "clock_doubt_s", "clock_doubt_seconds",
               "How far the ends of a collective still lie apart on the aligned clocks, s, the median."),
         gives(&A::skipped, "skipped", "skipped", "List of TraceSkipped."),
-        gives(&A::notes, "notes", "notes", "What could not be told, and why.")};
+        gives(&A::notes, "notes", "notes", "What could not be told, and why."),
+        gives(&A::replay, "replay", "replay", "A TraceReplay, with `on` or `without`; else None.", 1, true),
+        gives(&A::against, "against.terms", "against", "With `against`: List of TracedAgainst.", 1, true),
+        gives(&A::parted, "against.findings", "parted", "Where the run and the plan part, a sentence each, most costly first.", 1, true)};
   }
 };
+
+/// Chrome's JSON, as Perfetto draws it: for each group a track of what was measured and one of what was predicted. \throws RequestError
+/// where the answer was not found by answer()
+[[nodiscard]] std::string perfetto_of(const TraceAnswer& answer);
+/// One HTML page: tables, who waited for whom, a timeline; no scripts, nothing loaded from elsewhere. \throws as perfetto_of
+[[nodiscard]] std::string page_of(const TraceAnswer& answer);
 
 /// \throws Refusal without traces; SpecError for a file that is no trace; RequestError as predict
 [[nodiscard]] TraceAnswer answer(const TraceRequest& request);

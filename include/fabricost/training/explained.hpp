@@ -39,16 +39,16 @@ struct StepParts {
                                              GroupCosts& costs) {
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
   const detail::StepModel step{model, layout, stack, gpu, costs, layers};
-  const detail::StepModel::Fullest full = step.fullest_stage();
+  const detail::StepModel::Stages at = step.stages();
   const Processor left = left_to_products(gpu, stack);
   const detail::LayerModel layer{model, layout, stack, left, costs};
   StepParts out;
-  out.layers = full.at.layers;
+  out.layers = at.fullest.layers;
   const double micro = out.microbatches = layout.microbatches();
   const bool whole = !has_single_blocks(model);
-  for (const auto& [parts, layers_of] :
-       {std::pair{LayerParts{whole, true, false}, full.at.dense_layers}, std::pair{LayerParts{whole, true, true}, full.at.expert_layers},
-        std::pair{LayerParts{true, false, false}, whole ? 0 : full.at.mixing_layers}}) {
+  for (const auto& [parts, layers_of] : {std::pair{LayerParts{whole, true, false}, at.fullest.dense_layers},
+                                         std::pair{LayerParts{whole, true, true}, at.fullest.expert_layers},
+                                         std::pair{LayerParts{true, false, false}, whole ? 0 : at.fullest.mixing_layers}}) {
     const double times = micro * layers_of;
     const bool experts = parts.experts;
     if (times <= 0) continue;
@@ -65,14 +65,14 @@ struct StepParts {
       out.exchanges.push_back(
           {x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + x.backward + layer.again(x.group, experts) * x.forward)});
   }
-  if (layout.pp == 1) out.kernels.head = micro * step.ends();
+  if (layout.pp == 1) out.kernels.head = micro * at.ends;
   if (layout.pp > 1) {
     const double chunks = schedule_of(layout) == PipelineSchedule::interleaved ? layout.vp : 1, bytes = step.handed_over();
     const bool across = step.hands_over_across();
     const Placement pair = across ? Placement{1, 2} : Placement{2, 1};
     out.exchanges.push_back({StepGroup::stages, Collective::send_recv, pair, bytes, costs.send(across, bytes), 2 * chunks * micro});
   }
-  for (const DataExchange& x : step.data_exchanges(full.local, trained_parameters(full.local, model, layout, full.at)))
+  for (const DataExchange& x : step.data_exchanges(at.local, at.trained))
     out.exchanges.push_back({x.group, x.collective, x.at, x.bytes, x.seconds, (micro - 1) * x.each + x.last});
   return out;
 }

@@ -38,6 +38,8 @@
 #include <fabricost/pipeline/pipeline.hpp>
 #include <fabricost/training/layer.hpp>
 
+#include <tuple>
+
 namespace fabricost {
 
 /// Seconds of a step by cause; they sum to `seconds`.
@@ -188,28 +190,6 @@ struct StepModel {
     return out;
   }
 
-  /// The stage that takes longest, of the first, one in the middle and the last, and the most parameters of any.
-  struct Fullest {
-    StageContent at, last;
-    LayerTime layers;
-    RankParameters local;
-  };
-  [[nodiscard]] Fullest fullest_stage() const {
-    const LayerSplit split = split_layers(m, l);
-    Fullest out;
-    out.at = out.last = stage_content(split, m, l, 0);
-    out.layers = content(out.at);
-    out.local = parameters(out.at);
-    if (l.pp == 1) return out;
-    const StageContent middle = stage_content(split, m, l, l.pp / 2);
-    out.last = stage_content(split, m, l, l.pp - 1);
-    for (const StageContent& other : {middle, out.last}) {
-      const LayerTime t = content(other);
-      if (t.sum() > out.layers.sum()) out.layers = t, out.at = other;
-      if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;
-    }
-    return out;
-  }
   /// What the last stage adds: the output matrix, and per prediction module a layer and the output matrix again.
   [[nodiscard]] double ends() const {
     return layers.head + m.predict_layers * (layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
@@ -227,21 +207,53 @@ struct StepModel {
   /// Activations that a microbatch hands to the next stage.
   [[nodiscard]] double handed_over() const { return 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1); }
 
+  /// The fullest stage, the one that all others wait for, and the times of the pipeline around it.
+  struct Stages {
+    StageContent fullest;
+    LayerTime stage;
+    RankParameters local, trained;
+    double out_of_gpu = 0, into_gpu = 0;  ///< copies of a microbatch's activations
+    double accumulate = 0, body = 0, ends = 0;
+    StageTimes times;
+    int chunks = 1;
+  };
+  [[nodiscard]] Stages stages() const {
+    Stages out;
+    // the fullest stage: the first, one in the middle, or the last
+    const LayerSplit split = split_layers(m, l);
+    out.fullest = stage_content(split, m, l, 0);
+    out.stage = content(out.fullest);
+    out.local = parameters(out.fullest);
+    StageContent last = out.fullest;
+    if (l.pp > 1) {
+      const StageContent middle = stage_content(split, m, l, l.pp / 2);
+      last = stage_content(split, m, l, l.pp - 1);
+      for (const StageContent& other : {middle, last}) {
+        const LayerTime t = content(other);
+        if (t.sum() > out.stage.sum()) out.stage = t, out.fullest = other;
+        if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;
+      }
+    }
+    out.trained = trained_parameters(out.local, m, l, out.fullest);
+    std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
+    out.stage.forward += out.out_of_gpu;
+    out.stage.backward += out.into_gpu;
+    out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
+    out.body = out.stage.sum() + out.accumulate;
+    out.ends = ends();
+    const double tail = content(last).sum() + out.accumulate + out.ends;
+    out.times = {.forward = out.stage.forward, .backward = out.stage.backward, .weight = out.stage.weight + out.accumulate};
+    out.times.last_extra = l.pp > 1 ? std::max(0.0, tail - out.body) : out.ends;
+    if (l.pp > 1) out.times.exchange = costs.send(hands_over_across(), handed_over());
+    out.chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
+    return out;
+  }
+
   /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
   [[nodiscard]] StepTime run() const {
     const double micro = l.microbatches();
-    const Fullest full = fullest_stage();
-    const StageContent& fullest = full.at;
-    const RankParameters& local = full.local;
-    LayerTime stage = full.layers;
-    const RankParameters trained = trained_parameters(local, m, l, fullest);
-    const auto [out_of_gpu, into_gpu] = offloaded(fullest, stage);
-    stage.forward += out_of_gpu;
-    stage.backward += into_gpu;
-    const double accumulate = stack.accumulation_bytes * (trained.shared() + trained.experts) / gpu.memory_rate;
-    const double body = stage.sum() + accumulate;
-    const double tail = content(full.last).sum() + accumulate + ends();
-
+    const Stages at = stages();
+    const LayerTime& stage = at.stage;
     StepTime out;
     out.compute = micro * stage.kernels;
     out.floor = micro * stage.floor;
@@ -250,30 +262,28 @@ struct StepModel {
     out.expert = micro * stage.expert;
     const double alone = share_alone() * micro * stage.expert_hidden;
     out.expert += alone;
-    double work = micro * body + alone;
+    double work = micro * at.body + alone;
     if (l.pp == 1) {
-      out.compute += micro * ends();
-      work += micro * ends();
+      out.compute += micro * at.ends;
+      work += micro * at.ends;
     } else {
-      StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
-      times.last_extra = std::max(0.0, tail - body);
-      const int chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
-      const double waiting = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
-      times.exchange = costs.send(hands_over_across(), handed_over());
-      const double with = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
+      StageTimes times = at.times;
+      times.exchange = 0;
+      const double waiting = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), times).seconds;
+      const double with = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), at.times).seconds;
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
-    exchange_data(out, local, trained, body + (l.pp == 1 ? ends() : 0), micro);
+    exchange_data(out, at.local, at.trained, at.body + (l.pp == 1 ? at.ends : 0), micro);
     const bool owned_in_part = l.zero > 0;
-    const double owned = owned_in_part ? trained.shared() / shard_ranks(l) : trained.shared();
-    const double owned_experts = owned_in_part ? trained.experts / expert_shard_ranks(l) : trained.experts;
+    const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
+    const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
     const double away = l.offload_optimizer * (owned + owned_experts);
     const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / gpu.memory_rate;
     const double on_host = away > 0 ? updated_on_host(away) : 0;
-    out.accumulation = micro * accumulate;
+    out.accumulation = micro * at.accumulate;
     out.optimizer = update;
-    out.offload = micro * (out_of_gpu + into_gpu) + on_host;
+    out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
     out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
     out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
     out.seconds += out.stragglers;

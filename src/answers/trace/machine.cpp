@@ -34,10 +34,10 @@ namespace {
 TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
   if (request.system) {
-    system_ = request.system.get(request.overrides);
+    system_ = request.system.get(request.on ? std::vector<std::string>{} : request.overrides);
     return;
   }
-  if (!request.overrides.empty()) throw Refusal("<overrides> change a machine: add <system>");
+  if (!request.overrides.empty() && !request.on) throw Refusal("<overrides> change a machine: add <system>");
   std::set<std::string> gpus;
   int world = 0;
   for (const io::RankTrace& one : traces) {

@@ -24,6 +24,9 @@ class TraceMachine {
  public:
   /// \param traces of all ranks: their GPUs tell the machine where none is named
   TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes);
+  /// Another machine for the same job.
+  TraceMachine(const TraceRequest& request, std::shared_ptr<const System> system, std::vector<std::string>& notes)
+      : request_(request), notes_(notes), system_(std::move(system)) {}
 
   [[nodiscard]] const System* system() const { return system_.get(); }
   [[nodiscard]] bool guessed() const { return guessed_; }

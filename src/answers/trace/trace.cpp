@@ -4,7 +4,9 @@
 #include <fabricost/answers/trace.hpp>
 
 #include "answers/trace/findings.hpp"
+#include "answers/trace/found.hpp"
 #include "answers/trace/machine.hpp"
+#include "answers/trace/step.hpp"
 #include "readings/traces/read_traces.hpp"
 
 #include <algorithm>
@@ -162,25 +164,6 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
   std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.seconds > b.seconds; });
 }
 
-void say_step(const laid::Job& job, TraceAnswer& out) {
-  out.steps = std::max(1, job.steps);
-  const double share = 1 / (static_cast<double>(job.spent.size()) * out.steps);
-  const auto add = [&](const std::string& name, auto&& part) {
-    double seconds = 0;
-    for (const laid::Spent& one : job.spent) seconds += seconds_of(part(one)) * share;
-    if (seconds > 0) out.terms.push_back({name, seconds});
-    out.step_seconds += seconds;
-  };
-  add("compute", [](const laid::Spent& s) { return s.compute; });
-  for (const laid::Kind kind :
-       {laid::Kind::tensor, laid::Kind::context, laid::Kind::expert, laid::Kind::pipeline, laid::Kind::data, laid::Kind::unknown})
-    add(kind == laid::Kind::unknown ? "other communication" : std::string{laid::name(kind)},
-        [&](const laid::Spent& s) { return s.exposed[static_cast<std::size_t>(kind)]; });
-  add("waiting", [](const laid::Spent& s) { return s.waiting; });
-  add("copies", [](const laid::Spent& s) { return s.copies; });
-  add("idle", [](const laid::Spent& s) { return s.idle; });
-}
-
 }  // namespace
 
 TraceAnswer answer(const TraceRequest& request) {
@@ -188,12 +171,15 @@ TraceAnswer answer(const TraceRequest& request) {
   check_ranges(request);
   std::vector<std::filesystem::path> given;
   for (const TraceFile& one : request.files) given.emplace_back(one.path);
-  io::Traces traces = io::read_traces(given);
+  const bool again = request.on || !request.without.empty();
+  io::Traces traces = io::read_traces(given, again ? io::Keep::kernels : io::Keep::calls);
   TraceAnswer out;
   detail::TraceMachine machine(request, traces.ranks, out.notes);
   if (machine.system() != nullptr) out.system = machine.system()->name;
   out.system_guessed = machine.guessed();
-  const laid::Job job = laid::lay_out(std::move(traces.ranks), machine.gpus_per_node());
+  const auto found = std::make_shared<FoundTrace>();
+  laid::Job& job = found->job;
+  job = laid::lay_out(std::move(traces.ranks), machine.gpus_per_node());
   std::int64_t start = std::numeric_limits<std::int64_t>::max();
   for (const laid::Call& call : job.calls) start = std::min(start, call.first_start);
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
@@ -205,7 +191,9 @@ TraceAnswer answer(const TraceRequest& request) {
                          .window_seconds = seconds_of(one.whole.length()),
                          .clock_seconds = seconds_of(job.clocks[i].offset)});
   }
-  const std::vector<std::string> labels = labels_of(job);
+  found->start = start;
+  found->labels = labels_of(job);
+  const std::vector<std::string>& labels = found->labels;
   for (std::size_t g = 0; g < job.groups.size(); ++g) {
     const laid::Group& group = job.groups[g];
     if (group.calls == 0) continue;
@@ -221,13 +209,20 @@ TraceAnswer answer(const TraceRequest& request) {
   out.collectives = rows_of(job, machine, labels, request.calls, start);
   out.clock_doubt_seconds = seconds_of(job.clock_doubt);
   say_waits(job, out);
-  say_step(job, out);
+  std::tie(out.step_seconds, out.terms) = detail::step_of(job);
+  out.steps = std::max(1, job.steps);
   std::map<std::string, std::int64_t> skipped = job.skipped;
   for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;
   for (const auto& [reason, events] : skipped)
     out.skipped.push_back({reason, static_cast<int>(std::min<std::int64_t>(events, std::numeric_limits<int>::max()))});
   if (out.collectives.empty()) out.notes.emplace_back("The traces show no collective.");
   detail::say_findings(out);
+  if (again) detail::say_replay(request, job, machine, out);
+  if (!request.against.empty()) detail::say_against(request.against, out);
+  found->expected.reserve(job.calls.size());
+  for (const laid::Call& call : job.calls)
+    found->expected.push_back(can_be_judged(call) ? machine.expect(job.groups[call.group], call) : std::nullopt);
+  out.found = found;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "text/text_table.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/trace.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -21,6 +22,18 @@ static void from_text(const std::string& text, std::string_view, const Amount&, 
 
 namespace cli {
 namespace {
+
+struct TraceCommand : TraceRequest {
+  std::string perfetto, html;
+
+  static constexpr auto fields() {
+    using R = TraceCommand;
+    return std::tuple_cat(
+        TraceRequest::fields(),
+        std::tuple{asks(&R::perfetto, "perfetto", "--perfetto", "FILE", "Write a file for ui.perfetto.dev: measured beside predicted"),
+                   asks(&R::html, "html", "--html", "FILE", "Write a page with tables, who waits for whom, a timeline")});
+  }
+};
 
 constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
 
@@ -63,16 +76,55 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
   return out;
 }
 
+[[nodiscard]] std::string shares_text(const std::vector<StepTerm>& terms, double whole) {
+  TextTable table{{{""}, {"", right}, {"", right}}};
+  for (const StepTerm& term : terms)
+    table.row({term.name, time_of(term.seconds), fmt::format("{:.1f} %", whole > 0 ? 100 * term.seconds / whole : 0)});
+  return table.text(2);
+}
+
+[[nodiscard]] std::string replay_text(const TraceReplay& r, const Terminal& terminal) {
+  const std::string where = r.system.empty() ? "its own machine" : r.system;
+  const auto& [low, high] = r.interval_seconds;
+  const std::string interval = high > low ? fmt::format(" ({} to {})", time_of(low), time_of(high)) : "";
+  std::string out = "\n" + terminal.strong(fmt::format("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", where,
+                                                       time_of(r.step_seconds), interval, r.ratio)) +
+                    "\n" + shares_text(r.terms, r.step_seconds);
+  double path = 0;
+  for (const StepTerm& term : r.path) path += term.seconds;
+  out += "\n" + terminal.strong("What binds there: the chain that could not begin earlier") + "\n" + shares_text(r.path, path);
+  if (!r.changes.empty()) {
+    TextTable changes{{{"what it would give there"}, {"step", right}, {"gain", right}}};
+    for (const TracedChange& one : r.changes)
+      changes.row({one.change, time_of(one.step_seconds), fmt::format("{:+.1f} %", 100 * one.gain)});
+    out += "\n" + changes.text(2);
+  }
+  if (!r.assumed.empty()) out += "\n";
+  for (const std::string& one : r.assumed) out += wrapped("assumed  ", one, 100);
+  return out;
+}
+
+[[nodiscard]] std::string against_text(const TraceAnswer& a, const Terminal& terminal) {
+  TextTable table{{{""}, {"run", right}, {"plan", right}, {"run - plan", right}}};
+  for (const TracedAgainst& one : a.against) {
+    const double apart = one.run_seconds - one.plan_seconds;
+    table.row({one.name, time_of(one.run_seconds), time_of(one.plan_seconds),
+               apart == 0 ? "" : fmt::format("{}{}", apart > 0 ? "+" : "-", time_of(apart > 0 ? apart : -apart))});
+  }
+  std::string out = "\n" + terminal.strong("Against the plan") + "\n" + table.text(2);
+  for (const std::string& one : a.parted) out += wrapped("  ", one, 100);
+  return out;
+}
+
 [[nodiscard]] std::string trace_text(const TraceAnswer& a, const Terminal& terminal) {
   std::string gpu = a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu;
   std::string out = terminal.strong(fmt::format("{} traced{}: a step of {}{}", counted(static_cast<double>(a.ranks.size()), "rank"), gpu,
                                                 time_of(a.step_seconds), a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "")) +
                     "\n";
   for (const std::string& one : a.findings) out += wrapped("  ", one, 100);
-  TextTable terms{{{""}, {"", right}, {"", right}}};
-  for (const StepTerm& term : a.terms)
-    terms.row({term.name, time_of(term.seconds), fmt::format("{:.1f} %", a.step_seconds > 0 ? 100 * term.seconds / a.step_seconds : 0)});
-  out += "\n" + terminal.strong("A step") + "\n" + terms.text(2);
+  out += "\n" + terminal.strong("A step") + "\n" + shares_text(a.terms, a.step_seconds);
+  if (!a.against.empty()) out += against_text(a, terminal);
+  if (a.replay) out += replay_text(*a.replay, terminal);
   if (!a.collectives.empty()) {
     out += "\n" +
            terminal.strong(a.system ? fmt::format("Collectives, against {}{}", *a.system, a.system_guessed ? " (told from the traces)" : "")
@@ -103,12 +155,19 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
 }  // namespace
 
 void add_trace(CLI::App& app, Runner& runner) {
-  add_face<TraceRequest>(app, runner, "trace", "What a job's traces say: what moved, who waited, what is slow",
-                         "Example: fabricost trace traces/ --system dgx-h100", [](const TraceAnswer& a, const Terminal& t) {
-                           TraceAnswer spelled = a;
-                           for (std::string& note : spelled.notes) note = with_fields(note, as_option<TraceRequest>);
-                           return trace_text(spelled, t);
-                         });
+  add_face<TraceCommand>(
+      app, runner, "trace", "What a job's traces say: what moved, who waited, what is slow, how long it would take elsewhere",
+      "Example: fabricost trace traces/ --system dgx-h100\n"
+      "         fabricost trace traces/ --system dgx-h100 --on dgx-b200 --html page.html",
+      [](const TraceAnswer& a, const Terminal& t) {
+        TraceAnswer spelled = a;
+        for (std::string& note : spelled.notes) note = with_fields(note, as_option<TraceCommand>);
+        return trace_text(spelled, t);
+      },
+      [](const TraceAnswer& a, const TraceCommand& how) {
+        if (!how.perfetto.empty()) io::write_file(how.perfetto, perfetto_of(a), "--perfetto");
+        if (!how.html.empty()) io::write_file(how.html, page_of(a), "--html");
+      });
 }
 
 }  // namespace cli

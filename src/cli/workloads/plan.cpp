@@ -4,6 +4,7 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/workloads/plan_text.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/rl.hpp>
@@ -11,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
+#include <filesystem>
 #include <memory>
 
 namespace fabricost::cli {
@@ -18,13 +21,24 @@ namespace {
 
 struct PlanOptions {
   Typed typed;
-  std::string threads;
+  std::string threads, trace;
   bool train = false, serve = false, rl = false, json = false, graph = false, eager = false;
 };
 
+/// \throws RequestError where the folder or a file cannot be written
+void write_timeline(const PlanAnswer& found, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw RequestError(fmt::format("--trace: {} cannot be made a folder: {}", folder, error.message()));
+  for (const TimelineFile& file : timeline_of(*found.found))
+    io::write_file((std::filesystem::path(folder) / file.name).string(), file.text, "--trace");
+}
+
 template <class Request>
-[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal) {
+[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal, const std::string& trace = {}) {
   const auto found = spelled_out<Request>([&] { return answer(request); });
+  if constexpr (std::same_as<Request, PlanRequest>)
+    if (!trace.empty()) write_timeline(found, trace);
   return json ? printed(json_of(found)) : text_of(found, terminal);
 }
 
@@ -45,8 +59,9 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
     refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
       throw RequestError("--threads: a search is run on one thread; leave it out");
-    return answered(request_of<PlanRequest>(o.typed), o.json, terminal);
+    return answered(request_of<PlanRequest>(o.typed), o.json, terminal, o.trace);
   }
+  if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of --train; leave it out of {}", o.rl ? "--rl" : "--serve"));
   if (o.rl) {
     refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
     return answered(request_of<RlRequest>(o.typed), o.json, terminal);
@@ -68,6 +83,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
   add_options<PlanRequest>(sub, o->typed);
   sub.add_option("--threads", o->threads, "1")->option_text("N");
+  sub.add_option("--trace", o->trace, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
+      ->option_text("FOLDER");
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options<ServeRequest>(sub, o->typed, group);

@@ -34,42 +34,6 @@ enum class Category : unsigned char { other, kernel, copy, launch, annotation, h
   return Category::other;
 }
 
-/// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
-[[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut) {
-  std::vector<int> out;
-  int number = -1;
-  for (const char c : text) {
-    constexpr int most = 100'000'000;
-    if (c >= '0' && c <= '9')
-      number = std::min(most, std::max(number, 0) * 10 + (c - '0'));
-    else if (number >= 0)
-      out.push_back(number), number = -1;
-    cut = cut || c == '.';
-  }
-  if (number >= 0) out.push_back(number);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-/// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
-[[nodiscard]] std::int64_t elements_of(std::string_view dims) {
-  double total = 0, product = 1;
-  std::int64_t number = -1;
-  bool any = false, inside = false;
-  for (const char c : dims) {
-    if (c >= '0' && c <= '9') {
-      number = std::min<std::int64_t>(std::max<std::int64_t>(number, 0) * 10 + (c - '0'), std::int64_t{1} << 52U);
-      inside = true;
-      continue;
-    }
-    if (number >= 0) product *= static_cast<double>(number), number = -1;
-    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
-  }
-  constexpr double most = 1e17;
-  return any && total < most ? static_cast<std::int64_t>(total) : -1;
-}
-
 /// What the arguments of a kernel, a record or an annotation say.
 struct Arguments {
   std::int64_t correlation = 0, external = 0, sequence = -1, size = 0, first = -1, stride = 0, source = -1, target = -1;
@@ -80,7 +44,7 @@ struct Arguments {
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file) : json_(file) { trace_.file = json_.name(); }
+  Reader(const std::filesystem::path& file, Keep keep) : json_(file), keep_(keep == Keep::kernels) { trace_.file = json_.name(); }
 
   RankTrace run() {
     json_.read(
@@ -209,6 +173,7 @@ class Reader {
       case Category::copy:
         on_gpu(span);
         add(trace_.busy, span);
+        if (keep_) keep(span, args, thread, work_of_copy(name), true);
         return;
       default: break;
     }
@@ -216,6 +181,7 @@ class Reader {
     const std::optional<Moves> moves = moves_of_kernel(name);
     if (!moves) {
       add(trace_.compute, span);
+      if (keep_) keep(span, args, thread, work_of(name), false);
       return;
     }
     const Arguments a = arguments(args);
@@ -223,7 +189,19 @@ class Reader {
         .call = call_of(span, a), .correlation = a.correlation, .external = a.external, .receives = a.target < 0 && a.source >= 0};
     kernel.told = kernel.call.moves != Moves::unknown;
     if (!kernel.told) kernel.call.moves = *moves;
+    if (keep_ && kernel.call.stream == 0) kernel.call.stream = stream_of(thread);  // on a GPU, a thread is a stream
     kept_.kernels.push_back(kernel);
+  }
+
+  [[nodiscard]] static int stream_of(std::int64_t thread) { return static_cast<int>(std::clamp<std::int64_t>(thread, 0, 1'000'000'000)); }
+  /// A trace has few names and many kernels.
+  [[nodiscard]] Work work_of(std::string_view name) {
+    const auto known = works_.find(name);
+    return known != works_.end() ? known->second : works_.emplace(name, work_of_kernel(name)).first->second;
+  }
+  void keep(const Span& span, std::string_view args, std::int64_t thread, Work work, bool copy) {
+    const Arguments a = arguments(args);
+    trace_.kernels.push_back({span, a.correlation, a.stream > 0 ? a.stream : stream_of(thread), work, copy});
   }
 
   /// Kernels come in order, or nearly so: united as they come, and now and then again.
@@ -365,7 +343,9 @@ class Reader {
 
   void from_start() {
     const auto move = [&](Span& span) { span.from -= first_, span.to -= first_; };
-    for (TracedCall& call : trace_.calls) move(call.span);
+    const auto later = [&](std::int64_t& launched) { launched = launched < 0 ? -1 : std::max<std::int64_t>(0, launched - first_); };
+    for (TracedCall& call : trace_.calls) move(call.span), later(call.launched);
+    for (TracedKernel& kernel : trace_.kernels) move(kernel.span), later(kernel.launched);
     for (std::vector<Span>* spans : {&trace_.compute, &trace_.busy, &trace_.steps})
       for (Span& span : *spans) move(span);
     move(trace_.whole);
@@ -380,6 +360,8 @@ class Reader {
   std::int64_t base_ = 0, events_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = std::numeric_limits<std::int64_t>::min();
   std::size_t united_ = 0;
+  bool keep_;
+  std::map<std::string, Work, std::less<>> works_;
 };
 
 }  // namespace
@@ -393,6 +375,6 @@ bool may_be_kineto(std::string_view head) {
   return false;
 }
 
-RankTrace read_kineto(const std::filesystem::path& file) { return kineto::Reader(file).run(); }
+RankTrace read_kineto(const std::filesystem::path& file, Keep keep) { return kineto::Reader(file, keep).run(); }
 
 }  // namespace fabricost::io

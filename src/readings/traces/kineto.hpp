@@ -16,6 +16,6 @@ namespace fabricost::io {
 [[nodiscard]] bool may_be_kineto(std::string_view head);
 
 /// \throws SpecError where it is not JSON, or holds no events
-[[nodiscard]] RankTrace read_kineto(const std::filesystem::path& file);
+[[nodiscard]] RankTrace read_kineto(const std::filesystem::path& file, Keep keep = Keep::calls);
 
 }  // namespace fabricost::io

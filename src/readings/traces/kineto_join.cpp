@@ -69,7 +69,9 @@ class Joiner {
       const auto launch = launches_.find(kernel.correlation);
       const Launch* const at = launch == launches_.end() ? nullptr : launch->second;
       own(kernel, at);
-      if (at != nullptr) launched.emplace_back(at, &kernel);
+      if (at == nullptr) continue;
+      launched.emplace_back(at, &kernel);
+      kernel.call.launched = at->at;
     }
     std::sort(launched.begin(), launched.end(), [](const auto& a, const auto& b) { return a.first->at < b.first->at; });
     std::map<std::int64_t, std::int64_t> before;  // last launch, by thread
@@ -77,6 +79,10 @@ class Joiner {
       const auto [last, first] = before.try_emplace(launch->thread, std::numeric_limits<std::int64_t>::min());
       coalesced(*kernel, *launch, last->second);
       last->second = launch->at;
+    }
+    for (TracedKernel& kernel : trace_.kernels) {
+      const auto launch = launches_.find(kernel.launched);
+      kernel.launched = launch == launches_.end() ? -1 : launch->second->at;
     }
     write();
   }

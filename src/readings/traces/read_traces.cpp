@@ -79,15 +79,15 @@ namespace fs = std::filesystem;
   return -1;
 }
 
-[[nodiscard]] RankTrace read_trace(const fs::path& file) {
-  RankTrace out = read_kineto(file);
+[[nodiscard]] RankTrace read_trace(const fs::path& file, Keep keep) {
+  RankTrace out = read_kineto(file, keep);
   if (out.rank < 0) out.rank = rank_in_name(file);
   return out;
 }
 
 }  // namespace
 
-Traces read_traces(const std::vector<fs::path>& given) {
+Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
   Traces out;
   std::vector<fs::path> files;
   std::error_code ignored;
@@ -107,7 +107,7 @@ Traces read_traces(const std::vector<fs::path>& given) {
   std::size_t failed_at = files.size();
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size() && !stop; i = next++) try {
-        out.ranks[i] = read_trace(files[i]);
+        out.ranks[i] = read_trace(files[i], keep);
       } catch (...) {
         const std::scoped_lock lock(one_at_a_time);
         stop = true;

@@ -15,6 +15,6 @@ struct Traces {
 };
 
 /// \param given files, and folders of them \throws SpecError for a file that is no trace, and for a folder without any
-[[nodiscard]] Traces read_traces(const std::vector<std::filesystem::path>& given);
+[[nodiscard]] Traces read_traces(const std::vector<std::filesystem::path>& given, Keep keep = Keep::calls);
 
 }  // namespace fabricost::io

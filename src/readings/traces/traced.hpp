@@ -64,8 +64,25 @@ struct TracedGroup {
   }
 };
 
+/// What bounds a kernel that computes: products run at the GPU's arithmetic rate of 16-bit or 8-bit numbers, attention at its own (kernels
+/// of FlashAttention-2 and Triton at another), memory at that of its memory, a host_copy at that of the link to the host.
+enum class Work : unsigned char { product, product_8, attention, attention_old, memory, host_copy, unknown };
+inline constexpr std::array<std::string_view, 7> work_names{
+    "matrix products",      "8-bit matrix products",       "attention",    "older attention kernels",
+    "memory-bound kernels", "copies to and from the host", "other kernels"};
+
+/// A kernel that computes, or a copy.
+struct TracedKernel {
+  Span span{};
+  std::int64_t launched = -1;  ///< by the host, on the same clock; negative: not said. Until they are joined, its correlation
+  int stream = 0;
+  Work work = Work::unknown;
+  bool copy = false;  ///< of the copy engines
+};
+
 struct TracedCall {
   Span span{};
+  std::int64_t launched = -1;  ///< as of a kernel; said only where kernels are kept
   double bytes = -1;           ///< in the convention of Operation; negative: not said
   std::int64_t sequence = -1;  ///< in its group; negative: not said
   std::uint32_t group = 0;     ///< of RankTrace::groups
@@ -83,11 +100,15 @@ struct RankTrace {
   std::vector<TracedCall> calls;  ///< by start
   std::vector<Span> compute;      ///< when any kernel but those of communication ran: apart, ascending
   std::vector<Span> busy;         ///< the same with copies
+  std::vector<TracedKernel> kernels;  ///< each of them; empty unless the reader was asked to keep them (Keep::kernels)
   std::vector<Span> steps;        ///< on the host's clock
   Span whole{};                   ///< first start to last end on the GPU
   std::int64_t start = 0;         ///< when its times are zero, ns since 1970 on that clock; any number where the profiler says none
   std::map<std::string, std::int64_t> skipped;  ///< events that were left out, by reason
 };
+
+/// What a reader keeps of a trace: calls, or kernels that compute as well, which takes memory for each.
+enum class Keep : unsigned char { calls, kernels };
 
 /// Joins spans that touch and sorts them.
 void unite(std::vector<Span>& spans);
@@ -96,6 +117,10 @@ void unite(std::vector<Span>& spans);
 [[nodiscard]] Moves moves_named(std::string_view words);
 /// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.
 [[nodiscard]] std::optional<Moves> moves_of_kernel(std::string_view kernel);
+/// What bounds a kernel that computes, by its name.
+[[nodiscard]] Work work_of_kernel(std::string_view kernel);
+/// The same of "Memcpy HtoD (Pinned -> Device)".
+[[nodiscard]] Work work_of_copy(std::string_view name);
 /// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", ...
 [[nodiscard]] TracedType type_named(std::string_view words);
 

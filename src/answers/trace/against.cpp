@@ -1,0 +1,133 @@
+/// \file against.cpp
+/// A traced step beside the first layout of a plan, term by term. A plan counts launches (layer_floor), gradients' additions and the
+/// optimizer as work of their own; a trace shows them as kernels and as idle time:
+///
+///   compute   compute, accumulation, optimizer, and the stack's factor on all of it          idle      layer_floor
+///   pipeline  hand_over          waiting   stragglers          copies   offload              the others by their names
+
+#include "answers/trace/step.hpp"
+#include "text/json_events.hpp"
+#include "text/line_reader.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace fabricost::detail {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> planned_terms{{{"compute", "compute"},
+                                                                              {"accumulation", "compute"},
+                                                                              {"optimizer", "compute"},
+                                                                              {"stack", "compute"},
+                                                                              {"layer_floor", "idle"},
+                                                                              {"tensor", "tensor"},
+                                                                              {"context", "context"},
+                                                                              {"expert", "expert"},
+                                                                              {"hand_over", "pipeline"},
+                                                                              {"bubble", "bubble"},
+                                                                              {"data", "data"},
+                                                                              {"stragglers", "waiting"},
+                                                                              {"offload", "copies"}}};
+constexpr std::array<std::string_view, 11> rows_in_order{"compute", "tensor", "context", "expert",  "pipeline", "data",
+                                                 "other",   "bubble", "waiting", "copies", "idle"};
+[[nodiscard]] constexpr bool is_exposed(std::string_view name) {
+  return name == "tensor" || name == "context" || name == "expert" || name == "pipeline" || name == "data" || name == "other";
+}
+
+/// The first layout of a plan.
+struct Planned {
+  double step = 0;
+  std::map<std::string, double, std::less<>> terms;
+};
+
+[[nodiscard]] Planned read_plan(const std::string& file) {
+  Planned out;
+  int layouts = 0;
+  bool inside = false;
+  std::string name;
+  const auto seconds = [&](const io::JsonEvent& event) {
+    double value = 0;
+    const char* const end = event.text.data() + event.text.size();
+    const auto [stopped, error] = std::from_chars(event.text.data(), end, value);
+    constexpr double longest = 1e9;
+    if (error != std::errc{} || stopped != end || !(std::fabs(value) < longest))
+      throw SpecError({io::fault_in_line(file, event.line, 0, std::string{event.text}, fmt::format("{} is no time of a step", event.key),
+                                         "write the plan again, with its JSON")});
+    return value;
+  };
+  io::read_json(file, [&](const io::JsonEvent& event) {
+    using enum io::JsonEvent::Kind;
+    if (event.depth == 1) inside = event.kind == open_list && event.key == "layouts";
+    if (!inside) return;
+    if (event.depth == 2 && event.kind == open_map) ++layouts;
+    if (layouts != 1) return;  // the fastest
+    if (event.depth == 3 && event.kind == number && event.key == "step_s") out.step = seconds(event);
+    if (event.depth == 5 && event.kind == text && event.key == "name") name = event.text;
+    if (event.depth == 5 && event.kind == number && event.key == "time_s") {
+      const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return one.first == name; });
+      out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->second}] += seconds(event);
+    }
+  });
+  if (!(out.step > 0) || out.terms.empty())
+    throw io::fault_of_file(file, "there is no step of a training plan in it",
+                            "give what plan printed of training, as JSON");
+  return out;
+}
+
+[[nodiscard]] std::string shown_time(double seconds) { return time_text(Time::from_value(seconds)); }
+
+/// A sentence on a term that differs.
+[[nodiscard]] std::string words_on(const TracedAgainst& one) {
+  const double apart = one.run_seconds - one.plan_seconds;
+  const std::string both = fmt::format("{} of the run's step, {} of the plan's", shown_time(one.run_seconds), shown_time(one.plan_seconds));
+  const std::string_view more = apart > 0 ? "more" : "less";
+  if (one.name == "waiting") return fmt::format("Waiting for other ranks takes {} {}: {}.", shown_time(std::fabs(apart)), more, both);
+  if (one.name == "idle")
+    return fmt::format("GPUs stand idle {} {}: {}.", shown_time(std::fabs(apart)), apart > 0 ? "longer" : "shorter", both);
+  if (one.name == "bubble") return fmt::format("Stages wait {} {} for each other: {}.", shown_time(std::fabs(apart)), more, both);
+  if (is_exposed(one.name))
+    return fmt::format("Exposed communication of {} groups takes {} {}: {}.", one.name, shown_time(std::fabs(apart)), more, both);
+  return fmt::format("{} takes {} {}: {}.", one.name == "compute" ? "Compute" : "Copying", shown_time(std::fabs(apart)), more, both);
+}
+
+}  // namespace
+
+void say_against(const std::string& file, TraceAnswer& answer) {
+  const Planned plan = read_plan(file);
+  std::map<std::string, double, std::less<>> run;
+  for (const StepTerm& term : answer.terms) run[term.name == "other communication" ? "other" : term.name] += term.seconds;
+  const auto of = [](const auto& terms, std::string_view name) {
+    const auto at = terms.find(name);
+    return at == terms.end() ? 0.0 : at->second;
+  };
+  answer.against.push_back({"step", answer.step_seconds, plan.step});
+  TracedAgainst exposed{"exposed", 0, 0};
+  for (const std::string_view name : rows_in_order) {
+    const TracedAgainst one{std::string{name}, of(run, name), of(plan.terms, name)};
+    if (is_exposed(name)) exposed.run_seconds += one.run_seconds, exposed.plan_seconds += one.plan_seconds;
+    if (one.run_seconds != 0 || one.plan_seconds != 0) answer.against.push_back(one);
+  }
+  std::vector<TracedAgainst> apart(answer.against.begin() + 1, answer.against.end());
+  answer.against.push_back(exposed);
+  const double more = answer.step_seconds - plan.step;
+  answer.parted.push_back(fmt::format("The run's step takes {}, the plan's {}: {} {}, {:.2g} times.", shown_time(answer.step_seconds),
+                                      shown_time(plan.step), shown_time(std::fabs(more)), more > 0 ? "more" : "less",
+                                      answer.step_seconds / plan.step));
+  std::stable_sort(apart.begin(), apart.end(), [](const TracedAgainst& a, const TracedAgainst& b) {
+    return std::fabs(a.run_seconds - a.plan_seconds) > std::fabs(b.run_seconds - b.plan_seconds);
+  });
+  constexpr int worth_saying = 100;  // one part of the step in so many
+  for (const TracedAgainst& one : apart)
+    if (std::fabs(one.run_seconds - one.plan_seconds) * worth_saying > std::max(answer.step_seconds, plan.step))
+      answer.parted.push_back(words_on(one));
+}
+
+}  // namespace fabricost::detail

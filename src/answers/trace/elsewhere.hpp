@@ -1,0 +1,46 @@
+#pragma once
+/// \file elsewhere.hpp
+/// How long the kernels and calls of a trace take on another machine. Private to src/answers.
+
+#include "answers/trace/machine.hpp"
+#include "trace/replay.hpp"
+
+#include <set>
+
+namespace fabricost::detail {
+
+/// Where in its interval every kernel and call is taken.
+enum class End : unsigned char { fast, middle, slow };
+
+class Exchange {
+ public:
+  /// \param here the machine of the traces; nullptr: not known, which only the same machine does without
+  /// \param there nullptr: the same machine
+  Exchange(const laid::Job& job, TraceMachine* here, TraceMachine* there);
+
+  [[nodiscard]] laid::Elsewhere at(End end);
+  /// What was taken for granted, a sentence each.
+  [[nodiscard]] std::vector<std::string> assumed() const;
+
+ private:
+  /// Time there over time here of one kind of kernel.
+  struct Ratio {
+    double low = 1, middle = 1, high = 1;
+    [[nodiscard]] double at(End end) const { return end == End::fast ? low : end == End::slow ? high : middle; }
+  };
+  [[nodiscard]] double kernel(io::Work work, double ns, End end) const;
+  [[nodiscard]] laid::Carried call(const laid::Call& call, End end);
+  [[nodiscard]] Ratio by_links(const laid::Call& call) const;
+  void compare(const System& here, const System& there);
+
+  const laid::Job& job_;
+  TraceMachine *here_, *there_;
+  std::array<Ratio, io::work_names.size()> ratios_{};
+  double start_here_ = 0, start_there_ = 0;  ///< ns before a product begins
+  Ratio all_;                                ///< of all the job's kernels
+  double untold_ = 0, computed_ = 0;         ///< ns of kernels whose names tell nothing, and of all
+  bool other_generation_ = false;
+  std::size_t calls_ = 0, by_links_ = 0, outside_ = 0;
+};
+
+}  // namespace fabricost::detail

@@ -1,0 +1,20 @@
+#pragma once
+/// \file found.hpp
+/// The job as it was laid beside each other, with what each call should have taken: pictures are drawn from it. Private to src/answers.
+
+#include "answers/trace/machine.hpp"
+#include "trace/laid.hpp"
+
+namespace fabricost {
+
+struct FoundTrace {
+  laid::Job job;
+  std::int64_t start = 0;                                 ///< of the traces, ns on the common clock
+  std::vector<std::string> labels;                        ///< of each group
+  std::vector<std::optional<detail::Expected>> expected;  ///< of each call
+};
+
+/// \throws RequestError where answer() did not make it
+[[nodiscard]] const FoundTrace& found_of(const TraceAnswer& answer);
+
+}  // namespace fabricost

@@ -1,0 +1,95 @@
+/// \file replayed.cpp
+/// Replays the job on the machine that was asked for, at both ends of what is uncertain, and once more for each change.
+
+#include "answers/trace/elsewhere.hpp"
+#include "answers/trace/step.hpp"
+
+#include <fabricost/hardware/dials.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::detail {
+
+namespace {
+
+/// \throws Refusal for a word that says nothing
+[[nodiscard]] std::vector<laid::Without> left_out(const std::vector<std::string>& words) {
+  std::vector<laid::Without> out;
+  for (const std::string& word : words) {
+    const auto known = parse_enum<laid::Without>(word, laid::without_names);
+    if (!known || *known == laid::Without::nothing)
+      throw Refusal(fmt::format("<without>: {} is neither straggler nor wait", word.empty() ? "an empty word" : word));
+    if (std::find(out.begin(), out.end(), *known) == out.end()) out.push_back(*known);
+  }
+  return out;
+}
+
+struct Changed {
+  std::string words;
+  System system;
+};
+/// What one may want to buy.
+[[nodiscard]] std::vector<Changed> bought(const System& system) {
+  std::vector<Changed> out;
+  const auto add = [&](const char* words, Dial dial) {
+    try {
+      out.push_back({words, turned(system, dial, 2 * value_of(system, dial))});
+    } catch (const RequestError&) {  // the machine has no such part
+    }
+  };
+  if (system.tier(TierRole::nic) != nullptr) add("NICs of twice the rate", Dial::nic_bandwidth);
+  if (system.tier(TierRole::scale_up) != nullptr) {
+    add("scale-up links of twice the rate", Dial::scale_up_bandwidth);
+    add("a domain of twice the GPUs", Dial::domain);
+  }
+  add("memory of twice the rate", Dial::hbm_bandwidth);
+  add("twice the arithmetic", Dial::arithmetic);
+  return out;
+}
+
+}  // namespace
+
+void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine& here, TraceAnswer& answer) {
+  const std::vector<laid::Without> without = left_out(request.without);
+  if (request.on && here.system() == nullptr)
+    throw Refusal("which machine are the traces of? Name it with <system>, to compare it with that of <on>", true);
+  if (job.ranks.empty() || answer.step_seconds <= 0) throw RequestError("the traces show no work of a GPU that could be replayed");
+  const auto asked = request.on ? request.on.get(request.overrides) : nullptr;
+  std::optional<TraceMachine> there;
+  if (asked) there.emplace(request, asked, answer.notes);
+  Exchange exchange(job, &here, there ? &*there : nullptr);
+  TraceReplay& out = answer.replay.emplace();
+  out.system = asked ? asked->name : here.system() != nullptr ? here.system()->name : "";
+  const laid::Replay middle = laid::replay(job, exchange.at(End::middle));
+  std::tie(out.step_seconds, out.terms) = step_of(middle.job);
+  out.assumed = exchange.assumed();
+  out.ratio = out.step_seconds / answer.step_seconds;
+  const double steps = 1e9 * std::max(1, job.steps);
+  for (const auto& [name, ns] : middle.path) out.path.push_back({name, ns / steps});
+  std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.seconds > b.seconds; });
+  const auto step_at = [&](Exchange& how, End end, laid::Without less) { return step_of(laid::replay(job, how.at(end), less).job).first; };
+  out.interval_seconds = {out.step_seconds, out.step_seconds};
+  if (asked) {
+    out.interval_seconds = {std::min(out.step_seconds, step_at(exchange, End::fast, laid::Without::nothing)),
+                            std::max(out.step_seconds, step_at(exchange, End::slow, laid::Without::nothing))};
+  }
+  const auto change = [&](std::string words, double seconds) {
+    if (seconds > 0) out.changes.push_back({std::move(words), seconds, out.step_seconds / seconds - 1});
+  };
+  for (const laid::Without one : without) {
+    if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, cannot be told.");
+    change(fmt::format("without {}", laid::without_names[static_cast<std::size_t>(one)]), step_at(exchange, End::middle, one));
+  }
+  if (here.system() == nullptr) return;
+  std::vector<std::string> ignored;
+  for (Changed& one : bought(asked ? *asked : *here.system())) {
+    TraceMachine machine(request, std::make_shared<const System>(std::move(one.system)), ignored);
+    Exchange other(job, &here, &machine);
+    change(std::move(one.words), step_at(other, End::middle, laid::Without::nothing));
+  }
+  std::stable_sort(out.changes.begin(), out.changes.end(), [](const TracedChange& a, const TracedChange& b) { return a.gain > b.gain; });
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,32 @@
+/// \file step.cpp
+/// What the ranks' time went to becomes the terms of a step.
+
+#include "answers/trace/step.hpp"
+
+#include <algorithm>
+
+namespace fabricost::detail {
+
+std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
+  constexpr double nanoseconds = 1e9;
+  std::pair<double, std::vector<StepTerm>> out{};
+  const double share = 1 / (static_cast<double>(job.spent.size()) * std::max(1, job.steps));
+  const auto add = [&](std::string name, auto&& part) {
+    double seconds = 0;
+    for (const laid::Spent& one : job.spent) seconds += static_cast<double>(part(one)) / nanoseconds * share;
+    if (seconds > 0) out.second.push_back({std::move(name), seconds});
+    out.first += seconds;
+  };
+  add("compute", [](const laid::Spent& s) { return s.compute; });
+  for (const laid::Kind kind :
+       {laid::Kind::tensor, laid::Kind::context, laid::Kind::expert, laid::Kind::pipeline, laid::Kind::data, laid::Kind::unknown})
+    add(kind == laid::Kind::unknown ? "other communication" : std::string{laid::name(kind)},
+        [&](const laid::Spent& s) { return s.exposed[static_cast<std::size_t>(kind)]; });
+  add("bubble", [](const laid::Spent& s) { return s.bubble; });
+  add("waiting", [](const laid::Spent& s) { return s.waiting; });
+  add("copies", [](const laid::Spent& s) { return s.copies; });
+  add("idle", [](const laid::Spent& s) { return s.idle; });
+  return out;
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,40 @@
+#pragma once
+/// \file replay.hpp
+/// The job of the traces elsewhere: the same kernels and calls in the same order, each as long as it takes there. Private to the sources.
+
+#include "trace/laid.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::laid {
+
+/// A call as it is carried there, ns.
+struct Carried {
+  double wire = 0;
+  double outside = 0;  ///< waiting for ranks whose traces are missing
+};
+
+/// How long things take there.
+struct Elsewhere {
+  std::function<double(io::Work work, double ns)> kernel;
+  std::function<Carried(const Call& call)> call;
+};
+
+/// What is left out of the job.
+enum class Without : unsigned char { nothing, straggler, wait };
+inline constexpr std::array<std::string_view, 3> without_names{"nothing", "straggler", "wait"};
+
+struct Replay {
+  Job job;  ///< with the times there, taken apart
+  /// The chain of work that nothing could have begun earlier: what it consists of, ns; the parts sum to the time from first to last.
+  std::map<std::string, double> path;
+};
+
+[[nodiscard]] Replay replay(const Job& job, const Elsewhere& there, Without without = Without::nothing);
+/// The rank that others wait for longest, a place in job.ranks; -1: none does.
+[[nodiscard]] int straggler_of(const Job& job);
+
+}  // namespace fabricost::laid

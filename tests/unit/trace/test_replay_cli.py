@@ -1,0 +1,158 @@
+"""fabricost trace --on, --without, --against, --perfetto, --html: a plan's own step, written as traces, is what the plan says, here and
+elsewhere; what is planted into emitted jobs is what leaving it out gives back."""
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
+from command import Command  # noqa: E402
+from emit import Job  # noqa: E402
+
+TRACE, PLAN = Command(sys.argv[1], "trace"), Command(sys.argv[1], "plan", "--train")
+MIB = 1 << 20
+
+# model, machine, another one, GPUs, sequences, what is named of the layout
+LAYOUTS = [
+    ("llama3-8b", "dgx-h100", "dgx-a100", 8, 32, "--tp 2 --pp 1 --microbatch 1 --zero 1"),
+    ("llama3-8b", "dgx-a100", "dgx-h100", 16, 64, "--tp 1 --pp 1 --microbatch 1 --zero 3"),
+    ("llama3-8b", "dgx-h100", "dgx-b200", 16, 64, "--tp 1 --pp 4 --vp 1 --microbatch 1 --schedule 1f1b"),
+    ("llama3-70b", "dgx-h100", "dgx-a100", 64, 128, "--tp 4 --pp 4 --vp 1 --microbatch 1 --schedule 1f1b"),
+    ("llama3-70b", "dgx-h100", "dgx-h200", 64, 128, "--tp 4 --pp 4 --vp 5 --microbatch 1"),
+    ("llama3-70b", "dgx-h100", "dgx-b200", 128, 256, "--tp 8 --pp 2 --vp 1 --microbatch 2 --schedule 1f1b"),
+    ("llama3-70b", "dgx-a100", "dgx-h100", 64, 64, "--tp 8 --pp 8 --vp 1 --microbatch 1 --schedule gpipe"),
+    ("mixtral-8x7b", "dgx-h100", "dgx-b200", 64, 256, "--tp 2 --pp 2 --vp 1 --ep 8 --microbatch 1"),
+    ("llama3-8b", "dgx-h100", "dgx-b200", 64, 512, "--tp 1 --pp 4 --microbatch 1 --schedule dualpipe --stack deepseek"),
+]
+
+
+def planned(model, system, gpus, batch, layout, *more):
+    return json.loads(PLAN.works("--model", model, "--system", system, "--gpus", gpus, "--global-batch", batch, *layout.split(), "--top", 1,
+                                 *more, "--json"))["layouts"][0]
+
+
+def pinned(plan):
+    """The layout that was found, in full."""
+    words = ["--recompute", plan["recompute"], "--placing", plan["placing"], "--expert-tp", plan["expert_tp"],
+             "--sequence-parallel", "yes" if plan["sequence_parallel"] else "no"]
+    for name in ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch"):
+        words += ["--" + name, plan[name]]
+    return " ".join(map(str, words + (["--schedule", plan["schedule"]] if plan["pp"] > 1 else [])))
+
+
+def found(*words):
+    return json.loads(TRACE.works(*words, "--json"))
+
+
+def near(value, truth, part, *about):
+    assert abs(value - truth) <= part * truth, (value, truth, value / truth, *about)
+
+
+def terms(answer):
+    return {one["name"]: one["time_s"] for one in answer["terms"]}
+
+
+def test_a_plans_own_timeline_is_what_the_plan_says_here_and_elsewhere(folder):
+    for number, (model, here, there, gpus, batch, layout) in enumerate(LAYOUTS):
+        traces = folder / str(number)
+        plan = planned(model, here, gpus, batch, layout, "--trace", traces)
+        stack = layout.split("--stack ")[1:]
+        other = planned(model, there, gpus, batch, pinned(plan) + (f" --stack {stack[0]}" if stack else ""))
+        about = (model, here, there, layout)
+        run = found(traces, "--system", here)
+        near(run["step"]["step_s"], plan["step_s"], 0.01, "read back", *about)
+        same = found(traces, "--system", here, "--on", here)["replay"]
+        near(same["over_traced"], 1, 1e-6, "replayed here", *about)
+        replay = found(traces, "--system", here, "--on", there)["replay"]
+        print(f"  {model} {here} -> {there} {layout}: read {run['step']['step_s'] / plan['step_s']:.4f}, replayed "
+              f"{replay['step_s'] / other['step_s']:.3f} of {other['step_s']:.3g} s")
+        near(replay["step_s"], other["step_s"], 0.1, "replayed there", *about)
+        low, high = replay["interval_s"]
+        assert low <= replay["step_s"] <= high
+        near(sum(terms(replay).values()), replay["step_s"], 1e-9)
+
+
+def test_terms_of_a_plan_and_of_its_timeline_are_the_same(folder):
+    plan = folder / "plan.json"
+    words = ("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 64, "--global-batch", 128, "--tp", 4, "--pp", 4, "--vp", 1,
+             "--microbatch", 1, "--schedule", "1f1b", "--top", 1)
+    plan.write_text(PLAN.works(*words, "--trace", folder / "run", "--json"))
+    against = found(folder / "run", "--system", "dgx-h100", "--against", plan)["against"]
+    rows = {row["name"]: (row["run_s"], row["plan_s"]) for row in against["terms"]}
+    step = rows["step"][1]
+    for names in (["step"], ["compute"], ["tensor"], ["data"], ["pipeline", "bubble", "waiting", "other"]):  # who waits for whom is one
+        run, plan_s = (sum(rows[name][side] for name in names) for side in (0, 1))
+        assert abs(run - plan_s) < 0.01 * step, (names, rows)
+    assert len(against["findings"]) >= 1
+    other = folder / "other.json"
+    other.write_text(PLAN.works(*words[:3], "dgx-h200", *words[4:], "--json"))
+    TRACE.works(folder / "run", "--system", "dgx-h100", "--against", other)
+
+
+def late_job(folder, late):
+    job = Job(8, {"0": ("default_pg", list(range(8)))})
+    for _ in range(6):
+        job.compute(2000, late)
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    return 6 * 2310e-6
+
+
+def test_without_the_straggler_the_step_is_what_it_would_be(folder):
+    sound = late_job(folder, {5: 1500})
+    replay = found(folder, "--without", "straggler", "wait")["replay"]
+    near(replay["over_traced"], 1, 1e-6)
+    changes = {one["change"]: one["step_s"] for one in replay["changes"]}
+    near(changes["without straggler"], sound, 0.02)
+    mean = sound + 6 * 1500e-6 / 8  # the late rank's own time stays, nobody waits for it
+    near(changes["without wait"], mean, 0.02)
+
+
+def test_faster_links_help_what_crosses_them_alone(folder):
+    late_job(folder, {})
+    base = found(folder, "--system", "dgx-h100", "--on", "dgx-h100")["replay"]
+    near(base["over_traced"], 1, 1e-6)
+    gains = {one["change"]: one["gain"] for one in base["changes"]}
+    assert gains["scale-up links of twice the rate"] > 0.03 and abs(gains["NICs of twice the rate"]) < 1e-6, gains
+    assert gains["twice the arithmetic"] > 0.3, gains
+    turned = found(folder, "--system", "dgx-h100", "--on", "dgx-h100", "--set", "dial.arithmetic=2")["replay"]
+    assert abs(turned["step_s"] - base["step_s"] / (1 + gains["twice the arithmetic"])) < 1e-3 * base["step_s"]
+    path = {one["name"]: one["time_s"] for one in base["path"]}
+    near(path["matrix products"], 6 * 2000e-6, 0.03)
+
+
+def test_pictures_are_whole_files(folder):
+    late_job(folder / "run", {5: 1500})
+    perfetto, page = folder / "tracks.json", folder / "page.html"
+    TRACE.works(folder / "run", "--perfetto", perfetto, "--html", page)
+    events = json.loads(perfetto.read_text())["traceEvents"]
+    names = {one["args"]["name"] for one in events if one["ph"] == "M"}
+    assert {"measured", "waiting", "predicted"} <= names and any(name.startswith("0: ") for name in names), names
+    slices = [one for one in events if one["ph"] == "X"]
+    assert len(slices) == 18 and all(one["dur"] > 0 for one in slices), len(slices)
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>") and text.count("<svg") >= 2 and "Rank 5 comes last" in text
+    assert "<script" not in text and not re.search(r'(src|href)="', text)
+
+
+def test_what_cannot_be_replayed_is_refused(folder):
+    late_job(folder, {})
+    TRACE.refused(folder, "--without", "everything", saying=["--without", "everything", "straggler"])
+    TRACE.refused(folder, "--on", "no-such-machine", saying=["no-such-machine"])
+    plan = folder.parent / "not-a-plan.txt"
+    for content in ("{}", '{"layouts": []}', '{"layouts": [{"step_s": "x"}]}', '{"layouts": [{"step_s": 1e999, "terms": []}]}', "hello"):
+        plan.write_text(content)
+        TRACE.refused(folder, "--against", plan, saying=["not-a-plan.txt"])
+    PLAN.refused("--model", "llama3-8b", "--system", "dgx-h100", "--gpus", 8, "--global-batch", 8, "--trace", plan, saying=["--trace"])
+    plan.unlink()
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            with tempfile.TemporaryDirectory() as made:
+                test(pathlib.Path(made))
+            print("ok", name)
