@@ -58,10 +58,19 @@ struct TracedGroup {
   std::string name, words;  ///< "3", "default_pg"
   std::vector<int> ranks;   ///< ascending; empty: not said
   int size = 0;             ///< 0: not said
-  bool operator==(const TracedGroup&) const = default;
+  std::string id{};         ///< that no other group of the job has, as a communicator's hash; empty: not said
+  int own = -1;             ///< the traced rank's number in it; -1: not said
+  int nodes = 0;            ///< that it spans; 0: not said
   bool operator<(const TracedGroup& other) const {
-    return std::tie(name, size, ranks, words) < std::tie(other.name, other.size, other.ranks, other.words);
+    return std::tie(id, name, size, ranks, words) < std::tie(other.id, other.name, other.size, other.ranks, other.words);
   }
+};
+
+/// What of a call's time is known.
+enum class Timing : unsigned char {
+  placed,  ///< when it began and ended
+  length,  ///< how long it took; its span ends about when it did
+  none     ///< nothing; its span says its place in the order
 };
 
 struct TracedCall {
@@ -72,13 +81,19 @@ struct TracedCall {
   int peer = -1;               ///< the other rank of a send or receive
   int stream = 0;
   int messages = 1;  ///< calls of the program that this one carries out: more than one where they were coalesced
+  int repeats = 1;   ///< calls that it stands for, in tables
   Moves moves = Moves::unknown;
   TracedType type{};
+  Timing timing = Timing::placed;
+  bool of_one_rank = false;      ///< `bytes` are one rank's part: of a gather, scatter or exchange, one in `size` of the whole
+  bool without_waiting = false;  ///< what ranks waited is not in its time
 };
 
 struct RankTrace {
   std::string file, gpu, library;
   int rank = -1, world = 0;
+  std::string process{};      ///< "host:pid"; empty: not said. Several files may be of one
+  bool shows_compute = true;  ///< kernels that compute are in it
   std::vector<TracedGroup> groups;
   std::vector<TracedCall> calls;  ///< by start
   std::vector<Span> compute;      ///< when any kernel but those of communication ran: apart, ascending

@@ -1,0 +1,37 @@
+#pragma once
+/// \file readers.hpp
+/// The readers of traces, one file each; `kinds_of_traces` lists them in the order in which a file is tried. Private to the sources.
+
+#include "readings/traces/traced.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// What one tool writes.
+struct TraceKind {
+  std::string_view name;                ///< "trace of PyTorch's profiler"
+  bool (*may_be)(std::string_view);     ///< told from the first bytes of the unpacked file
+  std::vector<RankTrace> (*read)(const std::filesystem::path&);  ///< \throws SpecError where it is damaged, or without calls
+};
+[[nodiscard]] std::span<const TraceKind> kinds_of_traces();
+
+/// NCCL Inspector, lines of JSON.
+[[nodiscard]] bool may_be_inspector(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_inspector(const std::filesystem::path& file);
+
+/// JSON by its first byte that is not blank.
+[[nodiscard]] bool begins_json(std::string_view head);
+/// Moves all times of a trace so that its first call begins at zero, and sets its window.
+void begin_at_zero(RankTrace& trace);
+/// The whole of `file`, unpacked. \throws SpecError when it is longer than `most` bytes
+[[nodiscard]] std::string whole_file(const std::filesystem::path& file, std::size_t most);
+/// The first bytes, unpacked.
+[[nodiscard]] std::string first_bytes(const std::filesystem::path& file);
+/// A count in a trace: -1 where there is none, no more than a million.
+[[nodiscard]] int count_in(std::string_view value);
+
+}  // namespace fabricost::io
