@@ -37,7 +37,7 @@ void parts::take_apart(Job& job) {
         call.last = part.trace;
       }
     }
-    if (call.parts.size() < 2) call.last = -1;
+    if (call.parts.size() < 2 || call.timing == io::Timing::none) call.last = -1;
     for (Part& part : call.parts) {
       const std::vector<io::Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
       part.exposed = uncovered(compute, part.own.from, part.own.to);

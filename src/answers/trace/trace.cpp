@@ -125,10 +125,10 @@ struct Waited {
 
 [[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
                                                     const std::vector<std::string>& labels, bool each, std::int64_t start) {
-  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, bool, std::size_t>, Row> rows;
+  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, io::Timing, bool, std::size_t>, Row> rows;
   std::size_t number = 0;
   for (const laid::Call& call : job.calls) {
-    Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.whole, each ? ++number : 0}];
+    Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.timing, call.whole, each ? ++number : 0}];
     if (row.calls.empty() && can_be_judged(call)) row.expected = machine.expect(job.groups[call.group], call);
     row.calls.push_back(&call);
   }

@@ -313,7 +313,7 @@ class Reader {
     constexpr std::int64_t most = 1'000'000;
     const std::int64_t peer = a.target >= 0 ? a.target : a.source;
     if (out.moves == Moves::send_recv && peer < most) out.peer = static_cast<int>(peer);
-    out.bytes = kineto::bytes_of_call(out.moves, a.elements, out.type.width, static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most)));
+    out.bytes = bytes_of_call(out.moves, a.elements, out.type.width, static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most)));
     return out;
   }
 
@@ -328,7 +328,7 @@ class Reader {
       one.on_host = !annotation.starts_with("nccl:");
       JsonMembers types(a.types.empty() ? "[]" : a.types);
       if (types.next()) one.call.type = type_named(unquoted(types.value));
-      one.call.bytes = kineto::bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
+      one.call.bytes = bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
     }
     kept_.asked.push_back(one);
   }

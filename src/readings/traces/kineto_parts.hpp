@@ -37,13 +37,6 @@ struct Events {
   std::vector<Asked> asked;
 };
 
-/// Elements that went in and out, as the profiler counts them.
-struct Elements {
-  std::int64_t in = -1, out = -1;
-};
-/// Bytes in the convention of Operation; negative: not known.
-[[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
-
 /// Gives every kernel its operation, bytes and group, sums what was coalesced, joins the kernels of one call.
 void join(Events& events, RankTrace& into);
 

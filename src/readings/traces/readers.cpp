@@ -41,8 +41,9 @@ namespace {
 }  // namespace
 
 std::span<const TraceKind> kinds_of_traces() {
-  static constexpr std::array<TraceKind, 2> all{
-      {{"records of NCCL Inspector", may_be_inspector, read_inspector}, {"a trace of PyTorch's profiler", may_be_kineto, read_one_kineto}}};
+  static constexpr std::array<TraceKind, 3> all{{{may_be_inspector, read_inspector},
+                                                 {may_be_flight_dump, read_flight_dump},
+                                                 {may_be_kineto, read_one_kineto}}};
   return all;
 }
 

@@ -13,8 +13,7 @@ namespace fabricost::io {
 
 /// What one tool writes.
 struct TraceKind {
-  std::string_view name;                ///< "trace of PyTorch's profiler"
-  bool (*may_be)(std::string_view);     ///< told from the first bytes of the unpacked file
+  bool (*may_be)(std::string_view);                              ///< told from the first bytes of the unpacked file
   std::vector<RankTrace> (*read)(const std::filesystem::path&);  ///< \throws SpecError where it is damaged, or without calls
 };
 [[nodiscard]] std::span<const TraceKind> kinds_of_traces();
@@ -22,6 +21,9 @@ struct TraceKind {
 /// NCCL Inspector, lines of JSON.
 [[nodiscard]] bool may_be_inspector(std::string_view head);
 [[nodiscard]] std::vector<RankTrace> read_inspector(const std::filesystem::path& file);
+/// Dumps of PyTorch's flight recorder.
+[[nodiscard]] bool may_be_flight_dump(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_flight_dump(const std::filesystem::path& file);
 
 /// JSON by its first byte that is not blank.
 [[nodiscard]] bool begins_json(std::string_view head);

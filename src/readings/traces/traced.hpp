@@ -111,7 +111,13 @@ void unite(std::vector<Span>& spans);
 [[nodiscard]] Moves moves_named(std::string_view words);
 /// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.
 [[nodiscard]] std::optional<Moves> moves_of_kernel(std::string_view kernel);
-/// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", ...
+/// Elements that went in and out of a call, as PyTorch counts them; negative: not said.
+struct Elements {
+  std::int64_t in = -1, out = -1;
+};
+/// Bytes in the convention of Operation; negative: not known.
+[[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
+/// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", "ncclInt8", ...
 [[nodiscard]] TracedType type_named(std::string_view words);
 
 }  // namespace fabricost::io

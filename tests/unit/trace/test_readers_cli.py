@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 
@@ -104,6 +105,60 @@ def test_an_inspector_file_that_ends_in_a_record_is_read_up_to_it(folder):
     assert len(answer["collectives"]) == 1 and answer["skipped"] == [{"reason": "a record that the end of the file cuts", "events": 1}]
     (folder / "only.log").write_text(whole[:-100])
     COMMAND.refused(folder / "only.log", "--system", "dgx-h100", saying=["ends inside a text", "only.log:1"])
+
+
+# PyTorch's flight recorder
+
+
+def recorded(rank, timed, late=2):
+    """Four all-reduces of 8 MiB, 200 us each, a gather of which no time is known, and two that were coalesced."""
+    def entry(number, name, elements, out, ms, **more):
+        at = 1724779239936775119 + 1000000 * number + 7000 * rank
+        return {"record_id": number, "pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": number, "op_id": number,
+                "profiling_name": name, "time_created_ns": at, "input_sizes": [[elements // 64, 64]], "input_dtypes": ["BFloat16"],
+                "output_sizes": [[out // 64, 64]], "output_dtypes": ["BFloat16"], "state": "completed",
+                "time_discovered_completed_ns": at + 500000, "retired": True, "is_p2p": False, **({"duration_ms": ms} if ms else {}), **more}
+    us = 200 if rank == late else 900
+    entries = [entry(n, "nccl:all_reduce", 4 * MIB, 4 * MIB, us / 1000 if timed else None) for n in range(1, 5)]
+    entries.append(entry(5, "nccl:_all_gather_base", MIB, 4 * MIB, None))
+    entries += [entry(6, "nccl:reduce_scatter_tensor_coalesced", 4 * MIB, MIB, None) for _ in range(2)]
+    return {"version": "2.5", "nccl_version": "2.26.2", "rank": rank,
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}, "entries": entries}
+
+
+def flight_dumps(folder, timed=True):
+    for rank in range(4):
+        if rank % 2:
+            (folder / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(recorded(rank, timed), protocol=2))
+        else:
+            (folder / f"dump_{rank}.json").write_text(json.dumps(recorded(rank, timed)))
+
+
+def test_flight_recorder_lengths_are_matched_across_pickles_and_json(folder):
+    flight_dumps(folder)
+    answer = found(folder, "--system", "dgx-h100")
+    (reduce,) = rows(answer, "all_reduce")
+    near(reduce["wire_s"], 200e-6)
+    near(reduce["wait_s"], 700e-6)
+    assert reduce["last_rank"] == 2 and reduce["bytes"] == 8 * MIB and reduce["count"] == 4 and reduce["bound"] == "exact", reduce
+    assert [group["ranks"] for group in answer["groups"]] == [[0, 1, 2, 3]]
+
+
+def test_what_the_flight_recorder_did_not_time_has_no_time(folder):
+    flight_dumps(folder, timed=False)
+    answer = found(folder, "--system", "dgx-h100")
+    assert {row["bound"] for row in answer["collectives"]} == {"none"}
+    assert {row["verdict"] for row in answer["collectives"]} == {"unknown"}
+    (gather,), (scatter,) = rows(answer, "all_gather"), rows(answer, "reduce_scatter")
+    assert gather["bytes"] == 8 * MIB and gather["predicted_s"] > 0 and gather["wire_s"] == 0, gather
+    assert scatter["bytes"] == 16 * MIB and scatter["messages"] == 2 and scatter["count"] == 1, scatter
+    noted(answer, "says no time")
+    assert "not said" in COMMAND.works(folder, "--system", "dgx-h100")
+
+
+def test_a_pickle_of_something_else_is_refused(folder):
+    (folder / "other.pkl").write_bytes(pickle.dumps({"weights": [1, 2]}, protocol=2))
+    COMMAND.refused(folder / "other.pkl", saying=["is no dump of PyTorch's flight recorder"])
 
 
 if __name__ == "__main__":
