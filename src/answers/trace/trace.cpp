@@ -89,7 +89,7 @@ struct Waited {
   for (const laid::Call* call : row.calls) {
     out.count += call->repeats;
     wires.push_back(call->wire());
-    out.ranks_seen = std::min(out.ranks_seen, static_cast<int>(call->parts.size()));
+    out.ranks_seen = std::min(out.ranks_seen, call->whole ? out.ranks : static_cast<int>(call->parts.size()));
     out.messages = std::max(out.messages, call->messages);
     const Waited waited = waited_in(*call);
     waits += waited.sum;

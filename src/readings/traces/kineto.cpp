@@ -6,6 +6,7 @@
 
 #include "readings/traces/json_pieces.hpp"
 #include "readings/traces/kineto_parts.hpp"
+#include "readings/traces/readers.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
@@ -32,42 +33,6 @@ enum class Category : unsigned char { other, kernel, copy, launch, annotation, h
   if (cat == "user_annotation") return Category::annotation;
   if (cat == "cpu_op" || cat == "Operator") return Category::host;
   return Category::other;
-}
-
-/// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
-[[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut) {
-  std::vector<int> out;
-  int number = -1;
-  for (const char c : text) {
-    constexpr int most = 100'000'000;
-    if (c >= '0' && c <= '9')
-      number = std::min(most, std::max(number, 0) * 10 + (c - '0'));
-    else if (number >= 0)
-      out.push_back(number), number = -1;
-    cut = cut || c == '.';
-  }
-  if (number >= 0) out.push_back(number);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-/// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
-[[nodiscard]] std::int64_t elements_of(std::string_view dims) {
-  double total = 0, product = 1;
-  std::int64_t number = -1;
-  bool any = false, inside = false;
-  for (const char c : dims) {
-    if (c >= '0' && c <= '9') {
-      number = std::min<std::int64_t>(std::max<std::int64_t>(number, 0) * 10 + (c - '0'), std::int64_t{1} << 52U);
-      inside = true;
-      continue;
-    }
-    if (number >= 0) product *= static_cast<double>(number), number = -1;
-    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
-  }
-  constexpr double most = 1e17;
-  return any && total < most ? static_cast<std::int64_t>(total) : -1;
 }
 
 /// What the arguments of a kernel, a record or an annotation say.
@@ -115,11 +80,9 @@ class Reader {
   }
 
   void distributed(std::string_view value) {
-    constexpr std::int64_t most = 1'000'000;
-    const auto count = [&](std::string_view text) { return static_cast<int>(std::clamp<std::int64_t>(json_whole(text, -1), -1, most)); };
     for (JsonMembers m(value); m.next();) {
-      if (m.key == "rank") trace_.rank = count(m.value);
-      if (m.key == "world_size") trace_.world = std::max(0, count(m.value));
+      if (m.key == "rank") trace_.rank = count_in(m.value);
+      if (m.key == "world_size") trace_.world = std::max(0, count_in(m.value));
       if (m.key == "nccl_version") trace_.library = shown_text(m.value);
       if (m.key != "pg_config") continue;
       for (JsonMembers groups(m.value); groups.next();) {
@@ -128,7 +91,7 @@ class Reader {
         for (JsonMembers one(groups.value); one.next();) {
           if (one.key == "pg_name") group.name = shown_text(one.value);
           if (one.key == "pg_desc") group.words = shown_text(one.value);
-          if (one.key == "pg_size") group.size = std::max(0, count(one.value));
+          if (one.key == "pg_size") group.size = std::max(0, count_in(one.value));
           if (one.key == "ranks") group.ranks = ranks_in(one.value, cut);
         }
         if (cut) group.ranks.clear();
@@ -328,7 +291,7 @@ class Reader {
       one.on_host = !annotation.starts_with("nccl:");
       JsonMembers types(a.types.empty() ? "[]" : a.types);
       if (types.next()) one.call.type = type_named(unquoted(types.value));
-      one.call.bytes = bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
+      one.call.bytes = bytes_of_call(one.call.moves, {elements_in(a.dims), -1}, one.call.type.width, trace_.world);
     }
     kept_.asked.push_back(one);
   }
@@ -386,8 +349,7 @@ class Reader {
 }  // namespace kineto
 
 bool may_be_kineto(std::string_view head) {
-  const auto start = head.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  if (!begins_json(head)) return false;
   for (const char* word : {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"", "\"ph\""})
     if (head.find(word) != std::string_view::npos) return true;
   return false;

@@ -4,6 +4,7 @@
 #include "readings/traces/read_traces.hpp"
 
 #include "readings/traces/readers.hpp"
+#include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
@@ -54,7 +55,7 @@ namespace fs = std::filesystem;
   return all;
 }
 
-/// The number behind "rank" or "worker" in a file's name; -1: none.
+/// The number behind "rank" or "worker", or before ".et", in a file's name; -1: none.
 [[nodiscard]] int rank_in_name(const fs::path& file) {
   const std::string name = file.filename().string();
   for (const std::string_view word : {"rank", "worker"}) {
@@ -66,6 +67,12 @@ namespace fs = std::filesystem;
     constexpr int most = 1'000'000;
     for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && out < most; ++at) out = std::max(out, 0) * 10 + (name[at] - '0');
     if (out >= 0) return out;
+  }
+  if (constexpr std::string_view ending = ".et"; name.ends_with(ending)) {  // Chakra's name.3.et
+    std::size_t at = name.size() - ending.size();
+    int out = -1;
+    for (int unit = 1; at > 0 && is_digit(name[at - 1]) && unit <= 100'000; unit *= 10) out = std::max(out, 0) + unit * (name[--at] - '0');
+    if (at > 0 && name[at - 1] == '.') return out;
   }
   return -1;
 }

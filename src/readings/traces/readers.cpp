@@ -41,8 +41,13 @@ namespace {
 }  // namespace
 
 std::span<const TraceKind> kinds_of_traces() {
-  static constexpr std::array<TraceKind, 3> all{{{may_be_inspector, read_inspector},
+  static constexpr std::array<TraceKind, 8> all{{{may_be_inspector, read_inspector},
                                                  {may_be_flight_dump, read_flight_dump},
+                                                 {may_be_execution_trace, read_execution_trace},
+                                                 {may_be_profiler_plugin, read_profiler_plugin},
+                                                 {may_be_aicb, read_aicb},
+                                                 {may_be_tracelens, read_tracelens},
+                                                 {may_be_chakra, read_chakra},
                                                  {may_be_kineto, read_one_kineto}}};
   return all;
 }
@@ -63,6 +68,40 @@ std::string whole_file(const std::filesystem::path& file, std::size_t most) {
 bool begins_json(std::string_view head) {
   const auto start = head.find_first_not_of(" \t\r\n");
   return start != std::string_view::npos && (head[start] == '{' || head[start] == '[');
+}
+
+std::vector<int> ranks_in(std::string_view text, bool& cut) {
+  std::vector<int> out;
+  int number = -1;
+  for (const char c : text) {
+    constexpr int most = 100'000'000;
+    if (c >= '0' && c <= '9')
+      number = std::min(most, std::max(number, 0) * 10 + (c - '0'));
+    else if (number >= 0)
+      out.push_back(number), number = -1;
+    cut = cut || c == '.';
+  }
+  if (number >= 0) out.push_back(number);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::int64_t elements_in(std::string_view dims) {
+  double total = 0, product = 1;
+  std::int64_t number = -1;
+  bool any = false, inside = false;
+  for (const char c : dims) {
+    if (c >= '0' && c <= '9') {
+      number = std::min<std::int64_t>(std::max<std::int64_t>(number, 0) * 10 + (c - '0'), std::int64_t{1} << 52U);
+      inside = true;
+      continue;
+    }
+    if (number >= 0) product *= static_cast<double>(number), number = -1;
+    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
+  }
+  constexpr double most = 1e17;
+  return any && total < most ? static_cast<std::int64_t>(total) : -1;
 }
 
 int count_in(std::string_view value) {

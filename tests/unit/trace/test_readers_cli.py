@@ -1,4 +1,6 @@
 """fabricost trace on what other tools write: small files in their formats, of jobs whose truth is known."""
+import csv
+import gzip
 import json
 import os
 import pathlib
@@ -12,6 +14,7 @@ from command import Command  # noqa: E402
 
 COMMAND = Command(sys.argv[1], "trace")
 MIB = 1 << 20
+MEASURED = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS") or sys.argv[2]) / "second" / "traces"
 
 
 def found(*words):
@@ -159,6 +162,170 @@ def test_what_the_flight_recorder_did_not_time_has_no_time(folder):
 def test_a_pickle_of_something_else_is_refused(folder):
     (folder / "other.pkl").write_bytes(pickle.dumps({"weights": [1, 2]}, protocol=2))
     COMMAND.refused(folder / "other.pkl", saying=["is no dump of PyTorch's flight recorder"])
+
+
+# NCCL's example profiler plugin
+
+
+def plugin_events(rank, late=1):
+    """Three all-gathers of 4 MiB a rank as the plugin prints them: enqueued together, run in kernels of two channels, 100 us after the
+    last rank came; a send between two ranks; what else the plugin dumps."""
+    out = [{"name": "Group API", "cat": "GROUP_API", "ph": "b", "id": 0, "pid": 70 + rank, "tid": 1, "ts": 1.0, "args": {"groupDepth": 1}}]
+
+    def pair(name, category, number, start, stop, args, inner=()):
+        common = {"name": name, "cat": category, "id": number, "pid": 70 + rank, "tid": 1}
+        out.append({**common, "ph": "b", "ts": start, "args": args})
+        for one in inner:
+            pair(*one)
+        out.append({**common, "ph": "e", "ts": stop})
+
+    for n in range(3):
+        base, wait = 1000.0 + 5000 * n, 0 if rank == late else 400
+        start, stop = base + 400 - wait, base + 500
+        kernels = [("KernelCh", "GPU", 10 * n + c, start + 0.5 * c, stop,
+                    {"Channel": c, "StartGpuClk": 1765223116927674080 + int(1000 * start), "StopGpuClk": 1765223116927674080 + int(1000 * stop)})
+                   for c in range(2)]
+        kernels.append(("ScheduleSend", "PROXY", n, start, stop, {"Channel": 0, "Peer": 1, "Steps": 4}))
+        pair("AllGather", "COLL", n, base - 50, stop + 30, {"SeqNum": n, "CommHash": 12715772615376301750, "Rank": rank, "Count": 2 * MIB,
+             "Datatype": "ncclBfloat16", "Algorithm": "RING", "Protocol": "SIMPLE", "nChannels": 2}, kernels)
+    pair("Send" if rank == 0 else "Recv", "P2P", 0, 20000.0, 20090.0, {"CommHash": 12715772615376301750, "Rank": rank, "Peer": 1 - rank,
+         "Count": 1024, "Datatype": "ncclFloat32", "nChannels": 1})
+    return out
+
+
+def test_the_profiler_plugins_kernels_are_the_calls(folder):
+    for rank in range(2):  # each event a line, a comma behind it, an empty one last: as it prints them
+        text = "[\n" + "".join(json.dumps(event) + ",\n" for event in plugin_events(rank)) + "{}]\n"
+        (folder / f"ncclprofiler-{rank}.json").write_text(text)
+    answer = found(folder, "--system", "dgx-h100")
+    (gather,), (send,) = rows(answer, "all_gather"), rows(answer, "send_recv")
+    near(gather["wire_s"], 100e-6, 0.01)
+    near(gather["wait_s"], 400e-6, 0.01)
+    assert gather["bytes"] == 8 * MIB and gather["count"] == 3 and gather["last_rank"] == 1 and gather["bound"] == "exact", gather
+    assert send["bytes"] == 4096 and send["ranks_seen"] == 2, send
+
+
+# Execution traces, Chakra
+
+
+def attributes(**values):
+    return [{"name": name, "type": "string", "value": value} for name, value in values.items()]
+
+
+def test_execution_traces_have_structure_and_predictions_but_no_times(folder):
+    listed = json.dumps([{"pg_name": "0", "pg_desc": "default_pg", "ranks": [], "group_size": 8, "group_count": 2},
+                         {"pg_name": "1", "pg_desc": "tp", "ranks": [0, 1], "group_size": 2, "group_count": 2}])
+    nodes = [{"id": 4, "name": "## process_group:init ##", "inputs": {"values": [listed], "shapes": [[]], "types": ["String"]}, "attrs": []},
+             {"id": 5, "name": "aten::mm", "inputs": {"values": []}, "attrs": []}]
+    for n in range(3):
+        nodes.append({"id": 6 + n, "name": "record_param_comms", "inputs": {"values": [], "shapes": [], "types": []},
+                      "attrs": attributes(collective_name="allreduce", dtype="BFloat16", in_msg_nelems=MIB, out_msg_nelems=MIB,
+                                          pg_name="1", pg_desc="tp", pg_size=2)})
+    nodes.append({"id": 10, "name": "record_param_comms", "attrs": attributes(collective_name="wait", pg_name="1", pg_size=2)})
+    (folder / "et_rank1.json").write_text(json.dumps({"schema": "1.1.0-chakra.0.0.4", "pid": 1, "nodes": nodes}))
+    answer = found(folder, "--system", "dgx-h100")
+    (row,) = answer["collectives"]
+    assert row["operation"] == "all_reduce" and row["bytes"] == 2 * MIB and row["count"] == 3 and row["bound"] == "none", row
+    assert row["predicted_s"] > 0 and row["verdict"] == "unknown"
+    assert answer["ranks"][0]["rank"] == 1 and answer["groups"][0]["ranks"] == [0, 1] and answer["groups"][0]["kind"] == "tensor"
+    noted(answer, "says no time")
+
+
+def test_execution_traces_before_attributes_name_the_operation_among_the_inputs(folder):
+    nodes = [{"name": "record_param_comms", "id": 7, "inputs": [[1, 2], 0, "all_to_allv", [768], [768]], "input_shapes": [[6144], [], [], [], []],
+              "input_types": ["Tensor(float)", "Int", "String", "GenericList[Int]", "GenericList[Int]"], "outputs": []},
+             {"name": "record_param_comms", "id": 8, "inputs": [1, 0, "wait"], "input_shapes": [[], [], []], "input_types": ["Int", "Int", "String"]}]
+    (folder / "old.json").write_text(json.dumps({"schema": "1.0.1", "nodes": nodes}))
+    (row,) = found(folder / "old.json")["collectives"]
+    assert row["operation"] == "all_to_all" and row["bytes"] == 4 * 6144 and row["bound"] == "none", row
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def message(*fields):
+    """(number, value): a whole number, bytes or text."""
+    out = b""
+    for number, value in fields:
+        value = value.encode() if isinstance(value, str) else value
+        out += varint(number << 3 | 2) + varint(len(value)) + value if isinstance(value, bytes) else varint(number << 3) + varint(value)
+    return out
+
+
+def chakra(durations):
+    parts = [message((1, message((1, "schema"), (29, "1.0.2-chakra.0.0.4"))))]
+    for n, us in enumerate(durations):
+        parts.append(message((1, 2 * n), (2, "aten::mm"), (3, 4), (7, 5)))
+        node = [(1, 2 * n + 1), (2, "ncclDevKernel_AllReduce"), (3, 7)] + ([(7, us)] if us else [])
+        parts.append(message(*node, (10, message((1, "comm_type"), (9, 0))), (10, message((1, "comm_size"), (9, 4 * MIB))),
+                             (10, message((1, "pg_name"), (29, "7")))))
+    return b"".join(varint(len(part)) + part for part in parts)
+
+
+def test_chakras_protobuf_has_the_times_that_its_maker_put_in(folder):
+    (folder / "timed.3.et").write_bytes(chakra([120, 100, 140]))
+    answer = found(folder / "timed.3.et", "--system", "dgx-h100")
+    (row,) = answer["collectives"]
+    assert (row["operation"], row["bytes"], row["count"], row["group"], row["bound"]) == ("all_reduce", 4 * MIB, 3, "7", "upper"), row
+    near(row["wire_s"], 100e-6)
+    assert answer["ranks"][0]["rank"] == 3
+    (folder / "untimed.0.et").write_bytes(chakra([0, 0]))
+    (row,) = found(folder / "untimed.0.et")["collectives"]
+    assert row["bound"] == "none" and row["count"] == 2, row
+    (folder / "cut.et").write_bytes(chakra([120, 100])[:-7])
+    COMMAND.refused(folder / "cut.et", saying=["the file ends inside message 4"])
+
+
+# Tables
+
+
+AICB = """comm_type,comm_group,comm_group_size,msg_size,stage,dst,src,additional,_elapsed_time,algbw,busbw,count
+CommType.all_gather,CommGroup.tp_group,2,16777216,forward.Linear,None,None,,0.140,119.59,104.64,1
+CommType.all_gather,CommGroup.tp_group,None,16777216,forward.MoE,None,None,,0.130,119.59,104.64,2
+CommType.isend,CommGroup.pp_group,2,4096,forward,None,None,send_next,0.02,0,0,1
+CommType.computation,None,None,"((4096, 4096), (4096, 1024))",forward,None,None,,1.5,0,0,1
+CommType.epoch_end,None,None,0,,None,None,,7950.4,0.0,0.0,1
+"""
+
+
+def test_aicbs_rows_are_calls_of_one_rank(folder):
+    (folder / "log.csv").write_text(AICB)
+    answer = found(folder / "log.csv", "--system", "dgx-a100")
+    (gather,), (send,) = rows(answer, "all_gather"), rows(answer, "send_recv")
+    assert gather["count"] == 3 and gather["bytes"] == 16 * MIB and gather["ranks"] == 2 and gather["bound"] == "upper", gather
+    near(gather["wire_s"], 130e-6)
+    assert send["bytes"] == 4096 and {group["kind"] for group in answer["groups"]} == {"tensor", "pipeline"}
+    (folder / "bad.csv").write_text(AICB.replace("0.140", "soon"))
+    COMMAND.refused(folder / "bad.csv", saying=["bad.csv:2:", "this is no number"])
+
+
+def test_tracelens_latencies_are_without_waiting(folder):
+    text = ("Collective name,dtype,In msg nelems,Process Group Name,Group size,Full msg size (MB),comm_latency_mean,comm_latency_median,count\n"
+            "_allgather_base,BFloat16,106956800,0,8,1632.03125,6041.8,6065.406,318\nbarrier,Int,,0,8,,,,2\n")
+    (folder / "nccl_summary_implicit_sync.csv").write_text(text)
+    answer = found(folder, "--system", "mi300x-8")
+    (row,) = answer["collectives"]
+    assert row["bytes"] == 106956800 * 2 * 8 and row["count"] == 318 and row["bound"] == "exact" and row["verdict"] != "unknown", row
+    near(row["wire_s"], 6065.406e-6)
+    assert answer["skipped"] == [{"reason": "a row without an operation or a time", "events": 1}]
+
+
+def test_what_a_published_log_of_aicb_says(folder):
+    if not MEASURED.is_dir():
+        print(f"skipped: there are no traces in {MEASURED}")
+        return
+    answer = found(MEASURED / "aicb_a100_example.csv.gz", "--system", "dgx-a100")
+    with gzip.open(MEASURED / "aicb_a100_example.csv.gz", "rt") as file:
+        said = [row for row in csv.DictReader(file) if row["comm_type"] == "CommType.reduce_scatter" and row["msg_size"] == "16777216"]
+    (row,) = [row for row in rows(answer, "reduce_scatter") if row["bytes"] == 16 * MIB]
+    assert row["count"] == len(said)
+    near(row["wire_s"], min(float(one["_elapsed_time"]) for one in said) / 1e3)
+    for row in answer["collectives"]:  # one rank's times contain waiting: none is faster than the machine
+        assert row["interval_s"] is None or row["wire_s"] >= 0.95 * row["interval_s"][0], row
 
 
 if __name__ == "__main__":
