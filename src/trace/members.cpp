@@ -61,7 +61,9 @@ void number_by_group(Job& job, const KnownGroups& all, const std::string& world)
   std::vector<const Known*> in_order;
   for (const auto& [id, known] : all)
     if (!known.holder.empty()) in_order.push_back(&known);
-  const auto first_process = [&](const Known& known) { return std::pair(known.nodes > 1, job.ranks[known.holder.begin()->second].process); };
+  const auto first_process = [&](const Known& known) {
+    return std::pair(known.nodes > 1, job.ranks[known.holder.begin()->second].process);
+  };
   std::stable_sort(in_order.begin(), in_order.end(), [&](const Known* a, const Known* b) { return first_process(*a) < first_process(*b); });
   int next = 0;
   for (const Known* known : in_order)

@@ -199,7 +199,8 @@ void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
     out.notes.emplace_back(
         "The traces show communication alone: no step is taken apart, and what is exposed of a call is at most its time.");
   if (lengths > 0)
-    out.notes.push_back(fmt::format("Of {} collectives the trace says how long they took, not when: their ends are taken as one.", lengths));
+    out.notes.push_back(
+        fmt::format("Of {} collectives the trace says how long they took, not when: their ends are taken as one.", lengths));
   if (untimed > 0) out.notes.push_back(fmt::format("Of {} collectives the trace says no time: they are predicted alone.", untimed));
 }
 

@@ -144,8 +144,8 @@ std::string add_flight_dump(const PlainTree& tree, const std::string& file, Flig
     const Id config = tree.find(configured, name);
     std::string words = tree.shown(tree.find(config, "desc"));
     if (words.empty() || words == "undefined") words = said;
-    FlightGroup one{clipped_word(words.empty() || words == name ? name : fmt::format("{} ({})", name, words)),
-                    clipped_word(name), words == "undefined" ? "" : clipped_word(words), ranks_listed_in(tree, tree.find(config, "ranks"))};
+    FlightGroup one{clipped_word(words.empty() || words == name ? name : fmt::format("{} ({})", name, words)), clipped_word(name),
+                    words == "undefined" ? "" : clipped_word(words), ranks_listed_in(tree, tree.find(config, "ranks"))};
     return group_named[name] = into.group(one);
   };
   const FlightEntry* waited = nullptr;

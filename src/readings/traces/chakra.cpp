@@ -92,8 +92,8 @@ struct Attribute {
 [[nodiscard]] Attribute attribute_in(std::string_view bytes) {
   Attribute out;
   for (WireFields m(bytes); m.next();) {
-    constexpr std::array<unsigned, 4> whole{7, 9, 11, 13};   // int32, int64, uint32, uint64
-    constexpr std::array<unsigned, 2> folded{15, 17};        // sint32, sint64
+    constexpr std::array<unsigned, 4> whole{7, 9, 11, 13};  // int32, int64, uint32, uint64
+    constexpr std::array<unsigned, 2> folded{15, 17};       // sint32, sint64
     constexpr unsigned name = 1, text = 29;
     if (m.field == name) out.name = m.bytes;
     if (m.field == text) out.text = m.bytes;

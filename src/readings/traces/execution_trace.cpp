@@ -56,8 +56,10 @@ class ExecutionReader {
   }
 
   std::vector<RankTrace> run() {
-    json_.read("nodes", [](std::string_view, std::string_view) {}, [&](std::string_view raw) { take(raw); });
-    if (nodes_ == 0) throw fault_of_file(json_.name(), "this is JSON, but no execution trace: it has no nodes", "docs/traces.md lists what is read");
+    json_.read(
+        "nodes", [](std::string_view, std::string_view) {}, [&](std::string_view raw) { take(raw); });
+    if (nodes_ == 0)
+      throw fault_of_file(json_.name(), "this is JSON, but no execution trace: it has no nodes", "docs/traces.md lists what is read");
     for (TracedGroup& group : trace_.groups) complete(group);
     begin_at_zero(trace_);
     std::vector<RankTrace> out;

@@ -21,9 +21,9 @@ namespace {
 
 /// What a record says.
 struct InspectorRecord {
-  std::string_view id, communicator, rank, ranks, nodes;  // header
-  std::string_view written, host, process;                // metadata
-  std::string_view what, sequence, bytes, time, peer;     // the call
+  std::string_view id, communicator, rank, ranks, nodes;     // header
+  std::string_view written, host, process;                   // metadata
+  std::string_view what, sequence, bytes, time, peer;        // the call
   Span kernel{std::numeric_limits<std::int64_t>::max(), 0};  ///< of its channels, ns; empty: not said
 };
 

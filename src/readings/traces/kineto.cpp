@@ -58,9 +58,9 @@ class Reader {
     complete_groups();
     take_calls_of_host();
     kineto::join(kept_, trace_);
-    unite(trace_.compute);
-    trace_.busy.insert(trace_.busy.end(), trace_.compute.begin(), trace_.compute.end());  // until here it had the copies
-    unite(trace_.busy);
+    trace_.compute = compute_.take();
+    for (const Span& one : trace_.compute) busy_.add(one);
+    trace_.busy = busy_.take();
     if (last_ < first_) first_ = last_ = 0;  // nothing on the GPU
     constexpr std::int64_t longest = 1'000'000'000'000'000;
     if (last_ - first_ > longest) throw fault_of_file(json_.name(), "its events lie more than ten days apart", "a trace is of some steps");
@@ -171,14 +171,14 @@ class Reader {
       case Category::host: asked(span, arguments(args), thread, {}); return;
       case Category::copy:
         on_gpu(span);
-        add(trace_.busy, span);
+        busy_.add(span);
         return;
       default: break;
     }
     on_gpu(span);
     const std::optional<Moves> moves = moves_of_kernel(name);
     if (!moves) {
-      add(trace_.compute, span);
+      compute_.add(span);
       return;
     }
     const Arguments a = arguments(args);
@@ -187,20 +187,6 @@ class Reader {
     kernel.told = kernel.call.moves != Moves::unknown;
     if (!kernel.told) kernel.call.moves = *moves;
     kept_.kernels.push_back(kernel);
-  }
-
-  /// Kernels come in order, or nearly so: united as they come, and now and then again.
-  void add(std::vector<Span>& into, const Span& span) {
-    if (!into.empty() && span.from >= into.back().from && span.from <= into.back().to) {
-      into.back().to = std::max(into.back().to, span.to);
-      return;
-    }
-    into.push_back(span);
-    constexpr std::size_t many = std::size_t{1} << 20U;
-    if (into.size() >= many && into.size() >= 2 * united_) {
-      unite(into);
-      united_ = into.size();
-    }
   }
 
   [[nodiscard]] Arguments arguments(std::string_view raw) const {
@@ -342,7 +328,7 @@ class Reader {
   std::map<std::string, std::uint32_t> places_;
   std::int64_t base_ = 0, events_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = std::numeric_limits<std::int64_t>::min();
-  std::size_t united_ = 0;
+  SpanUnion compute_, busy_;  ///< busy_: copies alone until the end
 };
 
 }  // namespace

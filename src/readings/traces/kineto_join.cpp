@@ -48,6 +48,7 @@ void take_over(Kernel& kernel, const Asked& asked) {
   call.type = from.type;
   call.group = from.group;
   call.peer = from.peer;
+  call.of_one_rank = from.of_one_rank;
   if (call.sequence < 0) call.sequence = from.sequence;
 }
 

@@ -119,6 +119,24 @@ void unite(std::vector<Span>& spans) {
   spans.resize(kept);
 }
 
+void SpanUnion::add(const Span& span) {
+  if (!spans_.empty() && span.from >= spans_.back().from && span.from <= spans_.back().to) {
+    spans_.back().to = std::max(spans_.back().to, span.to);
+    return;
+  }
+  spans_.push_back(span);
+  constexpr std::size_t many = std::size_t{1} << 20U;
+  if (spans_.size() >= many && spans_.size() >= 2 * united_) {  // now and then again
+    unite(spans_);
+    united_ = spans_.size();
+  }
+}
+
+std::vector<Span> SpanUnion::take() {
+  unite(spans_);
+  return std::move(spans_);
+}
+
 Moves moves_named(std::string_view words) {
   if (const auto colon = words.find(':'); colon != std::string_view::npos) words.remove_prefix(colon + 1);  // nccl:
   return begins_with(bare(words.substr(0, 60)));

@@ -66,7 +66,8 @@ class PluginReader {
   }
 
   std::vector<RankTrace> run() {
-    json_.read("traceEvents", [](std::string_view, std::string_view) {}, [&](std::string_view raw) { take(raw); });
+    json_.read(
+        "traceEvents", [](std::string_view, std::string_view) {}, [&](std::string_view raw) { take(raw); });
     close();
     std::vector<RankTrace> out;
     if (trace_.calls.empty() && trace_.skipped.empty()) return out;  // of a communicator that was not used
@@ -103,7 +104,8 @@ class PluginReader {
 
   void open(const PluginEvent& event) {
     const PluginCall said = read_arguments(event.args);
-    call_ = {.span = {time_of(event), time_of(event)}, .moves = moves_named(event.name), .type = type_named(said.type), .of_one_rank = true};
+    call_ = {
+        .span = {time_of(event), time_of(event)}, .moves = moves_named(event.name), .type = type_named(said.type), .of_one_rank = true};
     call_.group = group_of(said);
     if (call_.moves == Moves::send_recv)
       call_.peer = count_in(said.peer);

@@ -41,7 +41,8 @@ namespace {
 }  // namespace
 
 std::span<const TraceKind> kinds_of_traces() {
-  static constexpr std::array<TraceKind, 8> all{{{may_be_inspector, read_inspector},
+  static constexpr std::array<TraceKind, 9> all{{{may_be_nsys, read_nsys},
+                                                 {may_be_inspector, read_inspector},
                                                  {may_be_flight_dump, read_flight_dump},
                                                  {may_be_execution_trace, read_execution_trace},
                                                  {may_be_profiler_plugin, read_profiler_plugin},

@@ -45,6 +45,10 @@ struct TraceKind {
 [[nodiscard]] bool may_be_tracelens(std::string_view head);
 [[nodiscard]] std::vector<RankTrace> read_tracelens(const std::filesystem::path& file);
 
+/// Exports of Nsight Systems, SQLite.
+[[nodiscard]] bool may_be_nsys(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_nsys(const std::filesystem::path& file);
+
 /// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
 [[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut);
 /// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.

@@ -20,7 +20,8 @@ TableRows::TableRows(const std::filesystem::path& file) : name_(file.string()) {
 
 void TableRows::fail(int column, std::string message) const {
   constexpr std::size_t shown = 120;
-  throw SpecError({fault_in_line(name_, number_, column, std::string{current_.substr(0, shown)}, std::move(message), "export the table again")});
+  throw SpecError(
+      {fault_in_line(name_, number_, column, std::string{current_.substr(0, shown)}, std::move(message), "export the table again")});
 }
 
 bool TableRows::line(std::string_view& out) {

@@ -107,6 +107,17 @@ struct RankTrace {
 /// Joins spans that touch and sorts them.
 void unite(std::vector<Span>& spans);
 
+/// Spans that come in order, or nearly so, kept as their union: in bounded memory where they touch.
+class SpanUnion {
+ public:
+  void add(const Span& span);
+  [[nodiscard]] std::vector<Span> take();
+
+ private:
+  std::vector<Span> spans_;
+  std::size_t united_ = 0;
+};
+
 /// The operation that PyTorch's "allreduce", "_allgather_base", "nccl:all_to_all" or Inspector's "AllReduce" names.
 [[nodiscard]] Moves moves_named(std::string_view words);
 /// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.

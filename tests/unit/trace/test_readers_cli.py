@@ -14,6 +14,7 @@ from command import Command  # noqa: E402
 
 COMMAND = Command(sys.argv[1], "trace")
 MIB = 1 << 20
+EPOCH = 1765223116927674080  # ns
 MEASURED = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS") or sys.argv[2]) / "second" / "traces"
 
 
@@ -120,7 +121,8 @@ def recorded(rank, timed, late=2):
         return {"record_id": number, "pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": number, "op_id": number,
                 "profiling_name": name, "time_created_ns": at, "input_sizes": [[elements // 64, 64]], "input_dtypes": ["BFloat16"],
                 "output_sizes": [[out // 64, 64]], "output_dtypes": ["BFloat16"], "state": "completed",
-                "time_discovered_completed_ns": at + 500000, "retired": True, "is_p2p": False, **({"duration_ms": ms} if ms else {}), **more}
+                "time_discovered_completed_ns": at + 500000, "retired": True, "is_p2p": False,
+                **({"duration_ms": ms} if ms else {}), **more}
     us = 200 if rank == late else 900
     entries = [entry(n, "nccl:all_reduce", 4 * MIB, 4 * MIB, us / 1000 if timed else None) for n in range(1, 5)]
     entries.append(entry(5, "nccl:_all_gather_base", MIB, 4 * MIB, None))
@@ -183,7 +185,7 @@ def plugin_events(rank, late=1):
         base, wait = 1000.0 + 5000 * n, 0 if rank == late else 400
         start, stop = base + 400 - wait, base + 500
         kernels = [("KernelCh", "GPU", 10 * n + c, start + 0.5 * c, stop,
-                    {"Channel": c, "StartGpuClk": 1765223116927674080 + int(1000 * start), "StopGpuClk": 1765223116927674080 + int(1000 * stop)})
+                    {"Channel": c, "StartGpuClk": EPOCH + int(1000 * start), "StopGpuClk": EPOCH + int(1000 * stop)})
                    for c in range(2)]
         kernels.append(("ScheduleSend", "PROXY", n, start, stop, {"Channel": 0, "Peer": 1, "Steps": 4}))
         pair("AllGather", "COLL", n, base - 50, stop + 30, {"SeqNum": n, "CommHash": 12715772615376301750, "Rank": rank, "Count": 2 * MIB,
@@ -215,7 +217,8 @@ def attributes(**values):
 def test_execution_traces_have_structure_and_predictions_but_no_times(folder):
     listed = json.dumps([{"pg_name": "0", "pg_desc": "default_pg", "ranks": [], "group_size": 8, "group_count": 2},
                          {"pg_name": "1", "pg_desc": "tp", "ranks": [0, 1], "group_size": 2, "group_count": 2}])
-    nodes = [{"id": 4, "name": "## process_group:init ##", "inputs": {"values": [listed], "shapes": [[]], "types": ["String"]}, "attrs": []},
+    nodes = [{"id": 4, "name": "## process_group:init ##", "inputs": {"values": [listed], "shapes": [[]], "types": ["String"]},
+              "attrs": []},
              {"id": 5, "name": "aten::mm", "inputs": {"values": []}, "attrs": []}]
     for n in range(3):
         nodes.append({"id": 6 + n, "name": "record_param_comms", "inputs": {"values": [], "shapes": [], "types": []},
@@ -232,9 +235,11 @@ def test_execution_traces_have_structure_and_predictions_but_no_times(folder):
 
 
 def test_execution_traces_before_attributes_name_the_operation_among_the_inputs(folder):
-    nodes = [{"name": "record_param_comms", "id": 7, "inputs": [[1, 2], 0, "all_to_allv", [768], [768]], "input_shapes": [[6144], [], [], [], []],
-              "input_types": ["Tensor(float)", "Int", "String", "GenericList[Int]", "GenericList[Int]"], "outputs": []},
-             {"name": "record_param_comms", "id": 8, "inputs": [1, 0, "wait"], "input_shapes": [[], [], []], "input_types": ["Int", "Int", "String"]}]
+    nodes = [{"name": "record_param_comms", "id": 7, "inputs": [[1, 2], 0, "all_to_allv", [768], [768]],
+              "input_shapes": [[6144], [], [], [], []], "outputs": [],
+              "input_types": ["Tensor(float)", "Int", "String", "GenericList[Int]", "GenericList[Int]"]},
+             {"name": "record_param_comms", "id": 8, "inputs": [1, 0, "wait"], "input_shapes": [[], [], []],
+              "input_types": ["Int", "Int", "String"]}]
     (folder / "old.json").write_text(json.dumps({"schema": "1.0.1", "nodes": nodes}))
     (row,) = found(folder / "old.json")["collectives"]
     assert row["operation"] == "all_to_all" and row["bytes"] == 4 * 6144 and row["bound"] == "none", row
@@ -304,7 +309,8 @@ def test_aicbs_rows_are_calls_of_one_rank(folder):
 
 
 def test_tracelens_latencies_are_without_waiting(folder):
-    text = ("Collective name,dtype,In msg nelems,Process Group Name,Group size,Full msg size (MB),comm_latency_mean,comm_latency_median,count\n"
+    text = ("Collective name,dtype,In msg nelems,Process Group Name,Group size,Full msg size (MB),"
+            "comm_latency_mean,comm_latency_median,count\n"
             "_allgather_base,BFloat16,106956800,0,8,1632.03125,6041.8,6065.406,318\nbarrier,Int,,0,8,,,,2\n")
     (folder / "nccl_summary_implicit_sync.csv").write_text(text)
     answer = found(folder, "--system", "mi300x-8")
