@@ -29,7 +29,7 @@ install(FILES ${PROJECT_BINARY_DIR}/fabricost-config.cmake ${PROJECT_BINARY_DIR}
   DESTINATION ${package_files} COMPONENT Development)
 
 # pkg-config: what a static library needs stands among its own requirements, since nobody asks with --static for a library that has no other
-set(needs yaml-cpp fmt pugixml zlib libzstd)
+set(needs yaml-cpp fmt pugixml zlib libzstd sqlite3)
 if(BUILD_SHARED_LIBS)
   string(JOIN ", " requires_private ${needs})
   set(requires_public "eigen3")

@@ -54,8 +54,9 @@ struct Call {
   io::Moves moves = io::Moves::unknown;
   io::TracedType type;
   double bytes = -1;
-  int messages = 1;
-  bool whole = false;  ///< all ranks of its group are seen
+  int messages = 1, repeats = 1;
+  io::Timing timing = io::Timing::placed;
+  bool whole = false;  ///< all ranks of its group are seen, or their waiting is not in its time
   std::vector<Part> parts;
   int last = -1;  ///< trace of the rank that came last; -1: not known
   std::int64_t first_start = 0, last_start = 0, last_end = 0;
@@ -100,6 +101,8 @@ struct Job {
 
 /// Steps of the job.
 namespace parts {
+/// Numbers of ranks and members of groups, where traces say only a rank's number in its groups.
+void name_members(Job& job);
 void number_ranks(Job& job);
 /// Groups of all ranks, and for each its calls by trace: [group][trace] -> calls of that trace
 using CallsOf = std::vector<std::map<int, std::vector<const io::TracedCall*>>>;

@@ -139,7 +139,10 @@ CallsOf gather(Job& job) {
     std::vector<std::uint32_t> mine(trace.groups.size());
     for (std::size_t g = 0; g < trace.groups.size(); ++g) {
       io::TracedGroup key = trace.groups[g];
-      if (key.ranks.empty()) key.name += '\n' + std::to_string(trace.rank);  // whose members nobody knows matches no other
+      if (!key.id.empty())
+        key = {.name = {}, .words = {}, .ranks = {}, .id = key.id};
+      else if (key.ranks.empty())
+        key.name += '\n' + std::to_string(trace.rank);  // whose members nobody knows matches no other
       key.words.clear();
       const auto [at, fresh] = places.try_emplace(key, static_cast<std::uint32_t>(job.groups.size()));
       if (fresh) {
@@ -165,7 +168,16 @@ struct Placed {
   void add(std::int64_t place, int trace, int rank, const io::TracedCall& one, std::uint32_t group) {
     const auto [at, fresh] = calls.try_emplace(place);
     Call& call = at->second;
-    if (fresh) call = {.group = group, .moves = one.moves, .type = one.type, .bytes = one.bytes, .messages = one.messages, .parts = {}};
+    if (fresh)
+      call = {.group = group,
+              .moves = one.moves,
+              .type = one.type,
+              .bytes = one.bytes,
+              .messages = one.messages,
+              .repeats = one.repeats,
+              .timing = one.timing,
+              .whole = one.without_waiting,
+              .parts = {}};
     call.bytes = std::max(call.bytes, one.bytes);
     call.messages = std::max(call.messages, one.messages);
     if (call.type.name.empty()) call.type = one.type;
@@ -224,9 +236,9 @@ void match(Job& job, const CallsOf& all) {
     for (std::map<std::int64_t, Call>* calls : {&placed.calls, &paired.calls})
       for (auto& [place, call] : *calls) {
         const auto members = static_cast<std::size_t>(call.moves == io::Moves::send_recv ? 2 : job.groups[g].said.size);
-        call.whole = members > 0 && call.parts.size() == members;
+        call.whole = call.whole || (members > 0 && call.parts.size() == members);
+        job.groups[g].calls += static_cast<std::size_t>(call.repeats);
         job.calls.push_back(std::move(call));
-        ++job.groups[g].calls;
       }
   }
 }

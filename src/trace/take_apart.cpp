@@ -37,7 +37,7 @@ void parts::take_apart(Job& job) {
         call.last = part.trace;
       }
     }
-    if (call.parts.size() < 2) call.last = -1;
+    if (call.parts.size() < 2 || call.timing == io::Timing::none) call.last = -1;
     for (Part& part : call.parts) {
       const std::vector<io::Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
       part.exposed = uncovered(compute, part.own.from, part.own.to);
@@ -50,6 +50,10 @@ void parts::take_apart(Job& job) {
     for (const Part& part : call.parts) of[static_cast<std::size_t>(part.trace)].emplace_back(&part, &call);
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     const io::RankTrace& trace = job.ranks[rank];
+    if (!trace.shows_compute) {
+      job.spent.emplace_back();
+      continue;
+    }
     Spent spent{.window = trace.whole.length(), .compute = total(trace.compute)};
     auto& mine = of[rank];
     std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) { return a.first->own.from < b.first->own.from; });
@@ -81,6 +85,7 @@ void parts::take_apart(Job& job) {
 Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node) {
   Job job;
   job.ranks = std::move(traces);
+  parts::name_members(job);
   parts::number_ranks(job);
   parts::match(job, parts::gather(job));
   parts::align(job);

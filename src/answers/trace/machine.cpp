@@ -69,6 +69,7 @@ void TraceMachine::note(const std::string& text) {
 }
 
 int TraceMachine::nodes_of(const laid::Group& group) const {
+  if (group.said.nodes > 0) return group.said.nodes;
   if (system_ == nullptr || group.said.ranks.empty()) return 0;
   std::set<int> nodes;
   for (const int rank : group.said.ranks) nodes.insert(rank / system_->gpus_per_node);

@@ -10,7 +10,9 @@ namespace fabricost::detail {
 std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
   constexpr double nanoseconds = 1e9;
   std::pair<double, std::vector<StepTerm>> out{};
-  const double share = 1 / (static_cast<double>(job.spent.size()) * std::max(1, job.steps));
+  const auto shown = std::count_if(job.ranks.begin(), job.ranks.end(), [](const io::RankTrace& one) { return one.shows_compute; });
+  if (shown == 0) return out;
+  const double share = 1 / (static_cast<double>(shown) * std::max(1, job.steps));
   const auto add = [&](std::string name, auto&& part) {
     double seconds = 0;
     for (const laid::Spent& one : job.spent) seconds += static_cast<double>(part(one)) / nanoseconds * share;

@@ -9,6 +9,8 @@
 #include "answers/trace/step.hpp"
 #include "readings/traces/read_traces.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -23,6 +25,8 @@ namespace {
 
 /// Whether the time of a call tells how long it took: what one rank of an exchange of experts shows does, since it waited before.
 [[nodiscard]] bool can_be_judged(const laid::Call& call) {
+  if (call.timing == io::Timing::none) return true;  // nothing is judged: the prediction alone
+  if (call.timing == io::Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
   return call.whole || laid::ends_together(call.moves) || call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine;
 }
 
@@ -80,14 +84,14 @@ struct Waited {
   out.ranks_seen = std::numeric_limits<int>::max();
   if (first.bytes >= 0) out.bytes = first.bytes;
   out.dtype = first.type.name;
-  out.count = static_cast<int>(row.calls.size());
   out.at_seconds = seconds_of(first.first_start - start);
   std::vector<std::int64_t> wires;
   std::int64_t longest = -1;
   double waits = 0, exposed = 0, parts = 0;
   for (const laid::Call* call : row.calls) {
+    out.count += call->repeats;
     wires.push_back(call->wire());
-    out.ranks_seen = std::min(out.ranks_seen, static_cast<int>(call->parts.size()));
+    out.ranks_seen = std::min(out.ranks_seen, call->whole ? out.ranks : static_cast<int>(call->parts.size()));
     out.messages = std::max(out.messages, call->messages);
     const Waited waited = waited_in(*call);
     waits += waited.sum;
@@ -102,12 +106,13 @@ struct Waited {
   out.wait_seconds = seconds_of(std::max<std::int64_t>(0, longest));
   out.mean_wait_seconds = seconds_of(waits / parts);
   out.exposed_seconds = seconds_of(exposed / parts);
-  out.bound = first.whole ? "exact" : "upper";
+  out.bound = first.timing == io::Timing::none ? "none" : first.whole ? "exact" : "upper";
   out.verdict = "unknown";
   if (!row.expected) return out;
   const detail::Expected& e = *row.expected;
   out.predicted_seconds = e.seconds;
   out.interval_seconds = std::pair{e.low, e.high};
+  if (first.timing == io::Timing::none) return out;
   const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
   const bool slow = out.wire_seconds > e.high || since != nullptr;
   out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire_seconds < e.low ? "better" : "sound";
@@ -122,10 +127,10 @@ struct Waited {
 
 [[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
                                                     const std::vector<std::string>& labels, bool each, std::int64_t start) {
-  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, bool, std::size_t>, Row> rows;
+  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, io::Timing, bool, std::size_t>, Row> rows;
   std::size_t number = 0;
   for (const laid::Call& call : job.calls) {
-    Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.whole, each ? ++number : 0}];
+    Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.timing, call.whole, each ? ++number : 0}];
     if (row.calls.empty() && can_be_judged(call)) row.expected = machine.expect(job.groups[call.group], call);
     row.calls.push_back(&call);
   }
@@ -162,6 +167,22 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
   }
   for (const auto& [pair, wait] : waits) out.waits.push_back(wait);
   std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.seconds > b.seconds; });
+}
+
+/// What these traces cannot tell.
+void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
+  int lengths = 0, untimed = 0;
+  for (const laid::Call& call : job.calls) {
+    if (call.timing == io::Timing::length) lengths += call.repeats;
+    if (call.timing == io::Timing::none) untimed += call.repeats;
+  }
+  if (std::any_of(job.ranks.begin(), job.ranks.end(), [](const io::RankTrace& one) { return !one.shows_compute; }))
+    out.notes.emplace_back(
+        "The traces show communication alone: no step is taken apart, and what is exposed of a call is at most its time.");
+  if (lengths > 0)
+    out.notes.push_back(
+        fmt::format("Of {} collectives the trace says how long they took, not when: their ends are taken as one.", lengths));
+  if (untimed > 0) out.notes.push_back(fmt::format("Of {} collectives the trace says no time: they are predicted alone.", untimed));
 }
 
 }  // namespace
@@ -215,6 +236,7 @@ TraceAnswer answer(const TraceRequest& request) {
   for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;
   for (const auto& [reason, events] : skipped)
     out.skipped.push_back({reason, static_cast<int>(std::min<std::int64_t>(events, std::numeric_limits<int>::max()))});
+  say_what_is_unknown(job, out);
   if (out.collectives.empty()) out.notes.emplace_back("The traces show no collective.");
   detail::say_findings(out);
   if (again) detail::say_replay(request, job, machine, out);

@@ -66,9 +66,9 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
     const TracedCollective& row = a.collectives[i];
     table.row({row.operation, row.group, fmt::format("{} of {}", row.ranks_seen, row.ranks),
                row.bytes ? size_text(Bytes::from_value(*row.bytes)) : "?", fmt::format("{}", row.count),
-               (row.bound == "upper" ? "<= " : "") + time_of(row.wire_seconds),
+               row.bound == "none" ? "not said" : (row.bound == "upper" ? "<= " : "") + time_of(row.wire_seconds),
                row.predicted_seconds ? time_of(*row.predicted_seconds) : "", row.last_rank ? time_of(row.wait_seconds) : "",
-               row.last_rank ? fmt::format("{}", *row.last_rank) : "", time_of(row.exposed_seconds),
+               row.last_rank ? fmt::format("{}", *row.last_rank) : "", row.bound == "none" ? "" : time_of(row.exposed_seconds),
                row.verdict == "unknown" ? "" : row.verdict});
   }
   std::string out = table.text(2);
@@ -118,11 +118,11 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
 
 [[nodiscard]] std::string trace_text(const TraceAnswer& a, const Terminal& terminal) {
   std::string gpu = a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu;
-  std::string out = terminal.strong(fmt::format("{} traced{}: a step of {}{}", counted(static_cast<double>(a.ranks.size()), "rank"), gpu,
-                                                time_of(a.step_seconds), a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "")) +
-                    "\n";
+  std::string step = a.step_seconds > 0 ? fmt::format(": a step of {}", time_of(a.step_seconds)) : "";
+  if (a.steps > 1) step += fmt::format(", mean of {}", a.steps);
+  std::string out = terminal.strong(counted(static_cast<double>(a.ranks.size()), "rank") + " traced" + gpu + step) + "\n";
   for (const std::string& one : a.findings) out += wrapped("  ", one, 100);
-  out += "\n" + terminal.strong("A step") + "\n" + shares_text(a.terms, a.step_seconds);
+  if (!a.terms.empty()) out += "\n" + terminal.strong("A step") + "\n" + shares_text(a.terms, a.step_seconds);
   if (!a.against.empty()) out += against_text(a, terminal);
   if (a.replay) out += replay_text(*a.replay, terminal);
   if (!a.collectives.empty()) {

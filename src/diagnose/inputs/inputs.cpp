@@ -46,7 +46,6 @@ bool may_be_condensed(fs::path file) {
   return extension != ".csv" && extension != ".json" && extension != ".xml";
 }
 
-bool is_pickle(std::string_view head) { return head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05'; }
 
 /// Words that tell a dump from any other JSON.
 bool may_be_dump(std::string_view head) {
@@ -71,7 +70,7 @@ bool is_other_data(const fs::path& file) {
   const std::string extension = file.extension().string();
   if (extension != ".json" && extension != ".jsonl" && extension != ".pickle" && extension != ".pkl" && extension != ".dump") return false;
   const std::string head = first_bytes(file);
-  return !is_pickle(head) && !may_be_dump(head);
+  return !io::is_pickle(head) && !may_be_dump(head);
 }
 
 std::vector<fs::path> logs_in(const fs::path& folder) {
@@ -255,7 +254,7 @@ void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::st
 }
 
 bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::string& name) {
-  const bool pickle = is_pickle(head);
+  const bool pickle = io::is_pickle(head);
   if (!pickle && !may_be_dump(head)) return false;
   read_whole(source, head);
   if (pickle) {

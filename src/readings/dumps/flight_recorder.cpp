@@ -76,6 +76,18 @@ std::string shape_of(const PlainTree& tree, Id entry) {
   return out == " -> " ? std::string{} : clipped_word(std::move(out));
 }
 
+/// Elements of all tensors in [[3, 4], [5]]; negative: it does not say.
+double elements_of(const PlainTree& tree, Id sizes) {
+  double out = -1;
+  for (const Id tensor : tree.items(sizes)) {
+    double product = 1;
+    for (const Id one : tree.items(tensor)) product *= std::max(0.0, tree.real(one, 0));
+    out = std::max(out, 0.0) + product;
+  }
+  constexpr double most = 1e17;
+  return out < most ? out : -1;
+}
+
 /// The innermost line of the program itself: the first that is not of torch.
 std::string frame_of(const PlainTree& tree, Id entry) {
   std::string nearest;
@@ -122,6 +134,7 @@ bool is_flight_dump(const PlainTree& tree) {
 std::string add_flight_dump(const PlainTree& tree, const std::string& file, FlightDumps& into) {
   FlightDump dump;
   dump.file = plain_text(file);
+  dump.library = clipped_word(tree.shown(tree.find(tree.root, "nccl_version")));
   dump.rank = static_cast<int>(std::clamp<std::int64_t>(tree.whole(tree.find(tree.root, "rank"), -1), -1, beyond_ranks));
   if (dump.rank < 0) dump.rank = rank_of_name(file);
   const Id configured = tree.find(tree.root, "pg_config");
@@ -131,8 +144,8 @@ std::string add_flight_dump(const PlainTree& tree, const std::string& file, Flig
     const Id config = tree.find(configured, name);
     std::string words = tree.shown(tree.find(config, "desc"));
     if (words.empty() || words == "undefined") words = said;
-    FlightGroup one{clipped_word(words.empty() || words == name ? name : fmt::format("{} ({})", name, words)),
-                    ranks_listed_in(tree, tree.find(config, "ranks"))};
+    FlightGroup one{clipped_word(words.empty() || words == name ? name : fmt::format("{} ({})", name, words)), clipped_word(name),
+                    words == "undefined" ? "" : clipped_word(words), ranks_listed_in(tree, tree.find(config, "ranks"))};
     return group_named[name] = into.group(one);
   };
   const FlightEntry* waited = nullptr;
@@ -149,6 +162,12 @@ std::string add_flight_dump(const PlainTree& tree, const std::string& file, Flig
     one.operation = into.word(clipped_word(std::move(operation)));
     one.shape = into.word(shape_of(tree, id));
     one.frame = into.word(frame_of(tree, id));
+    one.created = std::max<std::int64_t>(0, tree.whole(tree.find(id, "time_created_ns"), 0));
+    one.completed = std::max<std::int64_t>(0, tree.whole(tree.find(id, "time_discovered_completed_ns"), 0));
+    one.milliseconds = tree.real(tree.find(id, "duration_ms"), -1);
+    one.elements_in = elements_of(tree, tree.find(id, "input_sizes"));
+    one.elements_out = elements_of(tree, tree.find(id, "output_sizes"));
+    if (const auto& types = tree.items(tree.find(id, "input_dtypes")); !types.empty()) one.type = into.word(tree.shown(types.front()));
     one.state = state_of(tree.text(tree.find(id, "state")));
     if (!one.pair) {
       auto& last = dump.enqueued.try_emplace(one.group, -1).first->second;

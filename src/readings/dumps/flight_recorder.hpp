@@ -17,7 +17,8 @@ namespace fabricost::io {
 
 /// A process group; those of one name and different ranks are different.
 struct FlightGroup {
-  std::string name;     ///< as in the dump: "0", with its description "default_pg"
+  std::string name;         ///< as in the dump: "0", with its description "default_pg"
+  std::string bare, words;  ///< "0"; "default_pg"
   std::set<int> ranks;  ///< empty: the dump does not say
 };
 
@@ -27,11 +28,15 @@ struct FlightEntry {
   std::uint32_t group = 0, operation = 0, shape = 0, frame = 0;  ///< shape, frame: of `words`, 0 for none
   State state = State::completed;
   bool pair = false;  ///< a send or a receive
+  std::int64_t created = 0, completed = 0;  ///< ns since 1970; when its end was noticed, up to a second late; 0: not said
+  double milliseconds = -1;                 ///< what the GPU took; negative: not timed (TORCH_NCCL_ENABLE_TIMING)
+  double elements_in = -1, elements_out = -1;
+  std::uint32_t type = 0;  ///< of `words`: of its first element
 };
 
 struct FlightDump {
   int rank = -1;
-  std::string file;
+  std::string file, library;
   std::vector<FlightEntry> entries;                ///< as recorded
   std::map<std::uint32_t, std::int64_t> enqueued;  ///< last collective called, by group
 };

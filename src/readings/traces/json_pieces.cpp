@@ -59,6 +59,11 @@ void JsonPieces::fail(const std::string& message, const std::string& remedy) con
                                  plain_text(message), remedy)});
 }
 
+void JsonPieces::fail_at_end(const std::string& message) {
+  ends_early_ = true;
+  fail(message);
+}
+
 bool JsonPieces::fill() {
   for (std::size_t i = 0; i < keep_;) {  // what is dropped is counted
     const auto* line = static_cast<const char*>(std::memchr(buffer_.data() + i, '\n', keep_ - i));
@@ -98,7 +103,7 @@ void JsonPieces::text() {
       at_ = keep_ + found;
       return;
     }
-    if (!fill()) fail("the JSON ends inside a text");
+    if (!fill()) fail_at_end("the JSON ends inside a text");
   }
 }
 
@@ -106,7 +111,7 @@ void JsonPieces::nested() {
   std::uint64_t maps = 0;
   int depth = 0;
   for (;;) {
-    if (at_ == end_ && !fill()) fail("the JSON ends too early");
+    if (at_ == end_ && !fill()) fail_at_end("the JSON ends too early");
     const char* const bytes = buffer_.data();
     while (at_ < end_ && kind_of_byte(bytes[at_]) == ByteKind::other) ++at_;
     if (at_ == end_) continue;
@@ -158,6 +163,15 @@ void JsonPieces::elements(const Element& element) {
       ++at_;
       return;
     }
+  }
+}
+
+void JsonPieces::documents(const Element& element) {
+  const char first = peek();
+  if (first == '[') elements(element);
+  for (char c = peek(); c != 0; c = peek()) {
+    if (c != '{' || first == '[') fail(fmt::format("a '{}' where the next record belongs", c));
+    element(piece());
   }
 }
 

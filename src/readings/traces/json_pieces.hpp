@@ -27,6 +27,11 @@ class JsonPieces {
   /// \throws SpecError with line and column where it is cut or not JSON
   void read(std::string_view list, const Member& member, const Element& element);
 
+  /// Maps that follow each other, as in lines of JSON, or the elements of one list. \throws SpecError as read
+  void documents(const Element& element);
+  /// A fault was that the file ends too early.
+  [[nodiscard]] bool ends_early() const { return ends_early_; }
+
   /// A fault in the piece told last. \throws SpecError
   [[noreturn]] void fail(const std::string& message, const std::string& remedy = "write the trace again: it may be cut or edited") const;
   [[nodiscard]] std::uint64_t bytes() const { return before_ + end_; }
@@ -37,6 +42,7 @@ class JsonPieces {
   [[nodiscard]] bool fill();
   char peek();
   [[nodiscard]] std::string_view piece();
+  [[noreturn]] void fail_at_end(const std::string& message);
   void text();
   void nested();
   void elements(const Element& element);
@@ -46,6 +52,7 @@ class JsonPieces {
   std::size_t keep_ = 0, at_ = 0, end_ = 0;  ///< of the buffer: what is still needed, what is read next, what is filled
   std::uint64_t before_ = 0;                 ///< bytes of the file before the buffer
   std::uint64_t lines_ = 0, line_start_ = 0;
+  bool ends_early_ = false;
 };
 
 /// The members of a map in memory, as in `for (JsonMembers m{raw}; m.next();) use(m.key, m.value);`. A list has values without keys.

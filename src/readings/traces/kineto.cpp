@@ -6,6 +6,7 @@
 
 #include "readings/traces/json_pieces.hpp"
 #include "readings/traces/kineto_parts.hpp"
+#include "readings/traces/readers.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
@@ -57,9 +58,9 @@ class Reader {
     complete_groups();
     take_calls_of_host();
     kineto::join(kept_, trace_);
-    unite(trace_.compute);
-    trace_.busy.insert(trace_.busy.end(), trace_.compute.begin(), trace_.compute.end());  // until here it had the copies
-    unite(trace_.busy);
+    trace_.compute = compute_.take();
+    for (const Span& one : trace_.compute) busy_.add(one);
+    trace_.busy = busy_.take();
     if (last_ < first_) first_ = last_ = 0;  // nothing on the GPU
     constexpr std::int64_t longest = 1'000'000'000'000'000;
     if (last_ - first_ > longest) throw fault_of_file(json_.name(), "its events lie more than ten days apart", "a trace is of some steps");
@@ -79,11 +80,9 @@ class Reader {
   }
 
   void distributed(std::string_view value) {
-    constexpr std::int64_t most = 1'000'000;
-    const auto count = [&](std::string_view text) { return static_cast<int>(std::clamp<std::int64_t>(json_whole(text, -1), -1, most)); };
     for (JsonMembers m(value); m.next();) {
-      if (m.key == "rank") trace_.rank = count(m.value);
-      if (m.key == "world_size") trace_.world = std::max(0, count(m.value));
+      if (m.key == "rank") trace_.rank = count_in(m.value);
+      if (m.key == "world_size") trace_.world = std::max(0, count_in(m.value));
       if (m.key == "nccl_version") trace_.library = shown_text(m.value);
       if (m.key != "pg_config") continue;
       for (JsonMembers groups(m.value); groups.next();) {
@@ -92,7 +91,7 @@ class Reader {
         for (JsonMembers one(groups.value); one.next();) {
           if (one.key == "pg_name") group.name = shown_text(one.value);
           if (one.key == "pg_desc") group.words = shown_text(one.value);
-          if (one.key == "pg_size") group.size = std::max(0, count(one.value));
+          if (one.key == "pg_size") group.size = std::max(0, count_in(one.value));
           if (one.key == "ranks") group.ranks = ranks_in(one.value, cut);
         }
         if (cut) group.ranks.clear();
@@ -172,15 +171,15 @@ class Reader {
       case Category::host: asked(span, arguments(args), thread, {}); return;
       case Category::copy:
         on_gpu(span);
-        add(trace_.busy, span);
-        if (keep_) keep(span, args, thread, work_of_copy(name), true);
+          busy_.add(span);
+          if (keep_) keep(span, args, thread, work_of_copy(name), true);
         return;
       default: break;
     }
     on_gpu(span);
     const std::optional<Moves> moves = moves_of_kernel(name);
     if (!moves) {
-      add(trace_.compute, span);
+      compute_.add(span);
       if (keep_) keep(span, args, thread, work_of(name), false);
       return;
     }
@@ -202,20 +201,6 @@ class Reader {
   void keep(const Span& span, std::string_view args, std::int64_t thread, Work work, bool copy) {
     const Arguments a = arguments(args);
     trace_.kernels.push_back({span, a.correlation, a.stream > 0 ? a.stream : stream_of(thread), work, copy});
-  }
-
-  /// Kernels come in order, or nearly so: united as they come, and now and then again.
-  void add(std::vector<Span>& into, const Span& span) {
-    if (!into.empty() && span.from >= into.back().from && span.from <= into.back().to) {
-      into.back().to = std::max(into.back().to, span.to);
-      return;
-    }
-    into.push_back(span);
-    constexpr std::size_t many = std::size_t{1} << 20U;
-    if (into.size() >= many && into.size() >= 2 * united_) {
-      unite(into);
-      united_ = into.size();
-    }
   }
 
   [[nodiscard]] Arguments arguments(std::string_view raw) const {
@@ -291,7 +276,7 @@ class Reader {
     constexpr std::int64_t most = 1'000'000;
     const std::int64_t peer = a.target >= 0 ? a.target : a.source;
     if (out.moves == Moves::send_recv && peer < most) out.peer = static_cast<int>(peer);
-    out.bytes = kineto::bytes_of_call(out.moves, a.elements, out.type.width, static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most)));
+    out.bytes = bytes_of_call(out.moves, a.elements, out.type.width, static_cast<int>(std::clamp<std::int64_t>(a.size, 0, most)));
     return out;
   }
 
@@ -306,7 +291,7 @@ class Reader {
       one.on_host = !annotation.starts_with("nccl:");
       JsonMembers types(a.types.empty() ? "[]" : a.types);
       if (types.next()) one.call.type = type_named(unquoted(types.value));
-      one.call.bytes = kineto::bytes_of_call(one.call.moves, {elements_of(a.dims), -1}, one.call.type.width, trace_.world);
+      one.call.bytes = bytes_of_call(one.call.moves, {elements_in(a.dims), -1}, one.call.type.width, trace_.world);
     }
     kept_.asked.push_back(one);
   }
@@ -359,7 +344,7 @@ class Reader {
   std::map<std::string, std::uint32_t> places_;
   std::int64_t base_ = 0, events_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = std::numeric_limits<std::int64_t>::min();
-  std::size_t united_ = 0;
+  SpanUnion compute_, busy_;  ///< busy_: copies alone until the end
   bool keep_;
   std::map<std::string, Work, std::less<>> works_;
 };
@@ -368,8 +353,7 @@ class Reader {
 }  // namespace kineto
 
 bool may_be_kineto(std::string_view head) {
-  const auto start = head.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;
+  if (!begins_json(head)) return false;
   for (const char* word : {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"", "\"ph\""})
     if (head.find(word) != std::string_view::npos) return true;
   return false;

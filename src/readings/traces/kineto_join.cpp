@@ -48,6 +48,7 @@ void take_over(Kernel& kernel, const Asked& asked) {
   call.type = from.type;
   call.group = from.group;
   call.peer = from.peer;
+  call.of_one_rank = from.of_one_rank;
   if (call.sequence < 0) call.sequence = from.sequence;
 }
 
@@ -164,20 +165,6 @@ class Joiner {
 };
 
 }  // namespace
-
-double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks) {
-  const std::int64_t in = elements.in, out = elements.out;
-  std::int64_t count = in;
-  if (moves == Moves::all_gather || moves == Moves::gather) count = out > 0 ? out : ranks > 0 && in >= 0 ? in * ranks : -1;
-  if (moves == Moves::reduce_scatter && in < 0) count = ranks > 0 && out >= 0 ? out * ranks : -1;
-  if (moves == Moves::broadcast || moves == Moves::send_recv || moves == Moves::reduce || moves == Moves::scatter ||
-      moves == Moves::all_to_all)
-    count = std::max(in, out);
-  if (moves == Moves::barrier) return 0;
-  constexpr double most = 1e17;
-  const double bytes = static_cast<double>(count) * width;
-  return count < 0 || width == 0 || bytes > most ? -1 : bytes;
-}
 
 void join(Events& events, RankTrace& into) { Joiner(events, into).run(); }
 

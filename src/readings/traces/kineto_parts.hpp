@@ -37,18 +37,6 @@ struct Events {
   std::vector<Asked> asked;
 };
 
-/// Elements that went in and out, as the profiler counts them.
-struct Elements {
-  std::int64_t in = -1, out = -1;
-};
-/// Bytes in the convention of Operation; negative: not known.
-[[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
-
-/// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
-[[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut);
-/// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
-[[nodiscard]] std::int64_t elements_of(std::string_view dims);
-
 /// Gives every kernel its operation, bytes and group, sums what was coalesced, joins the kernels of one call.
 void join(Events& events, RankTrace& into);
 

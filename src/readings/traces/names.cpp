@@ -65,7 +65,7 @@ struct NamedType {
   std::string_view words;
   TracedType type;
 };
-constexpr std::array<NamedType, 32> types{{{"float", {"float32", 4}},
+constexpr std::array<NamedType, 33> types{{{"float", {"float32", 4}},
                                            {"float32", {"float32", 4}},
                                            {"bfloat16", {"bfloat16", 2}},
                                            {"c10::bfloat16", {"bfloat16", 2}},
@@ -92,6 +92,7 @@ constexpr std::array<NamedType, 32> types{{{"float", {"float32", 4}},
                                            {"int8", {"int8", 1}},
                                            {"bool", {"bool", 1}},
                                            {"float8e4m3fn", {"float8_e4m3", 1}},
+                                           {"float8e4m3", {"float8_e4m3", 1}},
                                            {"float8e4m3fnuz", {"float8_e4m3", 1}},
                                            {"float8e5m2", {"float8_e5m2", 1}},
                                            {"float8e5m2fnuz", {"float8_e5m2", 1}},
@@ -118,6 +119,24 @@ void unite(std::vector<Span>& spans) {
   spans.resize(kept);
 }
 
+void SpanUnion::add(const Span& span) {
+  if (!spans_.empty() && span.from >= spans_.back().from && span.from <= spans_.back().to) {
+    spans_.back().to = std::max(spans_.back().to, span.to);
+    return;
+  }
+  spans_.push_back(span);
+  constexpr std::size_t many = std::size_t{1} << 20U;
+  if (spans_.size() >= many && spans_.size() >= 2 * united_) {  // now and then again
+    unite(spans_);
+    united_ = spans_.size();
+  }
+}
+
+std::vector<Span> SpanUnion::take() {
+  unite(spans_);
+  return std::move(spans_);
+}
+
 Moves moves_named(std::string_view words) {
   if (const auto colon = words.find(':'); colon != std::string_view::npos) words.remove_prefix(colon + 1);  // nccl:
   return begins_with(bare(words.substr(0, 60)));
@@ -142,7 +161,22 @@ std::optional<Moves> moves_of_kernel(std::string_view kernel) {
   return std::nullopt;
 }
 
+double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks) {
+  const std::int64_t in = elements.in, out = elements.out;
+  std::int64_t count = in;
+  if (moves == Moves::all_gather || moves == Moves::gather) count = out > 0 ? out : ranks > 0 && in >= 0 ? in * ranks : -1;
+  if (moves == Moves::reduce_scatter && in < 0) count = ranks > 0 && out >= 0 ? out * ranks : -1;
+  if (moves == Moves::broadcast || moves == Moves::send_recv || moves == Moves::reduce || moves == Moves::scatter ||
+      moves == Moves::all_to_all)
+    count = std::max(in, out);
+  if (moves == Moves::barrier) return 0;
+  constexpr double most = 1e17;
+  const double bytes = static_cast<double>(count) * width;
+  return count < 0 || width == 0 || bytes > most ? -1 : bytes;
+}
+
 TracedType type_named(std::string_view words) {
+  if (words.starts_with("nccl")) words.remove_prefix(4);  // ncclBfloat16
   const std::string text = bare(words.substr(0, 40));
   const auto at = std::find_if(types.begin(), types.end(), [&](const NamedType& one) { return one.words == text; });
   return at == types.end() ? TracedType{} : at->type;

@@ -3,8 +3,8 @@
 
 #include "readings/traces/read_traces.hpp"
 
-#include "readings/dumps/byte_source.hpp"
-#include "readings/traces/kineto.hpp"
+#include "readings/traces/readers.hpp"
+#include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
@@ -22,25 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[nodiscard]] bool may_be_trace(const fs::path& file) {
+/// The reader of a file; nullptr: it is no trace.
+[[nodiscard]] const TraceKind* kind_of(std::string_view head) {
+  for (const TraceKind& kind : kinds_of_traces())
+    if (kind.may_be(head)) return &kind;
+  return nullptr;
+}
+
+[[nodiscard]] bool has_ending_of_traces(const fs::path& file) {
   const std::string name = file.filename().string();
-  if (name.empty() || name.front() == '.') return false;
   for (const std::string_view ending : {".json", ".json.gz", ".json.zst", ".gz", ".zst", ".trace"})
     if (name.ends_with(ending)) return true;
   return false;
-}
-
-[[nodiscard]] std::string first_bytes(const fs::path& file) {
-  ByteSource source(file);
-  std::string out(std::size_t{1} << 16U, '\0');
-  std::size_t size = 0;
-  while (size < out.size()) {
-    const std::size_t count = source.read(out.data() + size, out.size() - size);
-    if (count == 0) break;
-    size += count;
-  }
-  out.resize(size);
-  return out;
 }
 
 [[nodiscard]] std::vector<fs::path> traces_in(const fs::path& folder, Traces& out) {
@@ -50,20 +43,19 @@ namespace fs = std::filesystem;
   for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
-    if (!at->is_regular_file(ignored) || !may_be_trace(at->path()) || all.size() >= most) continue;
-    if (may_be_kineto(first_bytes(at->path())))
+    const std::string name = at->path().filename().string();
+    if (!at->is_regular_file(ignored) || name.empty() || name.front() == '.' || all.size() >= most) continue;
+    if (kind_of(first_bytes(at->path())) != nullptr)
       all.push_back(at->path());
-    else
-      ++out.skipped["a file of the folder that is no trace of PyTorch's profiler"];
+    else if (has_ending_of_traces(at->path()))
+      ++out.skipped["a file of the folder that is no trace"];
   }
   std::sort(all.begin(), all.end());
-  if (all.empty())
-    throw fault_of_file(folder.string(), "there is no trace in this folder",
-                        "traces of PyTorch's profiler end in .json, .json.gz or .json.zst");
+  if (all.empty()) throw fault_of_file(folder.string(), "there is no trace in this folder", "docs/traces.md lists what is read");
   return all;
 }
 
-/// The number behind "rank" or "worker" in a file's name; -1: none.
+/// The number behind "rank" or "worker", or before ".et", in a file's name; -1: none.
 [[nodiscard]] int rank_in_name(const fs::path& file) {
   const std::string name = file.filename().string();
   for (const std::string_view word : {"rank", "worker"}) {
@@ -76,12 +68,25 @@ namespace fs = std::filesystem;
     for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && out < most; ++at) out = std::max(out, 0) * 10 + (name[at] - '0');
     if (out >= 0) return out;
   }
+  if (constexpr std::string_view ending = ".et"; name.ends_with(ending)) {  // Chakra's name.3.et
+    std::size_t at = name.size() - ending.size();
+    int out = -1;
+    for (int unit = 1; at > 0 && is_digit(name[at - 1]) && unit <= 100'000; unit *= 10) out = std::max(out, 0) + unit * (name[--at] - '0');
+    if (at > 0 && name[at - 1] == '.') return out;
+  }
   return -1;
 }
 
-[[nodiscard]] RankTrace read_trace(const fs::path& file, Keep keep) {
-  RankTrace out = read_kineto(file, keep);
-  if (out.rank < 0) out.rank = rank_in_name(file);
+/// Communicators say its number (trace/members.cpp).
+[[nodiscard]] bool numbered_by_groups(const RankTrace& trace) {
+  return std::any_of(trace.groups.begin(), trace.groups.end(), [](const TracedGroup& one) { return !one.id.empty() && one.own >= 0; });
+}
+
+[[nodiscard]] std::vector<RankTrace> read_trace(const fs::path& file, Keep keep) {
+  const TraceKind* const kind = kind_of(first_bytes(file));
+  std::vector<RankTrace> out = kind != nullptr ? kind->read(file, keep) : kinds_of_traces().back().read(file, keep);
+  for (RankTrace& one : out)
+    if (one.rank < 0 && out.size() == 1 && !numbered_by_groups(one)) one.rank = rank_in_name(file);
   return out;
 }
 
@@ -99,7 +104,7 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
     }
     for (fs::path& file : traces_in(one, out)) files.push_back(std::move(file));
   }
-  out.ranks.resize(files.size());
+  std::vector<std::vector<RankTrace>> read(files.size());
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
   std::mutex one_at_a_time;
@@ -107,7 +112,7 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
   std::size_t failed_at = files.size();
   const auto work = [&] {
     for (std::size_t i = next++; i < files.size() && !stop; i = next++) try {
-        out.ranks[i] = read_trace(files[i], keep);
+        read[i] = read_trace(files[i], keep);
       } catch (...) {
         const std::scoped_lock lock(one_at_a_time);
         stop = true;
@@ -121,6 +126,8 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
     work();
   }
   if (failed) std::rethrow_exception(failed);
+  for (std::vector<RankTrace>& some : read)
+    for (RankTrace& one : some) out.ranks.push_back(std::move(one));
   return out;
 }
 

@@ -58,9 +58,11 @@ struct TracedGroup {
   std::string name, words;  ///< "3", "default_pg"
   std::vector<int> ranks;   ///< ascending; empty: not said
   int size = 0;             ///< 0: not said
-  bool operator==(const TracedGroup&) const = default;
+  std::string id{};         ///< that no other group of the job has, as a communicator's hash; empty: not said
+  int own = -1;             ///< the traced rank's number in it; -1: not said
+  int nodes = 0;            ///< that it spans; 0: not said
   bool operator<(const TracedGroup& other) const {
-    return std::tie(name, size, ranks, words) < std::tie(other.name, other.size, other.ranks, other.words);
+    return std::tie(id, name, size, ranks, words) < std::tie(other.id, other.name, other.size, other.ranks, other.words);
   }
 };
 
@@ -80,6 +82,13 @@ struct TracedKernel {
   bool copy = false;  ///< of the copy engines
 };
 
+/// What of a call's time is known.
+enum class Timing : unsigned char {
+  placed,  ///< when it began and ended
+  length,  ///< how long it took; its span ends about when it did
+  none     ///< nothing; its span says its place in the order
+};
+
 struct TracedCall {
   Span span{};
   std::int64_t launched = -1;  ///< as of a kernel; said only where kernels are kept
@@ -89,13 +98,19 @@ struct TracedCall {
   int peer = -1;               ///< the other rank of a send or receive
   int stream = 0;
   int messages = 1;  ///< calls of the program that this one carries out: more than one where they were coalesced
+  int repeats = 1;   ///< calls that it stands for, in tables
   Moves moves = Moves::unknown;
   TracedType type{};
+  Timing timing = Timing::placed;
+  bool of_one_rank = false;      ///< `bytes` are one rank's part: of a gather, scatter or exchange, one in `size` of the whole
+  bool without_waiting = false;  ///< what ranks waited is not in its time
 };
 
 struct RankTrace {
   std::string file, gpu, library;
   int rank = -1, world = 0;
+  std::string process{};      ///< "host:pid"; empty: not said. Several files may be of one
+  bool shows_compute = true;  ///< kernels that compute are in it
   std::vector<TracedGroup> groups;
   std::vector<TracedCall> calls;  ///< by start
   std::vector<Span> compute;      ///< when any kernel but those of communication ran: apart, ascending
@@ -113,6 +128,17 @@ enum class Keep : unsigned char { calls, kernels };
 /// Joins spans that touch and sorts them.
 void unite(std::vector<Span>& spans);
 
+/// Spans that come in order, or nearly so, kept as their union: in bounded memory where they touch.
+class SpanUnion {
+ public:
+  void add(const Span& span);
+  [[nodiscard]] std::vector<Span> take();
+
+ private:
+  std::vector<Span> spans_;
+  std::size_t united_ = 0;
+};
+
 /// The operation that PyTorch's "allreduce", "_allgather_base", "nccl:all_to_all" or Inspector's "AllReduce" names.
 [[nodiscard]] Moves moves_named(std::string_view words);
 /// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.
@@ -121,7 +147,13 @@ void unite(std::vector<Span>& spans);
 [[nodiscard]] Work work_of_kernel(std::string_view kernel);
 /// The same of "Memcpy HtoD (Pinned -> Device)".
 [[nodiscard]] Work work_of_copy(std::string_view name);
-/// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", ...
+/// Elements that went in and out of a call, as PyTorch counts them; negative: not said.
+struct Elements {
+  std::int64_t in = -1, out = -1;
+};
+/// Bytes in the convention of Operation; negative: not known.
+[[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
+/// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", "ncclInt8", ...
 [[nodiscard]] TracedType type_named(std::string_view words);
 
 }  // namespace fabricost::io

@@ -9,6 +9,7 @@
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/traces/kineto.hpp"
+#include "readings/traces/readers.hpp"
 #include "trace/laid.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
@@ -117,12 +118,13 @@ void diagnosis_of_log(std::string_view bytes) {
 }
 
 /// One trace, or those of two ranks behind a line "=====".
+template <auto reader>
 void traces(std::string_view bytes) {
   const Halves given = halves(bytes);
   tolerate([&] {
-    std::vector<io::RankTrace> ranks;
-    ranks.push_back(io::read_kineto(Scratch::folder().write("rank0.json", given.first)));
-    if (!given.second.empty()) ranks.push_back(io::read_kineto(Scratch::folder().write("rank1.json", given.second)));
+    std::vector<io::RankTrace> ranks = reader(Scratch::folder().write("rank0.json", given.first));
+    if (!given.second.empty())
+      for (io::RankTrace& one : reader(Scratch::folder().write("rank1.json", given.second))) ranks.push_back(std::move(one));
     const laid::Job job = laid::lay_out(std::move(ranks), 8);
     for (const laid::Call& call : job.calls) {
       require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
@@ -135,7 +137,9 @@ void traces(std::string_view bytes) {
   });
 }
 
-constexpr std::array<Target, 14> logs_list{{{"points_csv", points_csv},
+std::vector<io::RankTrace> read_kineto(const std::filesystem::path& file) { return {io::read_kineto(file)}; }
+
+constexpr std::array<Target, 22> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},
                                             {"nccl_tests", collectives<io::read_nccl_tests>},
                                             {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
@@ -147,7 +151,15 @@ constexpr std::array<Target, 14> logs_list{{{"points_csv", points_csv},
                                             {"perftest", pairs<io::read_perftest>},
                                             {"nccl_info", nccl_info},
                                             {"signs", signs},
-                                            {"traces", traces},
+                                            {"traces", traces<read_kineto>},
+                                            {"traces_inspector", traces<io::read_inspector>},
+                                            {"traces_flight", traces<io::read_flight_dump>},
+                                            {"traces_plugin", traces<io::read_profiler_plugin>},
+                                            {"traces_execution", traces<io::read_execution_trace>},
+                                            {"traces_chakra", traces<io::read_chakra>},
+                                            {"traces_aicb", traces<io::read_aicb>},
+                                            {"traces_nsys", traces<io::read_nsys>},
+                                            {"traces_tracelens", traces<io::read_tracelens>},
                                             {"diagnosis", diagnosis_of_log}}};
 
 }  // namespace

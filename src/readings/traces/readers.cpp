@@ -1,0 +1,135 @@
+/// \file readers.cpp
+/// The list of readers, and what they share.
+
+#include "readings/traces/readers.hpp"
+
+#include "readings/dumps/byte_source.hpp"
+#include "readings/traces/json_pieces.hpp"
+#include "readings/traces/kineto.hpp"
+#include "text/line_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace fabricost::io {
+
+namespace {
+
+[[nodiscard]] std::vector<RankTrace> read_one_kineto(const std::filesystem::path& file, Keep keep) {
+  std::vector<RankTrace> out;
+  out.push_back(read_kineto(file, keep));
+  return out;
+}
+/// A reader of files that show no kernels to keep.
+template <auto read>
+[[nodiscard]] std::vector<RankTrace> calls_of(const std::filesystem::path& file, Keep /*keep*/) {
+  return read(file);
+}
+
+/// Up to `most` bytes.
+[[nodiscard]] std::string bytes_of(ByteSource& source, std::size_t most) {
+  std::string out;
+  for (;;) {
+    constexpr std::size_t block = std::size_t{1} << 16U;
+    const std::size_t size = out.size(), wanted = std::min(block, most - size);
+    if (wanted == 0) return out;
+    out.resize(size + wanted);
+    const std::size_t count = source.read(out.data() + size, wanted);
+    out.resize(size + count);
+    if (count == 0) return out;
+  }
+}
+
+}  // namespace
+
+std::span<const TraceKind> kinds_of_traces() {
+  static constexpr std::array<TraceKind, 9> all{{{may_be_nsys, calls_of<read_nsys>},
+                                                 {may_be_inspector, calls_of<read_inspector>},
+                                                 {may_be_flight_dump, calls_of<read_flight_dump>},
+                                                 {may_be_execution_trace, calls_of<read_execution_trace>},
+                                                 {may_be_profiler_plugin, calls_of<read_profiler_plugin>},
+                                                 {may_be_aicb, calls_of<read_aicb>},
+                                                 {may_be_tracelens, calls_of<read_tracelens>},
+                                                 {may_be_chakra, calls_of<read_chakra>},
+                                                 {may_be_kineto, read_one_kineto}}};
+  return all;
+}
+
+std::string first_bytes(const std::filesystem::path& file) {
+  ByteSource source(file);
+  return bytes_of(source, std::size_t{1} << 16U);
+}
+
+std::string whole_file(const std::filesystem::path& file, std::size_t most) {
+  ByteSource source(file);
+  std::string out = bytes_of(source, most + 1);
+  if (out.size() > most)
+    throw fault_of_file(source.name(), fmt::format("is longer than {} MiB, which no such file is", most >> 20U), "name a trace");
+  return out;
+}
+
+bool begins_json(std::string_view head) {
+  const auto start = head.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && (head[start] == '{' || head[start] == '[');
+}
+
+std::vector<int> ranks_in(std::string_view text, bool& cut) {
+  std::vector<int> out;
+  int number = -1;
+  for (const char c : text) {
+    constexpr int most = 100'000'000;
+    if (c >= '0' && c <= '9')
+      number = std::min(most, std::max(number, 0) * 10 + (c - '0'));
+    else if (number >= 0)
+      out.push_back(number), number = -1;
+    cut = cut || c == '.';
+  }
+  if (number >= 0) out.push_back(number);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::int64_t elements_in(std::string_view dims) {
+  double total = 0, product = 1;
+  std::int64_t number = -1;
+  bool any = false, inside = false;
+  for (const char c : dims) {
+    if (c >= '0' && c <= '9') {
+      number = std::min<std::int64_t>(std::max<std::int64_t>(number, 0) * 10 + (c - '0'), std::int64_t{1} << 52U);
+      inside = true;
+      continue;
+    }
+    if (number >= 0) product *= static_cast<double>(number), number = -1;
+    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
+  }
+  constexpr double most = 1e17;
+  return any && total < most ? static_cast<std::int64_t>(total) : -1;
+}
+
+int count_in(std::string_view value) {
+  constexpr std::int64_t most = 1'000'000;
+  return static_cast<int>(std::clamp<std::int64_t>(json_whole(value, -1), -1, most));
+}
+
+void begin_at_zero(RankTrace& trace) {
+  std::stable_sort(trace.calls.begin(), trace.calls.end(),
+                   [](const TracedCall& a, const TracedCall& b) { return a.span.from < b.span.from; });
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
+  for (const TracedCall& call : trace.calls) {
+    first = std::min(first, call.span.from);
+    last = std::max(last, call.span.to);
+  }
+  if (trace.calls.empty()) return;
+  constexpr std::int64_t longest = 1'000'000'000'000'000'000;
+  if (first < -longest || last > 2 * longest)
+    throw fault_of_file(trace.file, "its times are not those of a clock", "write the trace again");
+  for (TracedCall& call : trace.calls) call.span = {call.span.from - first, call.span.to - first};
+  trace.start = first;
+  trace.whole = {0, last - first};
+}
+
+}  // namespace fabricost::io

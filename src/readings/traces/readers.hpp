@@ -1,0 +1,67 @@
+#pragma once
+/// \file readers.hpp
+/// The readers of traces, one file each; `kinds_of_traces` lists them in the order in which a file is tried. Private to the sources.
+
+#include "readings/traces/traced.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// What one tool writes.
+struct TraceKind {
+  bool (*may_be)(std::string_view);                              ///< told from the first bytes of the unpacked file
+  std::vector<RankTrace> (*read)(const std::filesystem::path&, Keep);  ///< \throws SpecError where it is damaged, or without calls
+};
+[[nodiscard]] std::span<const TraceKind> kinds_of_traces();
+
+/// NCCL Inspector, lines of JSON.
+[[nodiscard]] bool may_be_inspector(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_inspector(const std::filesystem::path& file);
+/// Dumps of PyTorch's flight recorder.
+[[nodiscard]] bool may_be_flight_dump(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_flight_dump(const std::filesystem::path& file);
+
+/// NCCL's example profiler plugin, Chrome's format.
+[[nodiscard]] bool may_be_profiler_plugin(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_profiler_plugin(const std::filesystem::path& file);
+
+/// PyTorch's execution traces, also as Chakra host traces: JSON without times.
+[[nodiscard]] bool may_be_execution_trace(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_execution_trace(const std::filesystem::path& file);
+
+/// Chakra's execution traces, protobuf.
+[[nodiscard]] bool may_be_chakra(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_chakra(const std::filesystem::path& file);
+
+/// Logs of AICB, CSV.
+[[nodiscard]] bool may_be_aicb(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_aicb(const std::filesystem::path& file);
+
+/// Tables of TraceLens, CSV.
+[[nodiscard]] bool may_be_tracelens(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_tracelens(const std::filesystem::path& file);
+
+/// Exports of Nsight Systems, SQLite.
+[[nodiscard]] bool may_be_nsys(std::string_view head);
+[[nodiscard]] std::vector<RankTrace> read_nsys(const std::filesystem::path& file);
+
+/// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
+[[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut);
+/// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
+[[nodiscard]] std::int64_t elements_in(std::string_view dims);
+/// JSON by its first byte that is not blank.
+[[nodiscard]] bool begins_json(std::string_view head);
+/// Moves all times of a trace so that its first call begins at zero, and sets its window.
+void begin_at_zero(RankTrace& trace);
+/// The whole of `file`, unpacked. \throws SpecError when it is longer than `most` bytes
+[[nodiscard]] std::string whole_file(const std::filesystem::path& file, std::size_t most);
+/// The first bytes, unpacked.
+[[nodiscard]] std::string first_bytes(const std::filesystem::path& file);
+/// A count in a trace: -1 where there is none, no more than a million.
+[[nodiscard]] int count_in(std::string_view value);
+
+}  // namespace fabricost::io
