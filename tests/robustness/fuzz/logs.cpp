@@ -9,12 +9,13 @@
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/traces/kineto.hpp"
-#include "trace/laid.hpp"
+#include "trace/replay.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/validation/validate.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -121,8 +122,8 @@ void traces(std::string_view bytes) {
   const Halves given = halves(bytes);
   tolerate([&] {
     std::vector<io::RankTrace> ranks;
-    ranks.push_back(io::read_kineto(Scratch::folder().write("rank0.json", given.first)));
-    if (!given.second.empty()) ranks.push_back(io::read_kineto(Scratch::folder().write("rank1.json", given.second)));
+    ranks.push_back(io::read_kineto(Scratch::folder().write("rank0.json", given.first), io::Keep::kernels));
+    if (!given.second.empty()) ranks.push_back(io::read_kineto(Scratch::folder().write("rank1.json", given.second), io::Keep::kernels));
     const laid::Job job = laid::lay_out(std::move(ranks), 8);
     for (const laid::Call& call : job.calls) {
       require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
@@ -132,6 +133,15 @@ void traces(std::string_view bytes) {
     }
     for (const laid::Spent& one : job.spent)
       require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");
+    const laid::Elsewhere faster{
+        .kernel = [](io::Work, double ns) { return ns / 2; },
+        .call = [](const laid::Call& call) { return laid::Carried{static_cast<double>(std::max<std::int64_t>(0, call.wire())) / 2, 0}; }};
+    for (const auto without : {laid::Without::nothing, laid::Without::straggler, laid::Without::wait}) {
+      const laid::Replay again = laid::replay(job, faster, without);
+      require(again.job.calls.size() == job.calls.size(), "every call is replayed");
+      for (const laid::Spent& one : again.job.spent)
+        require(one.window >= 0 && one.idle >= 0 && one.waiting >= 0, "parts of a window there");
+    }
   });
 }
 
