@@ -51,7 +51,7 @@ NumberCell number_in(CsvTable& table, int column, std::string_view name) {
 }
 
 /// A whole number from 1; 0 for an empty cell or after a reported fault.
-int count_in(CsvTable& table, int column, std::string_view name) {
+int count_of_cell(CsvTable& table, int column, std::string_view name) {
   const NumberCell cell = number_in(table, column, name);
   if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
   if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > max_counted || cell.value != std::floor(cell.value)) {
@@ -222,8 +222,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
     point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
-    point.nodes = count_in(table, at.nodes, "nodes");
-    point.gpus_per_node = count_in(table, at.gpus_per_node, "gpus_per_node");
+    point.nodes = count_of_cell(table, at.nodes, "nodes");
+    point.gpus_per_node = count_of_cell(table, at.gpus_per_node, "gpus_per_node");
     const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
     point.launch.mode = name_in<LaunchMode>(table, at.launch, "launch", launch_mode_names, launch).value_or(LaunchMode::graph);
     const NumberCell bytes = number_in(table, at.bytes, "bytes");
@@ -239,7 +239,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
       table.finish();  // every further row would say the same
     }
     if (point.nodes == 0) point.nodes = otherwise.nodes;
-    if (const int ranks = count_in(table, at.ranks, "ranks"); ranks > 0) {
+    if (const int ranks = count_of_cell(table, at.ranks, "ranks"); ranks > 0) {
       if (point.nodes == 0) point.nodes = nodes_for(ranks, sizes.of(point.system));
       const int nodes = point.nodes;
       if (ranks % nodes != 0)
@@ -302,9 +302,9 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     if (table.cell(id).empty()) continue;
     RunDescription run;
     run.system = table.cell(system);
-    run.nodes = count_in(table, nodes, "nodes");
-    run.gpus_per_node = count_in(table, gpus, "gpus_per_node");
-    run.nics_per_node = count_in(table, nics, "nics_per_node");
+    run.nodes = count_of_cell(table, nodes, "nodes");
+    run.gpus_per_node = count_of_cell(table, gpus, "gpus_per_node");
+    run.nics_per_node = count_of_cell(table, nics, "nics_per_node");
     run.nic_rate = units::Gbit_per_s(number_in(table, rate, "nic_gbps").value);
     run.gpu_direct = flag_in(table, direct, "gdr");
     run.sharp = flag_in(table, sharp, "sharp");

@@ -198,7 +198,7 @@ class Player {
     Stream& own = streams[op.stream];
     const double factor = shortened(op.trace, op.computes() ? op.from + (op.to - op.from) / 2 : op.from - 1);  // clocks round
     const auto wait_for = [&](Place other, double lag) {
-      const double earliest = end_of(at(other)) + (lag > 0 ? lag * factor : lag);
+      const double earliest = std::max(0.0, end_of(at(other)) + (lag > 0 ? lag * factor : lag));
       if (earliest <= op.start) return;
       op.start = earliest;
       op.by = other;

@@ -1,4 +1,5 @@
 """fc.read_trace: the command's figures, as a sequence of collectives with all else."""
+import json
 import pathlib
 import sys
 
@@ -49,3 +50,43 @@ def test_collectives_as_a_table(folder):
     pytest.importorskip("pandas")
     table = fc.read_trace(folder, calls=True).to_pandas()
     assert list(table["count"]) == [1, 1, 1] and (table["wire_seconds"] > 0).all()
+
+
+def test_tables_are_made_by_column(folder):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    report = fc.read_trace(folder, calls=True)
+    frame, other, arrow = report.to_pandas(), report.to_polars(), report.to_arrow()
+    assert isinstance(frame["operation"].dtype, pandas.CategoricalDtype) and isinstance(other, polars.DataFrame)
+    assert list(frame["operation"]) == other["operation"].to_list() == arrow["operation"].to_pylist() == ["all_reduce"] * 3
+    for name in ("wire_seconds", "low_seconds", "high_seconds", "last_rank", "bytes", "predicted_seconds"):
+        ends = name in ("low_seconds", "high_seconds")
+        expected = [row.interval_seconds[name == "high_seconds"] if ends else getattr(row, name)
+                    for row in report]
+        assert list(frame[name]) == pytest.approx(expected) == other[name].to_list() == arrow[name].to_pylist(), name
+    waits = report.to_pandas("waits")
+    assert set(waits["for_rank"]) == {2} and waits["seconds"].sum() == pytest.approx(sum(one.seconds for one in report.waits))
+    assert len(report.to_polars("ranks")) == 4 and report.to_arrow("groups").num_rows == 1
+    with pytest.raises(fc.RequestError, match="what"):
+        report.to_pandas("anything")
+
+
+def test_a_replay_and_what_it_gives(folder, tmp_path):
+    report = fc.read_trace(folder, system="dgx-h100", on="dgx-b200", without=["straggler", "wait"])
+    wanted = asked("trace", folder, "--system", "dgx-h100", "--on", "dgx-b200", "--without", "straggler", "wait")["replay"]
+    same(report.replay.step_seconds, wanted["step_s"], "step")
+    assert [one.change for one in report.replay.changes] == [one["change"] for one in wanted["changes"]]
+    assert report.replay.system == "dgx-b200" and "dgx-b200" in repr(report.replay) and report.replay.assumed
+    assert fc.read_trace(folder).replay is None
+    report.save_html(tmp_path / "page.html")
+    report.save_perfetto(tmp_path / "tracks.json")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert json.loads((tmp_path / "tracks.json").read_text())["traceEvents"]
+
+
+def test_a_plans_step_is_read_back(tmp_path):
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=32, tp=2, pp=2, microbatch=1)
+    plans.save_trace(tmp_path / "run")
+    report = fc.read_trace(tmp_path / "run", system="dgx-h100")
+    assert report.step_seconds == pytest.approx(plans[0].step_seconds, rel=0.01)
+    assert len(report.ranks) == 2

@@ -21,12 +21,13 @@ def to_pandas(columns: dict[str, Any]) -> pandas.DataFrame:
 
 def to_polars(columns: dict[str, Any]) -> polars.DataFrame:
     pl = module("polars")
-    return pl.DataFrame(
+    frame: polars.DataFrame = pl.DataFrame(
         {
             name: pl.Series(name, one[1], dtype=pl.String).gather(one[0]) if isinstance(one, tuple) else pl.Series(name, one)
             for name, one in columns.items()
         }
     )
+    return frame
 
 
 def to_arrow(columns: dict[str, Any]) -> pyarrow.Table:

@@ -214,6 +214,7 @@ struct StepModel {
     RankParameters local, trained;
     double out_of_gpu = 0, into_gpu = 0;  ///< copies of a microbatch's activations
     double accumulate = 0, body = 0, ends = 0;
+    double alone = 0;  ///< exchange of a microbatch's tokens that no other one hides, as a mean over all
     StageTimes times;
     int chunks = 1;
   };
@@ -235,13 +236,17 @@ struct StepModel {
       }
     }
     out.trained = trained_parameters(out.local, m, l, out.fullest);
+    out.alone = share_alone() * out.stage.expert_hidden;
+    out.stage.forward += out.alone / 2;
+    out.stage.backward += out.alone / 2;
+    out.stage.expert += out.alone;
     std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
     out.stage.forward += out.out_of_gpu;
     out.stage.backward += out.into_gpu;
     out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
     out.body = out.stage.sum() + out.accumulate;
     out.ends = ends();
-    const double tail = content(last).sum() + out.accumulate + out.ends;
+    const double tail = content(last).sum() + out.alone + out.accumulate + out.ends;
     out.times = {.forward = out.stage.forward, .backward = out.stage.backward, .weight = out.stage.weight + out.accumulate};
     out.times.last_extra = l.pp > 1 ? std::max(0.0, tail - out.body) : out.ends;
     if (l.pp > 1) out.times.exchange = costs.send(hands_over_across(), handed_over());
@@ -260,9 +265,7 @@ struct StepModel {
     out.tensor = micro * stage.tensor;
     out.context = micro * stage.context;
     out.expert = micro * stage.expert;
-    const double alone = share_alone() * micro * stage.expert_hidden;
-    out.expert += alone;
-    double work = micro * at.body + alone;
+    double work = micro * at.body;
     if (l.pp == 1) {
       out.compute += micro * at.ends;
       work += micro * at.ends;

@@ -27,8 +27,12 @@ using detail::RankEvents, detail::RankGroup, detail::SentCall, detail::WorkConte
 class Timeline {
  public:
   explicit Timeline(const FoundPlan& found)
-      : found_(found), l_(found.plan.layouts.front().layout), time_(found.plan.layouts.front().time), stack_(found.question.stack),
-        gpu_(Processor::of(found.system)), costs_(found.system, {.ways = found.question.ways}) {
+      : found_(found),
+        l_(found.plan.layouts.front().layout),
+        time_(found.plan.layouts.front().time),
+        stack_(found.question.stack),
+        gpu_(Processor::of(found.system)),
+        costs_(found.system, {.ways = found.question.ways}) {
     stack_.memory = memory_on(stack_.memory, found.system.gpu.generation);
     layers_ = layer_times(found.question.model, l_, stack_, gpu_, costs_);
   }
@@ -70,87 +74,53 @@ class Timeline {
   /// Forward, input gradients and weight gradients of all layers of the fullest stage.
   void fill() {
     const StageContent& at = stages_.fullest;
-    for (const bool experts : {false, true}) {
-      const int count = experts ? at.expert_layers : at.dense_layers;
-      if (count > 0) add_layers(experts, count);
-    }
+    const bool whole = !has_single_blocks(found_.question.model);
+    add_layers({whole, true, false}, at.dense_layers, layers_.dense);
+    add_layers({whole, true, true}, at.expert_layers, layers_.mixed);
+    if (!whole) add_layers({true, false, false}, at.mixing_layers, layers_.mixing);
+    forward_.exposed += stages_.alone / 2, backward_.exposed += stages_.alone / 2;
     for (WorkContent* one : {&forward_, &backward_, &weight_}) one->scale(scale());
     forward_.copies += stages_.out_of_gpu * scale(), backward_.copies += stages_.into_gpu * scale();
     weight_.memory += stages_.accumulate * scale();
   }
 
-  void add_layers(bool experts, int count) {
-    const detail::LayerModel layer{found_.question.model, l_, stack_, left(), costs_};
-    const auto k = layer.kernels(experts);
-    const auto x = layer.exchange(experts);
-    const LayerTime& t = experts ? layers_.mixed : layers_.dense;
+  /// \param t of one of the layers
+  void add_layers(LayerParts parts, int count, const LayerTime& t) {
+    if (count <= 0) return;
+    const Processor left = left_to_products(gpu_, stack_);
+    const detail::LayerModel layer{found_.question.model, l_, stack_, left, costs_};
+    const auto k = layer.kernels(parts);
+    const auto w = layer.backward_work(k, parts.experts);
     const double n = count, products = k.products + k.adapters, gradients = l_.trains_all() ? k.products : k.adapters;
-    WorkContent backward{.memory = 2 * k.element, .products = products, .attention = attention_backward(gpu_, stack_.attention) * k.core};
-    if (l_.recompute == Recompute::selective)
-      (l_.recompute_modules.empty() && !found_.question.model.latent() ? backward.attention : backward.products) +=
-          layer.repeated(k, experts);
+    WorkContent backward{.memory = w.element, .products = w.products + w.adapters - gradients, .attention = w.core + w.scan};
+    (l_.recompute_modules.empty() && !found_.question.model.latent() ? backward.attention : backward.products) += w.repeated;
     const bool again = l_.recompute == Recompute::full;
-    if (again) backward.memory += k.element, backward.products += products, backward.attention += k.core;
-    const double forward_calls = x.tensor_forward + x.context / 3 + x.expert / 2;
+    if (again) backward.memory += k.element, backward.products += products, backward.attention += k.core + k.scan;
+    double forward_calls = 0;
+    for (const LayerExchange& x : layer.exchanges(parts)) {
+      forward_calls += x.exposed * x.forward * x.seconds;
+      const double repeats = layer.again(x.group, parts.experts);
+      for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, x.backward + repeats * x.forward);
+    }
     const double backward_calls = t.tensor + t.context + t.expert - forward_calls;
-    forward_.memory += n * k.element, forward_.products += n * products, forward_.attention += n * k.core;
+    forward_.memory += n * k.element, forward_.products += n * products, forward_.attention += n * (k.core + k.scan);
     forward_.idle += n * std::max(0.0, t.forward - forward_calls - k.sum());
     weight_.products += n * gradients;
     weight_.idle += n * std::max(0.0, t.weight - gradients);
     backward_.memory += n * backward.memory, backward_.products += n * backward.products, backward_.attention += n * backward.attention;
     backward_.idle += n * std::max(0.0, t.backward - backward_calls - backward.kernels());
     forward_.exposed += n * forward_calls, backward_.exposed += n * backward_calls;
-    for (int i = 0; i < count; ++i) {
-      calls(forward_, experts, false);
-      calls(backward_, experts, true);
-      if (again) calls(backward_, experts, false);
-    }
   }
 
-  [[nodiscard]] const Processor& left() {
-    left_ = gpu_;
-    for (double* peak : {&left_.peak16, &left_.peak8, &left_.peak4}) *peak *= stack_.compute_share;
-    return left_;
-  }
-
-  /// Calls of one layer. Their groups are the first stage's; stages replace them.
-  void calls(WorkContent& into, bool experts, bool backward) {
-    const Model& m = found_.question.model;
-    const double bytes = 2 * l_.tokens() * m.hidden;
-    const int domain = domain_for_data(l_, found_.system.domain);
-    const auto add = [&](const char* name, const char* words, int size, int stride, Collective what, double of, double seconds) {
-      into.sent.push_back({group(name, words, 0, size, stride), what, of, seconds});
-    };
-    if (l_.tp > 1) {
-      const Placement at = place(l_.tp, 1, domain);
-      const auto tensor = [&](Collective what, int count) {
-        for (int i = 0; i < count; ++i)
-          add("tp", "TENSOR_MODEL_PARALLEL_GROUP", l_.tp, 1, what, bytes, costs_.seconds(what, at, bytes));
-      };
-      if (l_.sequence_parallel)
-        tensor(Collective::all_gather, backward ? 4 : 2), tensor(Collective::reduce_scatter, 2);
-      else
-        tensor(Collective::all_reduce, 2);
-    }
-    if (l_.cp > 1) {
-      const Placement ring = place(l_.cp, l_.tp, domain);
-      const bool ulysses = l_.context == ContextParallel::ulysses;
-      const double width = m.latent() ? (m.query_width() + m.value_width()) / l_.tp
-                                      : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim / std::min<double>(l_.tp, m.kv_heads);
-      const double of = 2 * l_.tokens() * (ulysses ? width + m.query_width() / l_.tp : width * l_.cp);
-      const Collective what = ulysses ? Collective::all_to_all : Collective::all_gather;
-      for (int i = 0; i < (backward ? 2 : 1); ++i)
-        add("cp", "CONTEXT_PARALLEL_GROUP", l_.cp, l_.tp, what, of, costs_.seconds(what, ring, of));
-    }
-    if (experts && l_.ep > 1 && stack_.expert_exposed > 0) {
-      const Gate gate{m.experts, m.top_k, m.expert_groups, m.group_limit};
-      const ExpertCurve& curve =
-          costs_.experts(gate, place_experts(l_.ep, domain, l_.expert_tp), stack_.deduplicated ? Copies::per_domain : Copies::per_expert,
-                         token_bytes(m.hidden, Precision::bf16), {stack_.routing, stack_.zipf_exponent, {}});
-      const double once = std::max(1.0, stack_.capacity) * curve(l_.tokens() / l_.tp);
-      for (int i = 0; i < 2; ++i)
-        add("ep", "EXPERT_MODEL_PARALLEL_GROUP", l_.ep, l_.expert_tp, Collective::all_to_all, bytes / l_.tp * m.top_k, once);
-    }
+  /// So many of an exchange; of a part of one, with that part of its bytes. Their groups are the first stage's; stages replace them.
+  void call(WorkContent& into, const LayerExchange& x, double times) {
+    const int calls = static_cast<int>(std::ceil(times - 1e-9));
+    const int stride = x.group == StepGroup::tensor ? 1 : x.group == StepGroup::context ? l_.tp : l_.expert_tp;
+    const auto& [name, words] = x.group == StepGroup::tensor    ? std::pair{"tp", "TENSOR_MODEL_PARALLEL_GROUP"}
+                                : x.group == StepGroup::context ? std::pair{"cp", "CONTEXT_PARALLEL_GROUP"}
+                                                                : std::pair{"ep", "EXPERT_MODEL_PARALLEL_GROUP"};
+    for (int i = 0; i < calls; ++i)
+      into.sent.push_back({group(name, words, 0, x.at.ranks(), stride), x.collective, x.bytes * times / calls, x.seconds * times / calls});
   }
 
   /// The calls of a piece, with the groups of a stage.
@@ -165,7 +135,8 @@ class Timeline {
   /// Sends and receives between stages. A receive waits from when its stage is free.
   void hand_over(std::vector<RankEvents>& ranks, const PipelineWay& way) {
     if (l_.pp < 2) return;
-    const double bytes = 2 * l_.tokens() * found_.question.model.hidden / (l_.sequence_parallel ? l_.tp : 1);
+    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_};
+    const double bytes = step.handed_over();
     std::map<std::tuple<int, int, bool, int>, double> ends;
     for (int s = 0; s < l_.pp; ++s)
       for (const Bar& bar : run_.bars[static_cast<std::size_t>(s)])
@@ -206,9 +177,8 @@ class Timeline {
     const std::vector<SentCall> shards = data(s, step);
     const bool by_microbatch = l_.zero == 3 && l_.pp == 1;
     // with stages, what every microbatch hides of gathering its weights lies over its work, the rest at the end
-    const double whole = l_.microbatches() * std::accumulate(shards.begin(), shards.end(), 0.0, [](double so_far, const SentCall& one) {
-                           return so_far + one.seconds;
-                         });
+    const double whole = l_.microbatches() * std::accumulate(shards.begin(), shards.end(), 0.0,
+                                                             [](double so_far, const SentCall& one) { return so_far + one.seconds; });
     const double exposed = l_.zero == 3 && !by_microbatch && whole > 0 ? std::min(1.0, time_.data * scale() / whole) : 1;
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Bar& bar = bars[i];
@@ -261,25 +231,18 @@ class Timeline {
   [[nodiscard]] std::vector<SentCall> data(int s, const detail::StepModel& step) {
     std::vector<SentCall> out;
     const bool single = stack_.gradient_bytes > 2;
-    const auto add = [&](const auto& at, double count, const char* name, const char* words, int ranks, int stride) {
-      if (!(count > 0) || ranks < 2) return;
-      const RankGroup* const all = group(name, words, s, ranks, stages_inside() ? stride * l_.pp : stride);
-      const double gradients = stack_.gradient_bytes * count;
-      if (l_.zero == 0) {
-        out.push_back({all, Collective::all_reduce, gradients, step.gradients(at, count) * scale(), single});
-        return;
-      }
-      const int gathers = l_.zero == 3 ? 2 : 1;
-      for (int i = 0; i < gathers; ++i) out.push_back({all, Collective::all_gather, 2 * count, step.gathered(at, count) * scale()});
-      out.push_back({all, Collective::reduce_scatter, gradients, step.reduced(at, count) * scale(), single});
-      if (const double across = step.across(at, count); across > 0)
-        out.push_back({group(std::string{name} + "-across", words, s, at.across.ranks(), stride * at.shard.ranks()), Collective::all_reduce,
-                       gradients / at.shard.ranks(), across * scale(), single});
-    };
-    add(step.data_replicas(), stages_.trained.shared(), "dp", "DATA_PARALLEL_GROUP", l_.dp * l_.cp, l_.tp);
-    const int held = l_.ep * l_.expert_tp;
-    const int copies = l_.tp * l_.cp * l_.dp / std::max(1, held);
-    add(step.expert_replicas(), stages_.trained.experts, "edp", "EXPERT_DATA_PARALLEL_GROUP", copies, held);
+    for (const DataExchange& x : step.data_exchanges(stages_.local, stages_.trained)) {
+      const bool of_experts = x.group == StepGroup::expert_data;
+      const auto& all = of_experts ? step.expert_replicas().all : step.data_replicas().all;
+      const int own = of_experts ? l_.ep * l_.expert_tp : l_.tp;
+      const bool across = l_.zero > 0 && x.collective == Collective::all_reduce;  // among the ranks with the same share
+      const int stride = (across ? all.ranks() / x.at.ranks() : 1) * own * (stages_inside() ? l_.pp : 1);
+      const std::string name = fmt::format("{}{}", of_experts ? "edp" : "dp", across ? "-across" : "");
+      const char* const words = of_experts ? "EXPERT_DATA_PARALLEL_GROUP" : "DATA_PARALLEL_GROUP";
+      const bool gathers = x.collective == Collective::all_gather;
+      for (int i = 0; i < static_cast<int>(x.last); ++i)
+        out.push_back({group(name, words, s, x.at.ranks(), stride), x.collective, x.bytes, x.seconds * scale(), single && !gathers});
+    }
     return out;
   }
 
@@ -306,7 +269,7 @@ class Timeline {
   Layout l_;
   StepTime time_;
   Stack stack_;
-  Processor gpu_, left_;
+  Processor gpu_;
   GroupCosts costs_;
   LayerTimes layers_;
   detail::StepModel::Stages stages_;

@@ -10,12 +10,13 @@
 #include "readings/point_readers.hpp"
 #include "readings/traces/kineto.hpp"
 #include "readings/traces/readers.hpp"
-#include "trace/laid.hpp"
+#include "trace/replay.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/validation/validate.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -134,10 +135,19 @@ void traces(std::string_view bytes) {
     }
     for (const laid::Spent& one : job.spent)
       require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");
+    const laid::Elsewhere faster{
+        .kernel = [](io::Work, double ns) { return ns / 2; },
+        .call = [](const laid::Call& call) { return laid::Carried{static_cast<double>(std::max<std::int64_t>(0, call.wire())) / 2, 0}; }};
+    for (const auto without : {laid::Without::nothing, laid::Without::straggler, laid::Without::wait}) {
+      const laid::Replay again = laid::replay(job, faster, without);
+      require(again.job.calls.size() == job.calls.size(), "every call is replayed");
+      for (const laid::Spent& one : again.job.spent)
+        require(one.window >= 0 && one.idle >= 0 && one.waiting >= 0, "parts of a window there");
+    }
   });
 }
 
-std::vector<io::RankTrace> read_kineto(const std::filesystem::path& file) { return {io::read_kineto(file)}; }
+std::vector<io::RankTrace> read_kineto(const std::filesystem::path& file) { return {io::read_kineto(file, io::Keep::kernels)}; }
 
 constexpr std::array<Target, 22> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},

@@ -106,6 +106,29 @@ TEST_CASE("kernels of communication are told by their names") {
   CHECK_FALSE(io::moves_of_kernel("void step::dispatch_rows<int>(int)"));
 }
 
+TEST_CASE("what bounds a kernel is told by its name") {
+  using io::Work;
+  const auto is = [](std::string_view kernel, Work work) { return io::work_of_kernel(kernel) == work; };
+  CHECK(is("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+           Work::product));
+  CHECK(is("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT", Work::product));
+  CHECK(is("Cijk_Ailk_Bljk_BBS_BH_MT32x32x64_MI16x16x16x1_SN_1LDSB0", Work::product));
+  CHECK(is("void cutlass::device_kernel<dpsk::grouped_gemm::cuda::m_grouped_fp8_ptp128c::GemmKernel>(x)", Work::product_8));
+  CHECK(is("void cutlass::device_kernel<flash::FlashAttnBwd<flash::CollectiveMainloopBwd<2> > >(x)", Work::attention));
+  CHECK(is("void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64> > > >(x)", Work::memory));
+  CHECK(is("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4> >(pytorch_flash::Flash_fwd_params)",
+           Work::attention_old));
+  CHECK(is("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3", Work::attention));
+  CHECK(is("void splitKreduce_kernel<float, float, float, float, true, false, false>(cublasSplitKParams<float>)", Work::memory));
+  CHECK(is("void dpsk::grouped_gemm::cuda::utils::transpose<512, 128, 4, 4>(unsigned char const*)", Work::memory));
+  CHECK(is("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(x)", Work::memory));
+  CHECK(is("triton_poi_fused_add_mul_3", Work::memory));
+  CHECK(is("my_own_kernel(float*)", Work::unknown));
+  CHECK(is("", Work::unknown));
+  CHECK(io::work_of_copy("Memcpy HtoD (Pinned -> Device)") == Work::host_copy);
+  CHECK(io::work_of_copy("Memcpy DtoD (Device -> Device)") == Work::memory);
+}
+
 TEST_CASE("operations and element types by the profiler's words") {
   using io::Moves;
   CHECK(io::moves_named("_allgather_base") == Moves::all_gather);
