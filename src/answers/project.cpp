@@ -209,7 +209,7 @@ template <class Value>
 void add_best(ProjectAnswer& out) {
   using R = ProjectedRun;
   out.cheapest = least_of(out.rows, [](const R& r) { return r.dollars; });
-  out.least_power = least_of(out.rows, [](const R& r) { return r.site_watts; });
+  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_watts; });
   out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
   out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.seconds}; });
 }

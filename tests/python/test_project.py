@@ -54,7 +54,7 @@ def test_machines_are_values_too_and_a_price_of_ones_own_comes_first():
 
 def test_need_machine_is_the_best_of_the_runs_that_keep_the_limits():
     rows = fc.project(["dgx-h100", "dgx-b200"], **RUN)
-    for by, measure in [("cheapest", lambda r: r.dollars), ("least_power", lambda r: r.site_watts), ("soonest", lambda r: r.seconds)]:
+    for by, measure in [("cheapest", lambda r: r.dollars), ("lowest_power", lambda r: r.site_watts), ("soonest", lambda r: r.seconds)]:
         best = min(rows, key=measure)
         assert fc.need_machine(["dgx-h100", "dgx-b200"], **RUN, by=by).value == best.system
     none = fc.need_machine(["dgx-h100", "dgx-b200"], **RUN, budget_dollars=1)

@@ -125,8 +125,8 @@ struct NeedAnswer {
   }
 };
 
-enum class BestMachine : unsigned char { cheapest, least_power, fewest_gpus, soonest };
-inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", "least_power", "fewest_gpus", "soonest"};
+enum class BestMachine : unsigned char { cheapest, lowest_power, fewest_gpus, soonest };
+inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", "lowest_power", "fewest_gpus", "soonest"};
 [[nodiscard]] constexpr std::string_view name(BestMachine b) { return best_machine_names[static_cast<std::size_t>(b)]; }
 [[nodiscard]] constexpr auto words_of(BestMachine) { return EnumWords{best_machine_names, "a way to be best"}; }
 
@@ -142,7 +142,7 @@ struct NeedMachineRequest : ProjectRequest {
     return std::tuple_cat(
         std::tuple{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
         std::tuple{
-            asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), least_power,\nfewest_gpus or soonest"),
+            asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
             asks(&R::budget_dollars, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
             asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
             asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers")});

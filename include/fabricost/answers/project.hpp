@@ -130,6 +130,7 @@ struct ProjectedRun {
   std::optional<PlannedLayout> layout{};
   std::optional<GoodputAnswer> failures{};
   std::optional<CostAnswer> cost{};
+  bool operator==(const ProjectedRun&) const = default;
 
   static constexpr auto fields() {
     using A = ProjectedRun;
@@ -186,7 +187,7 @@ struct ProjectAnswer {
   int global_batch = 0, sequence = 0;
   std::string precision;
   std::vector<ProjectedRun> rows;
-  std::optional<std::string> price_kind, no_price, cheapest, least_power, fewest_gpus, soonest;
+  std::optional<std::string> price_kind, no_price, cheapest, lowest_power, fewest_gpus, soonest;
   std::vector<std::string> refused;  ///< the troubles of the rows, with fields in angle brackets
 
   static constexpr auto fields() {
@@ -202,7 +203,7 @@ struct ProjectAnswer {
                             "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
                       gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
                       gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
-                      gives(&A::least_power, "best.least_power", "least_power", "The one whose site draws least."),
+                      gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
                       gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
                       gives(&A::soonest, "best.soonest", "soonest", "The one that ends first.")};
   }

@@ -28,7 +28,7 @@ template <class Pair>
 [[nodiscard]] std::optional<double> measure_of(const ProjectedRun& r, BestMachine by, RunEnd end) {
   switch (by) {
     case BestMachine::cheapest: return end_of(r.dollars, r.interval_dollars, end);
-    case BestMachine::least_power: return r.site_watts;
+    case BestMachine::lowest_power: return r.site_watts;
     case BestMachine::fewest_gpus: return end_of(std::optional<double>{r.gpus}, r.gpus_interval, end);
     case BestMachine::soonest: return end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end);
   }
@@ -38,7 +38,7 @@ template <class Pair>
 [[nodiscard]] std::string words_for(BestMachine by) {
   switch (by) {
     case BestMachine::cheapest: return "run, USD";
-    case BestMachine::least_power: return "site, W";
+    case BestMachine::lowest_power: return "site, W";
     case BestMachine::fewest_gpus: return "GPUs";
     case BestMachine::soonest: return "run, s";
   }
@@ -74,10 +74,10 @@ template <class Pair>
 }
 
 [[nodiscard]] std::string goal_words(const NeedMachineRequest& q) {
-  std::string out = q.by == BestMachine::cheapest      ? "the cheapest"
-                    : q.by == BestMachine::least_power ? "the least power"
-                    : q.by == BestMachine::fewest_gpus ? "the fewest GPUs"
-                                                       : "the soonest";
+  std::string out = q.by == BestMachine::cheapest       ? "the cheapest"
+                    : q.by == BestMachine::lowest_power ? "the lowest power"
+                    : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
+                                                        : "the soonest";
   const auto say = [&out](const std::string& words) { out += ", " + words; };
   if (q.in_seconds) say("in at most " + io::duration_text(*q.in_seconds));
   if (q.budget_dollars) say("for at most " + io::dollars_text(*q.budget_dollars));

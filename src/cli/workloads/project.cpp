@@ -162,7 +162,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
     if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
   };
-  say("Cheapest", a.cheapest), say("least power", a.least_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
+  say("Cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
   return out.empty() ? "None ends in time." : out + ".";
 }
 

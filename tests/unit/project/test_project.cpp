@@ -188,7 +188,7 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
     if (random() % 2 == 0) q.racks = static_cast<int>(of([](const ProjectedRun& r) { return *r.racks; }));
     const auto measure = [&](const ProjectedRun& r) {
       return q.by == BestMachine::cheapest      ? *r.dollars
-             : q.by == BestMachine::least_power ? *r.site_watts
+             : q.by == BestMachine::lowest_power ? *r.site_watts
              : q.by == BestMachine::fewest_gpus ? r.gpus
                                                 : r.seconds;
     };
