@@ -86,6 +86,8 @@ source: a test
 confidence: assumed
 gpu: h100-sxm
 gpus: 8
+dials:
+  rating: {title: what it draws, unit: kW, values: [8, 16], set: {power: "{} kW"}, source: a test, confidence: assumed}
 tiers:
   - {name: nvlink, role: scale_up, kind: switch, endpoints: 8, link: nvlink-4, links: 18, switch: nvswitch-3, switches: 4}
   - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
