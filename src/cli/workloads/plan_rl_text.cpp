@@ -48,8 +48,8 @@ std::string text_of(const RlAnswer& answer, const Terminal& terminal) {
                           ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}),
                           p.running)});
   out += rows.text(2);
-  out += fmt::format("  {} generations priced; an update trains {} packed sequences of {} tokens; {:.3f} s\n", answer.evaluated,
-                     answer.global_batch, answer.sequence, answer.search_seconds);
+  out += fmt::format("  {} generations priced; an update trains {} packed sequences of {} tokens\n", answer.evaluated,
+                     answer.global_batch, answer.sequence);
   out += "\n" + terminal.strong("The fastest") + "\n";
   const PlannedRl& best = answer.layouts.front();
   TextTable terms{{{"term"}, {"s", right}, {"share", right}}};

@@ -40,10 +40,11 @@ TEST_CASE("items are not negative and add up") {
     const MemoryUse u = memory_of(m, l, s, jobs.between(0, l.pp - 1));
     INFO("seed " << jobs.seed << " case " << i << told(m, l));
     for (const double item :
-         {u.weights, u.gradients, u.optimizer, u.activations, u.recompute, u.vocabulary, u.buffers, u.runtime, u.fragmentation})
+         {u.weights, u.gradients, u.optimizer, u.activations, u.recompute, u.vocabulary, u.buffers, u.runtime, u.communicators,
+          u.fragmentation})
       CHECK(item >= 0);
     CHECK(u.total() == Approx(u.weights + u.gradients + u.optimizer + u.activations + u.recompute + u.vocabulary + u.buffers + u.runtime +
-                              u.fragmentation));
+                              u.communicators + u.fragmentation));
   }
 }
 
