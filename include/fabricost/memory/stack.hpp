@@ -68,7 +68,7 @@ struct MemoryStack {
   /// Static buffers of a layer that is replayed as a graph, per token and hidden element: its input, its output and their
   /// gradients in 16 bit (Transformer Engine, make_graphed_callables).
   double graph_buffer = 8;
-  int gathered_layers = 2;                                      ///< with zero = 3: this layer's weights and the next one's
+  int gathered_layers = 2;      ///< with zero = 3: this layer's weights and the next one's; 0: matrix by matrix, this one and the next
   double context = prior::memory::context;                      ///< CUDA context and libraries
   /// Of one communicator: the buffers of a ring's connections.
   double communicator = prior::memory::communicator;

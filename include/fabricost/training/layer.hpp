@@ -25,6 +25,7 @@
 #include <fabricost/training/exchanges.hpp>
 
 #include <cmath>
+#include <numeric>
 
 namespace fabricost {
 
@@ -56,11 +57,7 @@ struct LayerParts {
 };
 
 /// Context ranks that can exchange tokens for heads: the most that divide both.
-[[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) {
-  int out = layout.cp;
-  while (layout.cp % out != 0 || (model.heads / layout.tp) % out != 0) --out;
-  return out;
-}
+[[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) { return std::gcd(layout.cp, model.heads / layout.tp); }
 
 namespace detail {
 

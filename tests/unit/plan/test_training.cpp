@@ -11,6 +11,8 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 using namespace fabricost;
 using namespace fabricost::test;
@@ -70,9 +72,13 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
                     if ((zero > 0 && l.dp * l.cp == 1) || (zero == 2 && pp > 1)) continue;
                     if (!is_possible(q.model, l)) continue;
-                    for (const Placing placing : {Placing::data_inside, Placing::stages_inside}) {
-                      l.placing = placing;
+                    for (const auto& [placing, context] : {std::pair{Placing::data_inside, ContextParallel::ring},
+                                                           {Placing::stages_inside, ContextParallel::ring},
+                                                           {Placing::data_inside, ContextParallel::ulysses},
+                                                           {Placing::stages_inside, ContextParallel::ulysses}}) {
+                      l.placing = placing, l.context = context;
                       if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
+                      if (context == ContextParallel::ulysses && std::gcd(cp, q.model.heads / tp) == 1) continue;
                       bool fitting = true;  // stage by stage, none left out
                       for (int stage = 0; stage < pp && fitting; ++stage)
                         fitting = fits(memory_of(q.model, l, q.stack.memory, stage), gpu.memory, headroom_of(q));
