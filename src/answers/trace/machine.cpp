@@ -50,8 +50,9 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
     return;
   }
   const auto machines = io::machine_identities(data_directory());
-  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(*gpus.begin());
-  const auto system = gpu.empty() ? machines.systems.end() : machines.systems.find(gpu);
+  std::string gpu = io::GpuIdentities::shipped()->gpu_named(*gpus.begin());
+  if (gpu.empty()) gpu = *gpus.begin();  // as the traces of a plan name it
+  const auto system = machines.systems.find(gpu);
   if (system == machines.systems.end()) {
     note(fmt::format("No machine is usual for the traces' GPU, {}: name <system> for predictions.", *gpus.begin()));
     return;

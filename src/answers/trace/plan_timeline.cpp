@@ -79,9 +79,22 @@ class Timeline {
     add_layers({whole, true, true}, at.expert_layers, layers_.mixed);
     if (!whole) add_layers({true, false, false}, at.mixing_layers, layers_.mixing);
     forward_.exposed += stages_.alone / 2, backward_.exposed += stages_.alone / 2;
-    for (WorkContent* one : {&forward_, &backward_, &weight_}) one->scale(scale());
+    for (WorkContent* one : {&forward_, &backward_, &weight_}) {
+      const double moved = stack_.attention == AttentionKernel::unfused ? one->attention : 0;
+      one->memory += moved * scores_share(), one->products += moved * (1 - scores_share()), one->attention -= moved;
+      one->scale(scale());
+    }
     forward_.copies += stages_.out_of_gpu * scale(), backward_.copies += stages_.into_gpu * scale();
     weight_.memory += stages_.accumulate * scale();
+  }
+
+  /// Of attention that writes its scores to memory, the share of doing so (kernels/compute.hpp).
+  [[nodiscard]] double scores_share() const {
+    const Model& m = found_.question.model;
+    const ComputeConstants& c = gpu_.constants;
+    const double products = 2.0 * (m.query_width() + m.value_width()) / m.heads / (c.scores * c.gemm * gpu_.peak16);
+    const double scores = c.score_bytes / (c.memory * gpu_.memory_rate);
+    return scores / (products + scores);
   }
 
   /// \param t of one of the layers
