@@ -2,6 +2,9 @@
 /// Reads a log and reports the diagnosis.
 
 #include <fabricost/answers/diagnose.hpp>
+
+#include "answers/trace/diagnosis.hpp"
+
 #include <fabricost/diagnose/diagnose.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   check_ranges(request);
   if (request.system && request.system.name.empty())
     throw Refusal("<system>: a machine that has a name, or a file of its own, is compared with a log");
+  if (detail::asks_of_traces(request)) return detail::diagnosis_of_traces(request);
   std::vector<std::filesystem::path> logs{request.log};
   logs.insert(logs.end(), request.more.begin(), request.more.end());
   const Diagnosis d = diagnose(logs, {.system = request.system.name,

@@ -4,6 +4,8 @@
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/diagnose/diagnose.hpp>
 
+#include "trace/points.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +56,8 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
   if (!machine) return out;
   const auto system = machine.get();
   for (const Sample& one : samples) {
-    const std::string said = one.file.empty() ? std::string{} : contradiction(one.file, *system);
+    const bool log = !one.file.empty() && !laid::is_trace(one.file);
+    const std::string said = !log ? std::string{} : contradiction(one.file, *system);
     if (!said.empty()) count_skipped(out, said, static_cast<int>(read({one}, otherwise, false).points.size()));
   }
   return out;

@@ -2,6 +2,7 @@
 /// Detects the kind of a table of published results, and summarises the errors of its rows.
 
 #include "text/csv.hpp"
+#include "trace/points.hpp"
 
 #include <fabricost/evaluation/inference.hpp>
 #include <fabricost/evaluation/ops.hpp>
@@ -16,6 +17,7 @@
 namespace fabricost {
 
 WorkloadTable workload_table(const std::filesystem::path& file) {
+  if (laid::is_trace(file)) return WorkloadTable::none;
   io::LineReader reader(file);
   std::string line;
   while (reader.next(line))

@@ -1,7 +1,9 @@
 /// \file samples.cpp
-/// Reads measured points from files and from memory.
+/// Reads measured points from files and from memory. Traces are those of one job.
 
 #include <fabricost/fields/samples.hpp>
+
+#include "trace/points.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +14,18 @@ namespace fabricost {
 
 Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged) {
   const auto is_file = [](const Sample& sample) { return !sample.file.empty(); };
+  std::vector<std::filesystem::path> traces;
+  std::vector<Sample> rest;
+  for (const Sample& sample : samples)
+    if (is_file(sample) && laid::is_trace(sample.file))
+      traces.emplace_back(sample.file);
+    else
+      rest.push_back(sample);
+  if (!traces.empty()) {
+    Points out = rest.empty() ? Points{} : read(rest, otherwise, merged);
+    out.append(laid::points_of(traces, otherwise));
+    return out;
+  }
   if (merged && std::all_of(samples.begin(), samples.end(), is_file)) {
     std::vector<std::filesystem::path> files;
     for (const Sample& sample : samples) files.emplace_back(sample.file);

@@ -31,6 +31,9 @@ inline constexpr std::array<std::string_view, 6> kind_names{"unknown", "tensor",
          moves == io::Moves::all_to_all || moves == io::Moves::barrier;
 }
 
+/// The element type of that name, else of that width, as reductions are priced.
+[[nodiscard]] DataType data_type_of(const io::TracedType& type);
+
 struct Group {
   io::TracedGroup said;
   Kind kind = Kind::unknown;

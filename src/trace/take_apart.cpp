@@ -26,6 +26,16 @@ namespace {
 
 }  // namespace
 
+DataType data_type_of(const io::TracedType& type) {
+  if (const auto named = parse_data_type(type.name)) return *named;
+  switch (type.width) {
+    case 1: return DataType::int8;
+    case 4: return DataType::single;
+    case 8: return DataType::double_precision;
+    default: return DataType::half;
+  }
+}
+
 void parts::take_apart(Job& job) {
   for (Call& call : job.calls) {
     call.first_start = call.parts.front().from;

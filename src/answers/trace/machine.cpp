@@ -16,21 +16,6 @@
 
 namespace fabricost::detail {
 
-namespace {
-
-/// The element type of that width, as reductions are priced.
-[[nodiscard]] DataType type_of(const io::TracedType& type) {
-  if (const auto named = parse_data_type(type.name)) return *named;
-  switch (type.width) {
-    case 1: return DataType::int8;
-    case 4: return DataType::single;
-    case 8: return DataType::double_precision;
-    default: return DataType::half;
-  }
-}
-
-}  // namespace
-
 TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
   if (request.system) {
@@ -133,7 +118,7 @@ std::optional<Expected> TraceMachine::expect(const laid::Group& group, const lai
                         .bytes = Bytes::from_value(call.bytes),
                         .ranks = group.said.size,
                         .nodes = nodes,
-                        .dtype = type_of(call.type)};
+                        .dtype = laid::data_type_of(call.type)};
     if (call.moves == io::Moves::send_recv) {
       operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu};
     } else if (group.said.size < 2) {

@@ -178,7 +178,7 @@ class ExecutionReader {
 
 bool may_be_execution_trace(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
-  return begins_json(head) && has("\"nodes\"") && has("\"schema\"") && !has("\"traceEvents\"");
+  return begins_json(head) && has("\"nodes\"") && has("\"schema\"") && has("\"inputs\"") && !has("\"traceEvents\"");
 }
 
 std::vector<RankTrace> read_execution_trace(const std::filesystem::path& file) { return ExecutionReader(file).run(); }

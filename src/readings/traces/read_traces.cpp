@@ -29,6 +29,17 @@ namespace fs = std::filesystem;
   return nullptr;
 }
 
+/// The same of a file; nullptr also for what cannot be read.
+[[nodiscard]] const TraceKind* kind_of_file(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return nullptr;
+  try {
+    return kind_of(first_bytes(file));
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 [[nodiscard]] bool has_ending_of_traces(const fs::path& file) {
   const std::string name = file.filename().string();
   for (const std::string_view ending : {".json", ".json.gz", ".json.zst", ".gz", ".zst", ".trace"})
@@ -91,6 +102,22 @@ namespace fs = std::filesystem;
 }
 
 }  // namespace
+
+bool is_trace(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_directory(file, error)) return kind_of_file(file) != nullptr;
+  std::size_t looked_at = 0;
+  constexpr std::size_t most = 1024;
+  for (fs::recursive_directory_iterator at(file, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end && looked_at < most; at.increment(error), ++looked_at)
+    if (kind_of_file(at->path()) != nullptr) return true;
+  return false;
+}
+
+bool is_profile(const fs::path& file) {
+  const TraceKind* const kind = kind_of_file(file);
+  return kind != nullptr && kind->may_be != may_be_inspector && kind->may_be != may_be_flight_dump;
+}
 
 Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
   Traces out;

@@ -1,0 +1,105 @@
+/// \file points.cpp
+/// Of each collective of a job (operation, group, size and element type) the quarter of its calls that waited least, as one measured time:
+/// the median of their wire times. Calls of which not all ranks are traced contain waiting, and are left out.
+
+#include "trace/points.hpp"
+
+#include "readings/node_sizes.hpp"
+#include "readings/traces/read_traces.hpp"
+#include "text/line_reader.hpp"
+#include "trace/laid.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace fabricost::laid {
+
+namespace {
+
+using Key = std::tuple<std::uint32_t, io::Moves, double, std::string_view>;
+
+/// Why a call is no point; nullptr: it is one.
+[[nodiscard]] const char* why_no_point(const Job& job, const Call& call) {
+  if (!io::collective_of(call.moves) || !(call.bytes > 0)) return "collectives of a trace without an operation that is priced, or a size";
+  if (call.timing == io::Timing::none) return "collectives of a trace without a time";
+  if (!call.whole) return "collectives of which not all ranks are traced: their times contain waiting";
+  if (!ends_together(call.moves)) return "calls whose ranks do not end together: when all had come, does not tell how long they took";
+  if (job.groups[call.group].said.size < 2 || call.wire() <= 0) return "collectives of one rank, or of no time";
+  return nullptr;
+}
+
+/// Nodes of a group, and its GPUs on each; zero GPUs: not the same on all.
+[[nodiscard]] std::pair<int, int> shape_of(const Group& group, int gpus_per_node) {
+  const int size = group.said.size;
+  if (group.said.nodes > 0) return {group.said.nodes, size % group.said.nodes == 0 ? size / group.said.nodes : 0};
+  if (group.said.ranks.empty()) {
+    if (size <= gpus_per_node) return {1, size};
+    return {size / gpus_per_node, size % gpus_per_node == 0 ? gpus_per_node : 0};
+  }
+  std::map<int, int> on_node;
+  for (const int rank : group.said.ranks) ++on_node[rank / gpus_per_node];
+  const int each = on_node.begin()->second;
+  const bool even = std::all_of(on_node.begin(), on_node.end(), [&](const auto& one) { return one.second == each; });
+  return {static_cast<int>(on_node.size()), even ? each : 0};
+}
+
+[[nodiscard]] double seconds_of_least_waiting(std::vector<const Call*>& calls) {
+  std::stable_sort(calls.begin(), calls.end(), [](const Call* a, const Call* b) { return a->skew() < b->skew(); });
+  calls.resize((calls.size() + 3) / 4);
+  std::vector<std::int64_t> wires;
+  for (const Call* one : calls) wires.push_back(one->wire());
+  const auto middle = wires.begin() + std::ssize(wires) / 2;
+  std::nth_element(wires.begin(), middle, wires.end());
+  constexpr double ns = 1e9;
+  return static_cast<double>(*middle) / ns;
+}
+
+}  // namespace
+
+Points points_of(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
+  if (otherwise.system.empty())
+    throw io::fault_of_file(files.front().string(), "a trace does not say which machine it is of",
+                            "add <system=NAME> (`fabricost systems` lists them)");
+  const int gpus_per_node = io::NodeSizes().of(otherwise.system);
+  Points out;
+  if (gpus_per_node == 0) return out.skip("traces of a machine that is not known"), out;
+  io::Traces traces = io::read_traces(files);
+  const std::string library = traces.ranks.empty() ? "" : traces.ranks.front().library;
+  const Job job = lay_out(std::move(traces.ranks), gpus_per_node);
+  std::map<Key, std::vector<const Call*>> alike;
+  for (const Call& call : job.calls)
+    if (const char* const why = why_no_point(job, call))
+      out.skip(why, call.repeats);
+    else
+      alike[{call.group, call.moves, call.bytes, call.type.name}].push_back(&call);
+  for (auto& [key, calls] : alike) {
+    const Call& first = *calls.front();
+    const auto [nodes, each] = shape_of(job.groups[first.group], gpus_per_node);
+    if (each == 0) {
+      out.skip("collectives of groups with unequal numbers of GPUs on their nodes", static_cast<int>(calls.size()));
+      continue;
+    }
+    Point point;
+    point.source = "trace";
+    point.system = otherwise.system;
+    point.nodes = nodes;
+    point.gpus_per_node = each;
+    point.collective = *io::collective_of(first.moves);
+    point.dtype = data_type_of(first.type);
+    point.bytes = first.bytes;
+    point.repeats = static_cast<int>(calls.size());
+    point.library = "nccl";
+    point.library_version = library;
+    point.notes = "least-waiting calls of a trace";
+    point.seconds = seconds_of_least_waiting(calls);
+    out.points.push_back(std::move(point));
+  }
+  return out;
+}
+
+bool is_trace(const std::filesystem::path& file) { return io::is_trace(file); }
+
+}  // namespace fabricost::laid

@@ -1,0 +1,18 @@
+#pragma once
+/// \file points.hpp
+/// Measured times out of a job's traces, for what reads measurements. Private to the sources.
+
+#include <fabricost/readings/points.hpp>
+
+#include <filesystem>
+#include <vector>
+
+namespace fabricost::laid {
+
+/// A file that a reader of traces knows, or a folder with one.
+[[nodiscard]] bool is_trace(const std::filesystem::path& file);
+
+/// \param files of one job \param otherwise its system is the traces' machine \throws SpecError as read_traces, and without a system
+[[nodiscard]] Points points_of(const std::vector<std::filesystem::path>& files, const PointSource& otherwise);
+
+}  // namespace fabricost::laid
