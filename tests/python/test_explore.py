@@ -154,7 +154,7 @@ extends: dgx-h100
 source: a test
 confidence: assumed
 dials:
-  size: {unit: GPUs, values: [8, 16], set: {domain: "{}", gpus: "{}", nvlink.endpoints: "{}", nic.endpoints: "{}"}}
+  size: {unit: GPUs, values: [8, 16], set: {domain: "{}", gpus: "{}", nvlink.endpoints: "{}", nvlink.switches: "{/2}", nic.endpoints: "{}"}}
   wires: {set: {nic.bandwidth: "{*25} GB/s per direction"}}
 """)
     here = fc.explore(str(file), "llama3-8b", vary={"size": [8, 16], "wires": [1, 2]}, **JOB)
