@@ -77,7 +77,8 @@ class Exploration:
 
     def to_polars(self) -> polars.DataFrame:
         """All points, a polars.DataFrame. ImportError without polars."""
-        return module("polars").DataFrame({name: list(v) if isinstance(v, list) else v for name, v in self.columns.items()})
+        frame: polars.DataFrame = module("polars").DataFrame(self.columns)
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """All points, a pyarrow.Table. ImportError without pyarrow."""

@@ -36,7 +36,8 @@ def share_of_steps(one_gpu: bool) -> float:
 
 def _normals(seed: int, name: str, shape: tuple[int, ...]) -> np.ndarray:
     digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=16).digest()
-    return np.random.Generator(np.random.Philox(key=np.frombuffer(digest, dtype=np.uint64))).standard_normal(shape)
+    out: np.ndarray = np.random.Generator(np.random.Philox(key=np.frombuffer(digest, dtype=np.uint64))).standard_normal(shape)
+    return out
 
 
 def _along_sizes(seed: int, name: str, count: int, octaves: float) -> np.ndarray:
@@ -54,7 +55,8 @@ def _at(draws: np.ndarray, size: float, octaves: float) -> np.ndarray:
     below = min(int(place), OCTAVES - 2)
     part = place - below
     spread = np.sqrt(1 - 2 * part * (1 - part) * (1 - np.exp(-1 / octaves)))
-    return ((1 - part) * draws[below] + part * draws[below + 1]) / spread
+    out: np.ndarray = ((1 - part) * draws[below] + part * draws[below + 1]) / spread
+    return out
 
 
 def errors(names: dict[str, str], size: float, own: str, count: int, seed: int, kept: dict[str, np.ndarray]) -> np.ndarray:
@@ -70,7 +72,8 @@ def errors(names: dict[str, str], size: float, own: str, count: int, seed: int, 
             kept[key] = _normals(seed, key, (count,)) if np.isinf(octaves) else _along_sizes(seed, key, count, octaves)
         out += np.sqrt(share) * (kept[key] if np.isinf(octaves) else _at(kept[key], size, octaves))
         left -= share
-    return out + np.sqrt(max(0.0, left)) * _normals(seed, f"own: {own} {size!r}", (count,))
+    own_part: np.ndarray = np.sqrt(max(0.0, left)) * _normals(seed, f"own: {own} {size!r}", (count,))
+    return np.asarray(out + own_part)
 
 
 def correlation(a: dict[str, str], size_a: float, b: dict[str, str], size_b: float) -> float:
