@@ -85,7 +85,8 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   GoodputAnswer found = answer(asked);
   if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
     asked.spares = found.spares_to_wait_a_thousandth;
-    if (!has_room(*machine.value, out, *asked.spares)) asked.spares.reset();  // there is always another: somebody else's
+    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares))
+      asked.spares.reset();  // there is always another: somebody else's
     found = answer(asked);
   }
   if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
