@@ -32,6 +32,7 @@ namespace fabricost::python {
   X(plan)                  \
   X(serving)               \
   X(need)                  \
+  X(explore)               \
   X(moe)                   \
   X(inference)             \
   X(crossovers)            \
