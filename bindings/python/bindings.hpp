@@ -33,6 +33,7 @@ namespace fabricost::python {
   X(serving)               \
   X(rl)                    \
   X(need)                  \
+  X(explore)               \
   X(moe)                   \
   X(inference)             \
   X(crossovers)            \

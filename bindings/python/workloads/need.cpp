@@ -10,10 +10,7 @@ namespace py = pybind11;
 
 namespace fabricost::python {
 
-void add_explore(py::module_& module);
-
 void add_need(py::module_& module) {
-  add_explore(module);
   add_answer<NeedTried>(module, "NeedTried", "One value of the unknown at which the forward question was asked.")
       .def("__repr__", [](const NeedTried& t) {
         return fmt::format("{:.4g}: {}", t.value, t.measure ? fmt::format("{:.4g}{}", *t.measure, t.holds ? ", enough" : "") : t.trouble);

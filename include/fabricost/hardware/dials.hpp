@@ -1,7 +1,7 @@
 #pragma once
 /// \file dials.hpp
 /// Numbers of a machine that are turned together. With a faster NIC go its slot and the way to it; with a larger domain go the
-/// endpoints of its switches, and the nodes and NICs where the domain is a node.
+/// endpoints of its switches, its power and price, and the nodes and NICs where the domain is a node.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/refusal.hpp>
@@ -61,16 +61,20 @@ inline void turn_domain(System& s, int gpus) {
   if (!is_node && gpus > s.gpus_per_node && gpus % s.gpus_per_node != 0)
     throw RequestError(s.name + ": a domain of " + std::to_string(gpus) + " GPUs does not consist of nodes of " +
                        std::to_string(s.gpus_per_node));
+  const double described = std::max(s.domain, s.gpus_per_node);
   if (is_node || gpus < s.gpus_per_node) {
     const double grown = static_cast<double>(gpus) / s.gpus_per_node;
     for (Tier& tier : s.tiers)
       if (tier.role == TierRole::nic) tier.endpoints = std::max(1, static_cast<int>(std::lround(tier.endpoints * grown)));
-    s.nodes = std::max(1, static_cast<int>(std::ceil(s.nodes / grown)));
+    if (s.nodes > 1) s.nodes = std::max(1, static_cast<int>(std::ceil(s.nodes / grown)));  // one node: as many as are wanted
     s.gpus_per_node = gpus;
   }
   for (Tier& tier : s.tiers)
     if (tier.role == TierRole::scale_up) tier.endpoints = gpus;
   s.domain = gpus;
+  const double larger = std::max(s.domain, s.gpus_per_node) / described;  // what power and price are stated for
+  s.power.value *= larger;
+  s.price.value *= larger;
 }
 
 }  // namespace detail

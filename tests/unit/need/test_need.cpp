@@ -268,6 +268,8 @@ TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
   CHECK(larger.gpus_per_node == 64);
   CHECK(larger.tier(TierRole::nic)->endpoints == 64);
   CHECK(larger.tier(TierRole::scale_up)->endpoints == 64);
+  CHECK(larger.power.value == machine("dgx-h100").power.value * 8.0);  // stated of the domain
+  CHECK(turned(machine("dgx-h100"), Dial::domain, 4).nodes == 1);      // a server, of which there are as many as wanted
   const System racks = turned(machine("gb200-nvl72"), Dial::domain, 144);
   CHECK(racks.gpus_per_node == 4);
   CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
