@@ -41,7 +41,8 @@ namespace fabricost::python {
   X(stragglers)            \
   X(sharing)               \
   X(transfer)              \
-  X(compare)
+  X(compare)               \
+  X(project)
 
 #define FABRICOST_DECLARE(name) void add_##name(pybind11::module_& module);
 FABRICOST_PARTS(FABRICOST_DECLARE)

@@ -26,6 +26,7 @@ class Runner;
   X(plan)                        \
   X(compare)                     \
   X(need)                        \
+  X(project)                     \
   X(tune)                        \
   X(diagnose)                    \
   X(trace)                       \

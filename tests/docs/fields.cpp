@@ -10,6 +10,7 @@
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/project.hpp>
 #include <fabricost/answers/serve.hpp>
 #include <fabricost/answers/share.hpp>
 #include <fabricost/answers/show.hpp>
@@ -181,6 +182,8 @@ int main() {
   print_question<ServeRequest>("plan --serve");
   print_question<NeedRequest>("need --train");
   print_question<NeedServeRequest>("need --serve");
+  print_question<NeedMachineRequest>("need machine");
+  print_question<ProjectRequest>("project");
   print_question<CompareRequest>("compare");
   print_question<PipelineRequest>("pipeline");
   print_question<CostRequest>("cost");

@@ -27,6 +27,7 @@ CALLS = {
     fc.transfer_access: dict(system=H100),
     fc.transfer_incast: dict(system=H100, senders=2, bytes=1024),
     fc.compare: dict(systems=[H100], model=LLAMA, gpus=8, train=True, global_batch=16),
+    fc.project: dict(systems=[H100], model=LLAMA, gpus=8, global_batch=16, tokens=1e9, tp=1, pp=1),
 }
 STRANGE = [None, "", "x", "\ud800", "a\0b", b"x", 1j, object(), [], {}, (1,), [None], {"a": 1}, [object()], {1: "x"}, lambda: 1, int, -1, 0,
            -0.5, 2**31, 2**63,

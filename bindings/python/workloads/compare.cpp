@@ -3,32 +3,13 @@
 
 #include "bindings.hpp"
 #include "face.hpp"
+#include "workloads/machines.hpp"
 
 #include <fabricost/answers/compare.hpp>
 
 namespace py = pybind11;
 
-namespace fabricost {
-
-static void from_object(py::handle given, std::string_view name, const Range&, std::vector<Machine>& out) {
-  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::sequence>(given)) python::throw_type(name, "a list of machines", given);
-  for (const py::handle one : given) out.push_back({{}, std::make_shared<const System>(python::system_from(one, name))});
-  if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
-}
-
-/// Dollars per GPU-hour by machine.
-static void from_object(py::handle given, std::string_view name, const Range&, std::vector<OwnPrice>& out) {
-  if (!py::isinstance<py::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour", given);
-  for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given))
-    out.push_back({python::text(key, name), python::real(value, name, 1e-6, 1e6)});
-}
-
-}  // namespace fabricost
-
 namespace fabricost::python {
-
-template <>
-inline constexpr bool detail::empty_is_none<std::vector<OwnPrice>> = true;
 
 void add_compare(py::module_& module) {
   using R = ComparedAnswer;

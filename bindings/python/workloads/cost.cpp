@@ -9,6 +9,21 @@
 
 namespace py = pybind11;
 
+namespace pybind11::detail {
+/// A kind of network is its name in Python.
+template <>
+struct type_caster<fabricost::ScaleOut> {
+  PYBIND11_TYPE_CASTER(fabricost::ScaleOut, const_name("str"));
+  bool load(handle given, bool) {
+    if (!isinstance<str>(given)) return false;
+    const auto found = fabricost::worded<fabricost::ScaleOut>(given.cast<std::string>());
+    if (found) value = *found;
+    return found.has_value();
+  }
+  static handle cast(fabricost::ScaleOut kind, return_value_policy, handle) { return str(std::string{fabricost::name(kind)}).release(); }
+};
+}  // namespace pybind11::detail
+
 namespace fabricost {
 
 /// Found by ADL from face.hpp.

@@ -159,6 +159,7 @@ struct CostAnswer {
   std::optional<double> run_seconds, run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
   std::optional<double> upgrade_dollars;
+  bool operator==(const CostAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = CostAnswer;

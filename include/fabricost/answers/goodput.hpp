@@ -144,6 +144,7 @@ struct GoodputAnswer {
   std::vector<GoodputOfFleet> by_fleet;
   bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
   double reload_seconds = 0, dollars_per_gpu_hour = 0, jitter = 0;
+  bool operator==(const GoodputAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = GoodputAnswer;

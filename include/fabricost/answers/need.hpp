@@ -8,9 +8,14 @@
 ///   interval    the least value where the prediction's fast end meets it, and where its slow end does. Goals that are ratios (of a term,
 ///               of a step to another) vary only what is communicated: the rest of the error stands above and below the line.
 ///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
-///   in_seconds  tokens / (global_batch x sequence) steps, over goodput where that is asked for (goodput.hpp, llama3's failures)
+///   in_seconds  tokens / (global_batch x sequence) steps, over goodput where that is asked for (goodput.hpp)
+///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit
+///
+/// A machine with a dial turned is priced as `dial.` among its overrides prices it: with constants that are no longer measured on it.
 
+#include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/project.hpp>
 #include <fabricost/answers/serve.hpp>
 
 #include <optional>
@@ -24,6 +29,7 @@ struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
   std::optional<double> step_seconds, mfu, tokens, in_seconds;
   bool goodput = false;
+  GoodputRequest failures{};  ///< what goodput is asked with, besides GPUs
 
   static constexpr auto fields() {
     using R = NeedRequest;
@@ -119,9 +125,89 @@ struct NeedAnswer {
   }
 };
 
+enum class BestMachine : unsigned char { cheapest, lowest_power, fewest_gpus, soonest };
+inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", "lowest_power", "fewest_gpus", "soonest"};
+[[nodiscard]] constexpr std::string_view name(BestMachine b) { return best_machine_names[static_cast<std::size_t>(b)]; }
+[[nodiscard]] constexpr auto words_of(BestMachine) { return EnumWords{best_machine_names, "a way to be best"}; }
+
+struct NeedMachineRequest : ProjectRequest {
+  std::string unknown = "machine";
+  BestMachine by = BestMachine::cheapest;
+  std::optional<double> budget_dollars, megawatts;
+  std::optional<int> racks;
+
+  static constexpr auto fields() {
+    using R = NeedMachineRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        std::tuple{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
+        std::tuple{
+            asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
+            asks(&R::budget_dollars, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
+            asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
+            asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers")});
+  }
+};
+
+/// One machine of a choice.
+struct NeedMachineTried {
+  std::string value{};
+  bool holds = false;
+  std::optional<double> measure{};
+  std::string binds{}, trouble{};
+  bool operator==(const NeedMachineTried&) const = default;
+
+  static constexpr auto fields() {
+    using A = NeedMachineTried;
+    return std::tuple{gives(&A::value, "value", "value", "The machine."),
+                      gives(&A::holds, "holds", "holds", "Whether its run keeps every limit."),
+                      gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
+                      gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
+                      gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
+  }
+};
+
+struct NeedMachineAnswer {
+  std::string unknown = "machine";
+  std::optional<std::string> value;
+  std::string unit;
+  std::optional<std::string> fast_value, slow_value, next_smaller, next_larger;
+  std::string binding, goal, measured;
+  std::optional<double> measure;
+  std::optional<ProjectedRun> run;
+  bool satisfied = false;
+  std::string reason;
+  std::vector<NeedMachineTried> tried;
+  std::string title;  ///< the question in one line
+
+  static constexpr auto fields() {
+    using A = NeedMachineAnswer;
+    return std::tuple{
+        gives(&A::unknown, "unknown", "unknown", "machine."),
+        gives(&A::value, "answer.value", "value", "The best machine whose run keeps every limit; None: none does."),
+        gives(&A::unit, "answer.unit", "unit", "Empty."),
+        gives(&A::fast_value, "interval[]", "fast_value", "The best where every run takes as little as its interval says; None: none."),
+        gives(&A::slow_value, "interval[]", "slow_value", "The same where every run takes as much."),
+        gives(&A::next_smaller, "next_smaller", "next_smaller",
+              "The best of those that break a limit, where it would be better; None: none."),
+        gives(&A::next_larger, "next_larger", "next_larger", "The next best that keeps them; None: there is none."),
+        gives(&A::binding, "binding", "binding", "What next_smaller breaks; else what takes most besides computing, in words."),
+        gives(&A::goal, "goal", "goal", "The limits in words."),
+        gives(&A::measured, "measured", "measured", "What machines are chosen by, with its unit."),
+        gives(&A::measure, "measure", "measure", "The same of the answer."),
+        gives(&A::run, "at", "run", "The whole run there, a ProjectedRun.", 1, true),
+        gives(&A::satisfied, "satisfied", "satisfied", "Whether a machine keeps every limit."),
+        gives(&A::reason, "reason", "reason", "Why none does; empty: one does."),
+        gives(&A::tried, "tried", "tried", "Every machine, best first.")};
+  }
+};
+
 /// \throws Refusal for a goal or an unknown that is missing or does not go with the rest; SpecError, RequestError as plan. Values at which
 /// nothing can run are part of the answer.
 [[nodiscard]] NeedAnswer answer(const NeedRequest& request);
 [[nodiscard]] NeedAnswer answer(const NeedServeRequest& request);
+/// Over all machines of the catalogue whose price is known where none is named (by power, GPUs or time: whose power is). \throws as a
+/// project
+[[nodiscard]] NeedMachineAnswer answer(const NeedMachineRequest& request);
 
 }  // namespace fabricost

@@ -5,8 +5,8 @@
 #include "answers/need/unknown.hpp"
 #include "text/term_words.hpp"
 
-#include <fabricost/answers/goodput.hpp>
 #include <fabricost/economics/unmet.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
@@ -116,10 +116,11 @@ void say_why(NeedAnswer& out, const Goal& goal) {
     out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run at any of the values: " + out.tried.back().trouble;
     return;
   }
-  out.reason =
-      fmt::format("none from {:.6g} to {:.6g} {} is enough; {:.6g} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
-                  out.tried.front().value, out.tried.back().value, out.unit.empty() ? out.unknown : out.unit, nearest->value,
-                  *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit, nearest->binds);
+  const auto number = [](double x) { return x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}", x); };
+  out.reason = fmt::format("none from {} to {} {} is enough; {} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
+                           number(out.tried.front().value), number(out.tried.back().value), out.unit.empty() ? out.unknown : out.unit,
+                           number(nearest->value), *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit,
+                           nearest->binds);
   out.binding = nearest->binds;
 }
 
@@ -168,17 +169,32 @@ template <class Plan, class Ask>
 
 constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, most_sequence = 1 << 20;
 
-/// Puts a value into a request. \param machine with nothing turned
+/// A machine with nothing turned, and how it was asked for: turned, it is read again, as with `dial.` among its overrides. A System that
+/// was not read from a file keeps its constants.
+struct Unturned {
+  Machine origin;
+  KernelSets kernels;
+  std::shared_ptr<const System> system;
+
+  [[nodiscard]] std::shared_ptr<const System> with(Dial dial, double value) const {
+    if (origin.name.empty()) return std::make_shared<const System>(turned(*system, dial, value));
+    std::vector<std::string> overrides = origin.overrides;
+    overrides.push_back(override_of(dial, value));
+    return std::make_shared<const System>(load_system(origin.name, overrides, origin.calibration, kernels));
+  }
+};
+
+/// Puts a value into a request.
 template <class Request>
-void put(Request& r, const Unknown& unknown, const System& machine, double value) {
+void put(Request& r, const Unknown& unknown, const Unturned& machine, double value) {
   if (unknown.dial) {
-    r.system.value = std::make_shared<const System>(turned(machine, *unknown.dial, value * unknown.worth));
+    r.system.value = machine.with(*unknown.dial, value * unknown.worth);
     return;
   }
   const int count = static_cast<int>(value);
   switch (*unknown.count) {
     case JobCount::gpus: r.gpus = count; break;
-    case JobCount::nodes: r.gpus = count * machine.gpus_per_node; break;
+    case JobCount::nodes: r.gpus = count * machine.system->gpus_per_node; break;
     case JobCount::batch:
       if constexpr (requires { r.global_batch; }) r.global_batch = count;
       break;
@@ -219,19 +235,24 @@ void refuse_given(const Request& r, const Unknown& unknown) {
 
 /// Machine and model are read once. \param kernels that the forward question needs
 template <class Request>
-[[nodiscard]] std::shared_ptr<const System> loaded(Request& r, KernelSets kernels) {
+[[nodiscard]] Unturned loaded(Request& r, KernelSets kernels) {
   if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  r.system.value = r.system.get(r.overrides, kernels, r.calibration);
+  Unturned out{r.system, kernels, r.system.get(r.overrides, kernels, r.calibration)};
+  if (!r.system.value) {  // else it contains its own, and no others are taken
+    out.origin.overrides.insert(out.origin.overrides.end(), r.overrides.begin(), r.overrides.end());
+    if (!r.calibration.empty()) out.origin.calibration = r.calibration;
+  }
+  r.system.value = out.system;
   r.overrides.clear(), r.calibration.clear();
   r.model.value = std::make_shared<const Model>(r.model.load());
   r.top = 1;
-  return r.system.value;
+  return out;
 }
 
 /// \param asked the forward question with a value put in
 template <class Plan, class Request, class Answered>
-[[nodiscard]] At<Plan> asked_at(const Request& r, const Unknown& unknown, const System& machine, double value, Answered&& answered) {
+[[nodiscard]] At<Plan> asked_at(const Request& r, const Unknown& unknown, const Unturned& machine, double value, Answered&& answered) {
   At<Plan> out;
   Request one = r;
   try {
@@ -254,7 +275,8 @@ template <class Plan, class Request, class Prepare, class Answered>
   check_ranges(request);
   const Goal goal = goal_of(request);
   Request r = request;
-  const auto machine = loaded(r, kernels);
+  const Unturned unturned = loaded(r, kernels);
+  const auto& machine = unturned.system;
   prepare(r);
   if (!r.gpus && unknown.count != JobCount::gpus && unknown.count != JobCount::nodes)
     throw Refusal("on how many GPUs? Say it with <gpus>", true);
@@ -262,7 +284,7 @@ template <class Plan, class Request, class Prepare, class Answered>
     if (!r.global_batch && unknown.count != JobCount::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
   const double infinite = goal.against_unbounded ? without_bound(r, unknown, *machine) : 0;
   const auto ask = [&](double value) {
-    return asked_at<Plan>(r, unknown, *machine, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
+    return asked_at<Plan>(r, unknown, unturned, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
   };
   NeedAnswer out = found<Plan>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), infinite, at, ask);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
@@ -286,7 +308,7 @@ NeedAnswer answer(const NeedRequest& request) {
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) {
-      GoodputRequest failing;
+      GoodputRequest failing = r.failures;
       failing.gpus = best.gpus, failing.gpus_per_node = machine.gpus_per_node;
       out.outcome.kept = answer(failing).goodput;
     }

@@ -134,6 +134,19 @@ std::vector<double> range_of(const Unknown& unknown, const System& system, doubl
   return out;
 }
 
+std::string override_of(Dial dial, double value) {
+  switch (dial) {
+    case Dial::nic_bandwidth:
+    case Dial::scale_up_bandwidth:
+    case Dial::hbm_bandwidth: return fmt::format("dial.{}={}B/s", name(dial), value);
+    case Dial::hbm_size: return fmt::format("dial.{}={:.0f}B", name(dial), value);
+    case Dial::nic_count:
+    case Dial::domain:
+    case Dial::arithmetic: break;
+  }
+  return fmt::format("dial.{}={}", name(dial), value);
+}
+
 double unbounded(const Unknown& unknown, const System& system, double most) {
   constexpr double much = 1e4;
   return unknown.whole ? most : much * value_of(system, *unknown.dial) / unknown.worth;

@@ -32,6 +32,9 @@ struct Unknown {
 /// stands, four to an octave; domains that NVLink and its kin were built for, too. \param each GPUs that come together (a node)
 [[nodiscard]] std::vector<double> range_of(const Unknown& unknown, const System& system, double most, int each);
 
+/// "dial.nic.bandwidth=5e10B/s". \param value in the units of value_of
+[[nodiscard]] std::string override_of(Dial dial, double value);
+
 /// So much that more changes nothing, in the unknown's unit.
 [[nodiscard]] double unbounded(const Unknown& unknown, const System& system, double most);
 

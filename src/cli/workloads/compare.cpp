@@ -3,6 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/workloads/machines.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
 #include "text/write_file.hpp"
@@ -15,18 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-
-namespace fabricost {
-
-/// Parses "NAME=USD" per GPU-hour.
-static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
-  const auto equals = text.rfind('=');
-  if (equals == std::string::npos)
-    throw RequestError(fmt::format("{} {}: write a machine and USD for a GPU-hour, as in {}=2.50", option, text, text));
-  out = {text.substr(0, equals), cli::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
-}
-
-}  // namespace fabricost
 
 namespace fabricost::cli {
 namespace {

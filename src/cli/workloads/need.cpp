@@ -1,8 +1,9 @@
 /// \file need.cpp
-/// fabricost need: the answer as text.
+/// fabricost need: the answers as text.
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/workloads/machines.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/need.hpp>
@@ -80,6 +81,39 @@ struct NeedOptions {
   return out + "\n" + terminal.strong("Around it") + "\n" + tried_text(a);
 }
 
+/// "1.234e+07" dollars, watts or seconds as a person writes them.
+[[nodiscard]] std::string measure_text(const std::string& measured, double value) {
+  if (measured.ends_with("USD")) return dollars_text(value);
+  if (measured.ends_with(", W")) return large_text(value, "W");
+  return measured.ends_with(", s") ? duration_text(value) : number_text(value);
+}
+
+[[nodiscard]] std::string text_of(const NeedMachineAnswer& a, const Terminal& terminal) {
+  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal)) + "\n";
+  if (a.satisfied) {
+    const ProjectedRun& r = *a.run;
+    if (a.fast_value != a.value || a.slow_value != a.value)
+      out += fmt::format("  {} where every run takes as little as its interval says, {} where it takes as much.\n",
+                         a.fast_value.value_or("none"), a.slow_value.value_or("none"));
+    out += wrapped(
+        "  ",
+        fmt::format("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus, r.seconds / 86400,
+                    r.interval_seconds.first / 86400, r.interval_seconds.second / 86400, r.dollars ? ", " + dollars_text(*r.dollars) : "",
+                    duration_text(r.step_seconds), 100 * r.goodput, r.kernels == "assumed" ? "; what its kernels reach is assumed" : ""),
+        100);
+    if (a.next_smaller) out += wrapped("  ", fmt::format("{} would be better, but: {}.", *a.next_smaller, a.binding), 100);
+  } else {
+    out += wrapped("  ", a.reason, 100);
+  }
+  TextTable rows{{{"machine"}, {a.measured.substr(0, a.measured.find(',')), right}, {"enough"}, {""}}};
+  for (const NeedMachineTried& one : a.tried) {
+    const std::string why = one.trouble.empty() ? one.binds : one.trouble;
+    rows.row({one.value, one.measure ? measure_text(a.measured, *one.measure) : "", one.holds ? "yes" : "no",
+              why.size() > 70 ? why.substr(0, 67) + "..." : why});
+  }
+  return out + "\n" + rows.text(2);
+}
+
 template <class Request>
 [[nodiscard]] std::string answered(const NeedOptions& o, const Terminal& terminal) {
   const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
@@ -88,9 +122,23 @@ template <class Request>
 
 [[nodiscard]] std::string run(const NeedOptions& o, const Terminal& terminal) {
   if (o.serve == o.train) throw RequestError("need for what? Say --train or --serve");
-  const std::string_view other =
-      o.train ? given_beyond<NeedServeRequest, NeedRequest>(o.typed) : given_beyond<NeedRequest, NeedServeRequest>(o.typed);
-  if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, o.train ? "--serve" : "--train"));
+  const auto unknown = o.typed.texts.find("UNKNOWN");
+  const bool machine = unknown != o.typed.texts.end() && unknown->second == "machine";
+  if (machine && o.serve) throw RequestError("need machine: of training; compare puts machines that serve side by side");
+  const auto refuse = [](std::string_view other, std::string_view of) {
+    if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, of));
+  };
+  if (machine) {
+    refuse(given_beyond<NeedServeRequest, NeedMachineRequest>(o.typed), "--serve");
+    refuse(given_beyond<NeedRequest, NeedMachineRequest>(o.typed), "other unknowns than machine");
+    return answered<NeedMachineRequest>(o, terminal);
+  }
+  if (const auto system = o.typed.texts.find("--system,-s"); system != o.typed.texts.end() && system->second.find(',') != std::string::npos)
+    throw RequestError("--system: one machine at a time; need machine chooses among several");
+  refuse(o.train ? given_beyond<NeedServeRequest, NeedRequest>(o.typed) : given_beyond<NeedRequest, NeedServeRequest>(o.typed),
+         o.train ? "--serve" : "--train");
+  refuse(o.train ? given_beyond<NeedMachineRequest, NeedRequest>(o.typed) : given_beyond<NeedMachineRequest, NeedServeRequest>(o.typed),
+         "need machine");
   return o.train ? answered<NeedRequest>(o, terminal) : answered<NeedServeRequest>(o, terminal);
 }
 
@@ -104,9 +152,12 @@ void add_need(CLI::App& app, Runner& runner) {
   add_options<NeedRequest>(sub, o->typed);
   sub.add_flag("--json", o->json, "Print JSON");
   add_options<NeedServeRequest>(sub, o->typed, "Serving");
+  add_options<NeedMachineRequest>(sub, o->typed, "Of need machine");
+  sub.get_option("--system")->join(',');
   sub.footer(
       "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 3%\n"
-      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5 --tpot 30ms");
+      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5\n"
+      "         fabricost need machine --train -m llama3-70b -s dgx-h100,dgx-b200 -b 1024 --tokens 1T --in 30d");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -1,0 +1,47 @@
+#pragma once
+/// \file machines.hpp
+/// Several machines and a user's own prices of them, as given in Python.
+
+#include "face.hpp"
+
+#include <fabricost/answers/project.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Machine>& out) {
+  if (PyUnicode_Check(given.ptr()) != 0 || !pybind11::isinstance<pybind11::sequence>(given))
+    python::throw_type(name, "a list of machines", given);
+  for (const pybind11::handle one : given) out.push_back({{}, std::make_shared<const System>(python::system_from(one, name))});
+  if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
+}
+
+/// A list of machines, or one.
+inline void from_object(pybind11::handle given, std::string_view name, const Range& range, Machines& out) {
+  if (PyUnicode_Check(given.ptr()) == 0 && pybind11::isinstance<pybind11::sequence>(given))
+    from_object(given, name, range, out.all);
+  else
+    out.all.push_back({{}, std::make_shared<const System>(python::system_from(given, name))});
+}
+
+[[nodiscard]] inline std::string taken_text(const Machines& /*any*/) { return "System | _Path | Iterable[System | _Path]"; }
+
+/// Dollars per GPU-hour by machine.
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<OwnPrice>& out) {
+  if (!pybind11::isinstance<pybind11::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour", given);
+  for (const auto& [key, value] : pybind11::reinterpret_borrow<pybind11::dict>(given))
+    out.push_back({python::text(key, name), python::real(value, name, 1e-6, 1e6)});
+}
+
+}  // namespace fabricost
+
+namespace fabricost::python {
+
+template <>
+inline constexpr bool detail::empty_is_none<std::vector<OwnPrice>> = true;
+
+}  // namespace fabricost::python

@@ -1,0 +1,69 @@
+/// \file project.cpp
+/// fc.project, fc.need_machine.
+
+#include "bindings.hpp"
+#include "face.hpp"
+#include "workloads/machines.hpp"
+
+#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/project.hpp>
+
+namespace py = pybind11;
+
+namespace fabricost::python {
+
+namespace {
+
+void add_need_machine(py::module_& module) {
+  add_answer<NeedMachineTried>(module, "NeedMachineTried", "One machine of a choice.").def("__repr__", [](const NeedMachineTried& t) {
+    return fmt::format("{}: {}", t.value, t.holds ? "enough" : t.trouble.empty() ? t.binds : t.trouble);
+  });
+  add_answer<NeedMachineAnswer>(module, "NeedMachine", "The best machine for a run under limits. Made by need_machine.")
+      .def("__repr__", [](const NeedMachineAnswer& a) { return fmt::format("{} for {}", a.value.value_or("no machine"), a.goal); });
+  add_face<NeedMachineRequest>(
+      module, "need_machine", 2,
+      R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
+
+Every machine is asked about as project does; limits are in_seconds, budget_dollars, megawatts and racks.)",
+      R"(>>> import fabricost as fc
+>>> found = fc.need_machine(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=256, global_batch=512, tokens=1e12, by="soonest")
+>>> found.value, found.next_larger, found.run.gpus
+('dgx-b200', 'dgx-h100', 256)
+)");
+}
+
+}  // namespace
+
+void add_project(py::module_& module) {
+  using R = ProjectedRun;
+  add_answer<R>(module, "ProjectedRun", "A whole training run on one machine. Made by project.").def("__repr__", [](const R& r) {
+    if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
+    return fmt::format("{}: {} GPUs, {:.4g} days{}", r.system, r.gpus, r.seconds / 86400,
+                       r.dollars ? fmt::format(", {:.4g} M USD", *r.dollars / 1e6) : "");
+  });
+  add_answer_of_rows<ProjectAnswer>(module, "Project", "A training run on machines, in the order asked. Made by project.",
+                                    &ProjectAnswer::rows)
+      .def("__repr__", [](const ProjectAnswer& a) {
+        std::string out = fmt::format("{}, {:.4g} tokens", a.model, a.tokens);
+        for (const R& r : a.rows) out += "\n  " + py::cast<std::string>(py::repr(py::cast(r)));
+        return out;
+      });
+  add_face<ProjectRequest>(
+      module, "project", 2,
+      R"(A whole training run: step and layout, GPUs, what failures leave, days, racks, power, energy and money on each machine, a Project.
+
+GPUs are given, or found so that the run ends in time. plan, goodput, cost and need are asked, each with what the others found; `layout`,
+`failures` and `cost` of a row are their answers. Money is by one kind of price for all machines, your own first.)",
+      R"(>>> import fabricost as fc
+>>> run = fc.project(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=256, global_batch=512, tokens=1e12)
+>>> run[0].seconds > run[1].seconds, run[0].failures.gpus, run[0].cost.pue
+(True, 256.0, 1.2)
+)",
+      [](ProjectAnswer a) {  // the reason why a machine cannot do the job, in Python's spelling
+        for (std::size_t i = 0; i < a.rows.size(); ++i) a.rows[i].trouble = with_fields(a.refused[i], as_argument);
+        return a;
+      });
+  add_need_machine(module);
+}
+
+}  // namespace fabricost::python

@@ -1,0 +1,219 @@
+#pragma once
+/// \file project.hpp
+/// A whole training run on one or several machines: step and layout, GPUs, what failures leave, days, racks, power, energy, money. Each
+/// part is the answer of the question of that name (plan, goodput, cost, need), asked with what the others found.
+///
+///   gpus       given, or the least with which the run ends in time, failures included (need)
+///   paid       the job's GPUs, those that its groups leave idle in their domains, and spare nodes
+///   spares     given, or as many as keep the job waiting at most 0.1 % of its time; where the machine has no room for them, none are paid
+///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
+///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
+///   seconds    occupied / use, where the run has the machine for a share of each day; each turn costs a checkpoint and a restart
+///   intervals  of a step (nine in ten) and of goodput are independent: logarithms of their ends are added in quadrature
+///   money      one kind of price for all machines (economics/compare.hpp); prices are taken as exact, times are not
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/goodput.hpp>
+#include <fabricost/answers/plan.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// Several machines: in a text, names or files with commas between them.
+struct Machines {
+  std::vector<Machine> all{};
+};
+
+namespace detail {
+/// The fields of a request but those with these options.
+template <class R, const auto& options>
+[[nodiscard]] constexpr auto fields_without() {
+  constexpr auto all = R::fields();
+  constexpr std::size_t count = std::tuple_size_v<decltype(all)>;
+  constexpr auto kept = [] {
+    std::array<std::size_t, count> places{};
+    std::size_t n = 0, place = 0;
+    std::apply(
+        [&](const auto&... field) {
+          ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
+        },
+        R::fields());
+    return std::pair{places, n};
+  }();
+  return [&]<std::size_t... i>(std::index_sequence<i...>) { return std::tuple{std::get<kept.first[i]>(all)...}; }
+  (std::make_index_sequence<kept.second>{});
+}
+inline constexpr std::array<std::string_view, 4> not_of_a_project{"--system,-s", "--top,-k", "--sensitivity", "--pareto"};
+}  // namespace detail
+
+struct ProjectRequest : PlanRequest {
+  Machines systems;
+  std::optional<double> tokens, in_seconds;
+  std::optional<std::string> fleet;
+  std::optional<double> mttf_node_seconds, checkpoint_seconds, restart_seconds, storage_bytes_per_second, repair_seconds;
+  bool background = false;
+  std::optional<int> spares;
+  double use = 1;
+  std::vector<OwnPrice> own_prices;
+  std::optional<PriceKind> price_kind;
+  std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
+  ScaleOut network = ScaleOut::rail;
+  std::string prices = "default";
+
+  static constexpr std::array<std::string_view, 2> by_place{"systems", "model"};
+  static constexpr auto fields() {
+    using R = ProjectRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        std::tuple{asks(&R::systems, "systems", "--system,-s", "NAMES",
+                        "The machines: names of fabricost systems, or YAML files; repeatable", true),
+                   asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
+                   asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME",
+                        "The longest run, as in 60d; without <gpus>, the least that\nholds it is found")},
+        detail::fields_without<PlanRequest, detail::not_of_a_project>(),
+        std::tuple{
+            asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
+            asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
+                 "Mean time to failure of a node, as in 6000h"),
+            asks(&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint", seconds, any_time, "TIME",
+                 "How long the job stands still for one; default 40s, <background> 0.6s"),
+            asks(&R::background, "background", "--async", "", "Checkpoints are written in the background"),
+            asks(&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME",
+                 "Detect, replace and restart; default 10min"),
+            asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
+                 "What the storage writes and reads, as in 2TB/s"),
+            asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: enough to wait 0.1 % at most"),
+            asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
+            asks(&R::use, "use", "--use", Amount::share, some_share, "X",
+                 "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
+            asks(&R::own_prices, "own_prices", "--price", "NAME=USD",
+                 "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
+            asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
+            detail::ask_dollars_per_kwh<R>, detail::ask_pue<R>, detail::ask_lifetime_years<R>, detail::ask_interest<R>,
+            detail::ask_storage_share<R>, detail::ask_network<R>,
+            asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default")});
+  }
+};
+
+/// The run on one machine.
+struct ProjectedRun {
+  std::string system{}, trouble{};
+  int gpus = 0;
+  std::optional<std::pair<double, double>> gpus_interval{};
+  bool gpus_found = false;
+  int idle_gpus = 0, spares = 0, paid_gpus = 0;
+  double step_seconds = 0;
+  std::pair<double, double> interval_step_seconds{};
+  double mfu = 0, steps = 0, goodput = 0;
+  std::pair<double, double> interval_goodput{};
+  double seconds = 0;
+  std::pair<double, double> interval_seconds{};
+  double gpu_hours = 0;
+  std::pair<double, double> interval_gpu_hours{};
+  std::optional<bool> in_time{};
+  bool sure_in_time = false;
+  std::optional<double> racks{}, site_watts{}, gpus_joules{}, racks_joules{}, joules{};
+  std::optional<std::pair<double, double>> interval_joules{};
+  std::optional<double> dollars{};
+  std::optional<std::pair<double, double>> interval_dollars{};
+  std::optional<std::string> price_kind{};
+  std::optional<double> network_share{}, storage_share{};
+  std::string kernels{};
+  std::optional<PlannedLayout> layout{};
+  std::optional<GoodputAnswer> failures{};
+  std::optional<CostAnswer> cost{};
+  bool operator==(const ProjectedRun&) const = default;
+
+  static constexpr auto fields() {
+    using A = ProjectedRun;
+    constexpr bool left_out = true;
+    constexpr JsonUnit days{86400};
+    return std::tuple{
+        detail::give_system<A>,
+        gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
+        gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
+        gives(&A::gpus_found, "gpus_found", "gpus_found", "Whether they were found, as the least that ends in time."),
+        gives(&A::gpus_interval, "gpus_interval", "gpus_interval",
+              "Where they were found: the least at the fast and at the slow end of a step's interval; None: given, or no number is enough.",
+              1, left_out),
+        gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs of its domains that its groups leave idle."),
+        gives(&A::spares, "spares", "spares", "Nodes that stand by."),
+        gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "GPUs of the job, idle ones and spares: what racks, power and money are of."),
+        gives(&A::step_seconds, "step_s", "step_seconds", "Of one step, s."),
+        gives(&A::interval_step_seconds, "step_interval_s", "interval_step_seconds", "(low, high), s: nine steps in ten."),
+        gives(&A::mfu, "mfu", "mfu", "As of plan."),
+        gives(&A::steps, "steps", "steps", "tokens / tokens of a step."),
+        gives(&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."),
+        gives(&A::interval_goodput, "goodput_interval", "interval_goodput",
+              "(low, high): with failures as of the published fleets; the same twice where a rate is given."),
+        gives(&A::seconds, "days", "seconds", "How long the run takes, s.", days),
+        gives(&A::interval_seconds, "days_interval", "interval_seconds", "(low, high), s.", days),
+        gives(&A::gpu_hours, "gpu_hours", "gpu_hours", "GPUs of the job x the time the run has them / 3600."),
+        gives(&A::interval_gpu_hours, "gpu_hours_interval", "interval_gpu_hours", "(low, high)."),
+        gives(&A::in_time, "in_time", "in_time", "Whether it ends in time; None: no time was given."),
+        gives(&A::sure_in_time, "sure_in_time", "sure_in_time", "Whether it does, or does not, at both ends of the interval."),
+        gives(&A::racks, "racks", "racks", "Of servers; None: not known."),
+        gives(&A::site_watts, "site_MW", "site_watts", "(racks + switches) x PUE, W; None: no power is known.", 1e6),
+        gives(&A::gpus_joules, "gpus_MWh", "gpus_joules", "GPUs of the job at their own rating, J; None: not known.", 3.6e9),
+        gives(&A::racks_joules, "racks_MWh", "racks_joules", "Servers paid for, without switches and cooling, J.", 3.6e9),
+        gives(&A::joules, "site_MWh", "joules", "Of the site with cooling, J.", 3.6e9),
+        gives(&A::interval_joules, "site_MWh_interval", "interval_joules", "(low, high), J.", 3.6e9),
+        gives(&A::dollars, "usd", "dollars", "By the kind of price that is known of all machines, USD; None: there is none."),
+        gives(&A::interval_dollars, "usd_interval", "interval_dollars", "(low, high), USD: of the time; prices are taken as exact."),
+        gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
+        gives(&A::network_share, "network_share", "network_share",
+              "Of servers, network and storage, the network's price; None: not known."),
+        gives(&A::storage_share, "storage_share", "storage_share", "The same of the storage."),
+        gives(&A::kernels, "kernels", "kernels",
+              "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
+        gives(&A::layout, "layout", "layout", "The fastest layout, a TrainingPlan.", 1, left_out),
+        gives(&A::failures, "failures", "failures", "What failures leave, a Goodput.", 1, left_out),
+        gives(&A::cost, "cost", "cost", "Machine, prices with their sources, an hour, the run, a Cost.", 1, left_out)};
+  }
+};
+
+struct ProjectAnswer {
+  std::string model;
+  double tokens = 0;
+  std::optional<double> in_seconds;
+  int global_batch = 0, sequence = 0;
+  std::string precision;
+  std::vector<ProjectedRun> rows;
+  std::optional<std::string> price_kind, no_price, cheapest, lowest_power, fewest_gpus, soonest;
+  std::vector<std::string> refused;  ///< the troubles of the rows, with fields in angle brackets
+
+  static constexpr auto fields() {
+    using A = ProjectAnswer;
+    return std::tuple{gives(&A::model, "model", "model", "Name of the model."),
+                      gives(&A::tokens, "tokens", "tokens", "Of the run."),
+                      gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", 86400),
+                      gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
+                      gives(&A::sequence, "sequence", "sequence", "Tokens of a sequence."),
+                      gives(&A::precision, "precision", "precision", "Of the matrix products."),
+                      gives(&A::rows, "systems", "", "The machines in the order asked."),
+                      gives(&A::price_kind, "price.kind", "price_kind",
+                            "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
+                      gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
+                      gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
+                      gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
+                      gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
+                      gives(&A::soonest, "best.soonest", "soonest", "The one that ends first.")};
+  }
+};
+
+/// \throws Refusal for values that contradict each other, and where no machine can do the job; SpecError, RequestError as load_system,
+/// load_model, load_prices
+[[nodiscard]] ProjectAnswer answer(const ProjectRequest& request);
+
+/// Texts with commas taken apart. \throws Refusal for none
+[[nodiscard]] std::vector<Machine> machines_of(const Machines& given);
+
+}  // namespace fabricost

@@ -1,0 +1,288 @@
+/// \file project.cpp
+/// Asks plan, goodput, cost and need about one run, each with what the others found.
+
+#include "text/amounts.hpp"
+
+#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/project.hpp>
+#include <fabricost/economics/unmet.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace fabricost {
+namespace {
+
+using Ends = std::pair<double, double>;
+
+/// Share of the time that a job waits at most with the spares it takes by default (FailureAnswer::spares_to_hardly_wait).
+constexpr double waiting_with_spares = 1e-3;
+
+void check(const ProjectRequest& r) {
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.tokens) throw Refusal("how many tokens? Say it with <tokens=15e12>", true);
+  if (!r.gpus && !r.in_seconds) throw Refusal("on how many GPUs, or in what time? Give <gpus> or <in_seconds>", true);
+  if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  if (r.fleet && r.mttf_node_seconds) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
+  check_ranges(r);
+}
+
+/// What failures are asked with; GPUs follow.
+[[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
+  GoodputRequest out;
+  out.system = machine, out.model = r.model;
+  out.fleet = r.fleet, out.mttf_node_seconds = r.mttf_node_seconds;
+  out.checkpoint_seconds = r.checkpoint_seconds, out.background = r.background;
+  out.restart_seconds = r.restart_seconds, out.storage_bytes_per_second = r.storage_bytes_per_second;
+  out.repair_seconds = r.repair_seconds;
+  out.prices = r.prices;
+  return out;
+}
+
+/// Of the time a run has the machine, the share that is left after it was stopped and started again once a day.
+[[nodiscard]] double kept_of_turns(const ProjectRequest& r, const GoodputAnswer& g) {
+  if (r.use >= 1) return 1;
+  constexpr double day = 86400;
+  const double kept = 1 - (g.stall_seconds + g.recovery_seconds) / (day * r.use);
+  if (!(kept > 0))
+    throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
+                              io::duration_text(g.stall_seconds + g.recovery_seconds)));
+  return kept;
+}
+
+/// The least GPUs that end in time, with those of both ends of the interval.
+void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
+  NeedRequest need;
+  static_cast<PlanRequest&>(need) = r;
+  need.system = machine, need.overrides.clear(), need.calibration.clear();
+  need.unknown = "gpus", need.tokens = r.tokens;
+  need.goodput = true, need.failures = failing(r, machine);
+  GoodputRequest node = need.failures;
+  node.gpus = machine.value->gpus_per_node;
+  need.in_seconds = *r.in_seconds * r.use * kept_of_turns(r, answer(node));
+  if (!r.spares) *need.in_seconds *= 1 - waiting_with_spares;  // need knows of no spares
+  need.failures.spares = r.spares;
+  const NeedAnswer found = answer(need);
+  if (!found.value) throw RequestError(found.reason);
+  out.gpus = static_cast<int>(*found.value), out.gpus_found = true;
+  if (found.fast_value && found.slow_value) out.gpus_interval = Ends{*found.fast_value, *found.slow_value};
+}
+
+/// Nodes of the machine beside the job and its idle GPUs; as many as one likes where the machine does not state its size.
+[[nodiscard]] bool has_room(const System& system, const ProjectedRun& run, int spares) {
+  const auto stated = stated_gpus(system);
+  return !stated || run.gpus + run.idle_gpus + static_cast<long long>(spares) * system.gpus_per_node <= *stated;
+}
+
+[[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
+  GoodputRequest asked = failing(r, machine);
+  asked.gpus = out.gpus, asked.spares = r.spares.value_or(0);
+  GoodputAnswer found = answer(asked);
+  if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
+    asked.spares = found.spares_to_wait_a_thousandth;
+    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares))
+      asked.spares.reset();  // there is always another: somebody else's
+    found = answer(asked);
+  }
+  if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
+  out.spares = asked.spares.value_or(0);
+  out.goodput = found.goodput;
+  out.interval_goodput = {found.goodput, found.goodput};
+  if (!r.fleet && !r.mttf_node_seconds)
+    for (const GoodputOfFleet& fleet : found.by_fleet) {
+      if (!(fleet.goodput > 0)) continue;
+      out.interval_goodput.first = std::min(out.interval_goodput.first, fleet.goodput);
+      out.interval_goodput.second = std::max(out.interval_goodput.second, fleet.goodput);
+    }
+  return found;
+}
+
+[[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
+                                std::optional<double> own, double kept) {
+  CostRequest asked;
+  asked.system = machine, asked.gpus = run.paid_gpus;
+  asked.tokens = r.tokens, asked.goodput = kept;
+  asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
+  asked.dollars_per_gpu_hour = own, asked.price_kind = kind;
+  asked.dollars_per_kwh = r.dollars_per_kwh, asked.pue = r.pue, asked.lifetime_years = r.lifetime_years;
+  asked.interest = r.interest, asked.storage_share = r.storage_share, asked.network = r.network;
+  asked.prices = r.prices;
+  return answer(asked);
+}
+
+/// Ends of what is proportional to the time of the run.
+[[nodiscard]] Ends scaled(double value, const ProjectedRun& run) {
+  return {value * run.interval_seconds.first / run.seconds, value * run.interval_seconds.second / run.seconds};
+}
+
+/// Of two independent factors of a time, the end that both have together. \param each over what is predicted, both at least 1
+[[nodiscard]] double together(double one, double other) { return std::exp(std::hypot(std::log(one), std::log(other))); }
+
+void add_times(ProjectedRun& out, const ProjectRequest& r, double occupied) {
+  const auto& [fastest, slowest] = out.interval_step_seconds;
+  out.seconds = occupied / r.use;
+  out.interval_seconds = {out.seconds / together(out.step_seconds / fastest, out.interval_goodput.second / out.goodput),
+                          out.seconds * together(slowest / out.step_seconds, out.goodput / out.interval_goodput.first)};
+  out.gpu_hours = out.gpus * occupied / 3600;
+  out.interval_gpu_hours = scaled(out.gpu_hours, out);
+  if (!r.in_seconds) return;
+  out.in_time = out.seconds <= *r.in_seconds;
+  out.sure_in_time = (out.interval_seconds.first <= *r.in_seconds) == (out.interval_seconds.second <= *r.in_seconds);
+}
+
+void add_money(ProjectedRun& out, const System& system, double occupied, bool by_one_kind) {
+  const CostAnswer& c = *out.cost;
+  out.racks = c.racks, out.site_watts = c.site_watts;
+  if (system.gpu.power.value > Watts{}) out.gpus_joules = system.gpu.power.value.value() * out.gpus * occupied;
+  if (c.racks_watts) out.racks_joules = *c.racks_watts * occupied;
+  out.joules = c.run->joules;
+  if (out.joules) out.interval_joules = scaled(*out.joules, out);
+  if (by_one_kind && c.run->dollars) {
+    out.dollars = c.run->dollars;
+    out.interval_dollars = scaled(*out.dollars, out);
+    out.price_kind = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
+  }
+  if (c.servers_dollars) {
+    const double storage = c.run->storage_dollars ? *c.servers_dollars * *c.run->storage_dollars / *c.run->servers_dollars : 0;
+    const double all = *c.servers_dollars + c.network_dollars + storage;
+    out.network_share = c.network_dollars / all, out.storage_share = storage / all;
+  }
+}
+
+/// What is known before prices are.
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine) {
+  ProjectedRun out{.system = machine.value->name};
+  if (r.gpus)
+    out.gpus = *r.gpus;
+  else
+    find_gpus(out, r, machine);
+  PlanRequest asked = r;
+  asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
+  asked.gpus = out.gpus, asked.top = 1;
+  const PlanAnswer plan = answer(asked);
+  if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
+  const PlannedLayout& best = plan.layouts.front();
+  out.layout = best, out.kernels = plan.kernels;
+  out.idle_gpus = best.idle_gpus;
+  out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
+  out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+  out.failures = after_failures(out, r, machine);
+  out.paid_gpus = out.gpus + out.idle_gpus + out.spares * machine.value->gpus_per_node;
+  if (const auto stated = stated_gpus(*machine.value)) out.paid_gpus = static_cast<int>(std::min<long long>(out.paid_gpus, *stated));
+  return out;
+}
+
+[[nodiscard]] OwnMachinePrices own_prices_of(const ProjectRequest& r, const std::vector<Machine>& machines,
+                                             const std::vector<System>& systems) {
+  OwnMachinePrices out;
+  out.kind = r.price_kind;
+  out.gpu_hours.assign(systems.size(), 0);
+  std::vector<std::string> names;
+  for (const System& s : systems) names.push_back(s.name);
+  for (const OwnPrice& own : r.own_prices) {
+    bool found = false;
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      if (own.machine != names[i] && own.machine != machines[i].name) continue;
+      out.gpu_hours[i] = own.dollars_per_gpu_hour;
+      found = true;
+    }
+    if (!found) throw Refusal("<own_prices>: " + unknown_text(own.machine, "one of the machines", names));
+  }
+  return out;
+}
+
+/// The machine whose `value` is least, of those that end in time where a time was given.
+template <class Value>
+[[nodiscard]] std::optional<std::string> least_of(const std::vector<ProjectedRun>& rows, Value&& value) {
+  const ProjectedRun* best = nullptr;
+  for (const ProjectedRun& row : rows) {
+    if (!row.trouble.empty() || !row.in_time.value_or(true) || !value(row)) continue;
+    if (best == nullptr || *value(row) < *value(*best)) best = &row;
+  }
+  return best == nullptr ? std::nullopt : std::optional{best->system};
+}
+
+void add_best(ProjectAnswer& out) {
+  using R = ProjectedRun;
+  out.cheapest = least_of(out.rows, [](const R& r) { return r.dollars; });
+  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_watts; });
+  out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
+  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.seconds}; });
+}
+
+}  // namespace
+
+std::vector<Machine> machines_of(const Machines& given) {
+  std::vector<Machine> out;
+  for (const Machine& one : given.all) {
+    if (one.value) {
+      out.push_back(one);
+      continue;
+    }
+    for (std::size_t from = 0; from <= one.name.size();) {
+      const std::size_t end = std::min(one.name.find(',', from), one.name.size());
+      if (end > from) out.push_back({.name = one.name.substr(from, end - from), .value = nullptr});
+      from = end + 1;
+    }
+  }
+  if (out.empty()) throw Refusal("on which machines? Name them with <systems> (fabricost systems lists them)", true);
+  return out;
+}
+
+ProjectAnswer answer(const ProjectRequest& request) {
+  check(request);
+  const std::vector<Machine> machines = machines_of(request.systems);
+  ProjectRequest r = request;
+  r.model.value = std::make_shared<const Model>(r.model.load());
+  r.stack.value = std::make_shared<const Stack>(r.stack.load());
+  ProjectAnswer out;
+  out.model = r.model.value->name, out.tokens = *r.tokens, out.in_seconds = r.in_seconds;
+  out.global_batch = *r.global_batch, out.sequence = r.sequence;
+  out.precision = precision_names[static_cast<std::size_t>(r.precision)];
+  std::vector<System> systems;
+  for (const Machine& one : machines)
+    systems.push_back(one.load(r.overrides, {.compute = true, .custom = r.symmetric, .moe = false}, r.calibration));
+  const auto on = [&](std::size_t i) { return Machine{machines[i].name, std::make_shared<const System>(systems[i])}; };
+  out.rows.resize(systems.size()), out.refused.resize(systems.size());
+  const auto able = [&](std::size_t i) { return out.rows[i].trouble.empty(); };
+  /// Asks about every machine that can still do the job; one that cannot says why.
+  const auto each = [&](auto&& ask) {
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      if (!able(i)) continue;
+      try {
+        ask(i);
+        continue;
+      } catch (const Refusal& error) {
+        if (error.missing()) throw;
+        out.refused[i] = error.text();
+      } catch (const RequestError& error) {
+        out.refused[i] = error.what();
+      }
+      out.rows[i] = {.system = systems[i].name, .trouble = with_fields(out.refused[i], detail::as_member)};
+    }
+    if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
+      throw Refusal(out.rows.front().system + ": " + out.refused.front());
+  };
+  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i)); });
+  const OwnMachinePrices own = own_prices_of(r, machines, systems);
+  const PricedBy by = common_kind(systems, able, load_prices(r.prices), own);
+  if (by.kind) out.price_kind = std::string{name(*by.kind)};
+  if (!by.why.empty()) out.no_price = by.why;
+  each([&](std::size_t i) {
+    ProjectedRun& row = out.rows[i];
+    const double kept = row.goodput * kept_of_turns(r, *row.failures);
+    row.cost = priced(r, row, on(i), by.kind, own.gpu_hours[i] > 0 ? std::optional{own.gpu_hours[i]} : std::nullopt, kept);
+    const double occupied = *row.cost->run_seconds;
+    add_times(row, r, occupied);
+    add_money(row, systems[i], occupied, by.kind.has_value());
+  });
+  add_best(out);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,29 @@
+#pragma once
+/// \file machines.hpp
+/// Several machines and a user's own prices of them, as typed.
+
+#include "cli/face.hpp"
+
+#include <fabricost/answers/project.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// Names with commas between them, which the answer takes apart.
+inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machines& out) {
+  out.all.assign(1, {.name = text, .value = nullptr});
+}
+
+/// Parses "NAME=USD" per GPU-hour.
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos)
+    throw RequestError(fmt::format("{} {}: write a machine and USD for a GPU-hour, as in {}=2.50", option, text, text));
+  out = {text.substr(0, equals), cli::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
+}
+
+}  // namespace fabricost

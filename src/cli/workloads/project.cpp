@@ -1,0 +1,209 @@
+/// \file project.cpp
+/// fabricost project: the answer as text, a column for each machine.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "cli/workloads/machines.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/answers/project.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::cli {
+namespace {
+
+using Ends = std::pair<double, double>;
+
+[[nodiscard]] std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+/// So many digits, without an exponent.
+[[nodiscard]] std::string digits(double value, int count) {
+  const double scale = value > 0 ? std::pow(10.0, std::max(0.0, std::floor(std::log10(value)) + 1 - count)) : 1;
+  return scale > 1 ? fmt::format("{:.0f}", std::round(value / scale) * scale) : fmt::format("{:.{}g}", value, count);
+}
+/// "71.5 (49.4 to 113)"
+[[nodiscard]] std::string ranged(double value, const Ends& ends) {
+  return fmt::format("{} ({} to {})", digits(value, 4), digits(ends.first, 3), digits(ends.second, 3));
+}
+
+[[nodiscard]] std::string gpus_text(const ProjectedRun& r) {
+  if (!r.gpus_found) return fmt::format("{}", r.gpus);
+  return r.gpus_interval ? fmt::format("{} ({:.0f} to {:.0f})", r.gpus, r.gpus_interval->first, r.gpus_interval->second)
+                         : fmt::format("{}, the least", r.gpus);
+}
+
+[[nodiscard]] std::string in_time_text(const ProjectedRun& r) {
+  return fmt::format("{}{}", *r.in_time ? "yes" : "no", r.sure_in_time ? "" : ", not sure");
+}
+
+[[nodiscard]] std::string kind_words(const std::string& kind) {
+  return kind == "on_demand" ? "rented on demand" : kind == "reserved" ? "rented, reserved" : kind == "owned" ? "owned" : "as stated";
+}
+
+[[nodiscard]] std::string million(double dollars) { return digits(dollars / 1e6, 4); }
+
+/// What owning costs in the time of the run, by part; empty where it is not known.
+[[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<double>(const MoneyAnswer&)>& part) {
+  const std::optional<double> value = r.cost->run->owned_dollars ? part(*r.cost->run) : std::nullopt;
+  return value ? million(*value) : "";
+}
+
+/// A row of the table where any machine has something to say.
+class Rows {
+ public:
+  explicit Rows(const std::vector<ProjectedRun>& rows) {
+    std::vector<TextTable::Column> columns{{""}};
+    for (const ProjectedRun& r : rows)
+      if (r.trouble.empty()) able_.push_back(&r), columns.push_back({r.system, right});
+    table_ = TextTable{columns};
+  }
+  template <class Text>
+  void add(const std::string& name, Text&& text) {
+    std::vector<std::string> cells{name};
+    bool any = false;
+    for (const ProjectedRun* r : able_) cells.push_back(text(*r)), any = any || !cells.back().empty();
+    if (any) table_.row(cells);
+  }
+  [[nodiscard]] std::string text() const { return table_.text(2); }
+  [[nodiscard]] const std::vector<const ProjectedRun*>& able() const { return able_; }
+
+ private:
+  std::vector<const ProjectedRun*> able_;
+  TextTable table_{{}};
+};
+
+void add_work(Rows& rows) {
+  using R = ProjectedRun;
+  rows.add("GPUs", gpus_text);
+  rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
+  rows.add("spare nodes", [](const R& r) { return fmt::format("{}", r.spares); });
+  rows.add("step, s", [](const R& r) { return ranged(r.step_seconds, r.interval_step_seconds); });
+  rows.add("MFU", [](const R& r) { return percent_text(r.mfu); });
+  rows.add("what failures leave, %", [](const R& r) {
+    const auto& [low, high] = r.interval_goodput;
+    return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
+  });
+  rows.add("days", [](const R& r) {
+    return ranged(r.seconds / 86400, {r.interval_seconds.first / 86400, r.interval_seconds.second / 86400});
+  });
+  rows.add("in time", [](const R& r) { return r.in_time ? in_time_text(r) : std::string{}; });
+  rows.add("thousand GPU-hours", [](const R& r) {
+    return ranged(r.gpu_hours / 1e3, {r.interval_gpu_hours.first / 1e3, r.interval_gpu_hours.second / 1e3});
+  });
+  rows.add("racks", [](const R& r) { return r.racks ? fmt::format("{:.0f}", *r.racks) : "?"; });
+  rows.add("power of the site, MW", [](const R& r) { return r.site_watts ? fmt::format("{:.4g}", *r.site_watts / 1e6) : "?"; });
+  rows.add("energy of the site, GWh", [](const R& r) {
+    constexpr double gigawatt_hour = 3.6e12;
+    return r.joules
+               ? ranged(*r.joules / gigawatt_hour, {r.interval_joules->first / gigawatt_hour, r.interval_joules->second / gigawatt_hour})
+               : "?";
+  });
+}
+
+void add_money(Rows& rows, const ProjectAnswer& a) {
+  using R = ProjectedRun;
+  if (a.price_kind)
+    rows.add("million USD, " + kind_words(*a.price_kind), [](const R& r) {
+      return ranged(*r.dollars / 1e6, {r.interval_dollars->first / 1e6, r.interval_dollars->second / 1e6});
+    });
+  rows.add("USD a GPU-hour", [](const R& r) {
+    return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
+                                        : "";
+  });
+  if (a.price_kind != "owned")
+    rows.add("to own, million USD",
+             [](const R& r) { return r.cost->run->owned_dollars ? million(*r.cost->run->owned_dollars) : std::string{}; });
+  rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers_dollars; }); });
+  rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network_dollars}; }); });
+  rows.add("  storage", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.storage_dollars; }); });
+  rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest_dollars; }); });
+  rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity_dollars; }); });
+  rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
+}
+
+[[nodiscard]] std::string layout_text(const PlannedLayout& l) {
+  return fmt::format("tp {} pp {} cp {} ep {} dp {} zero {}, {}", l.tp, l.pp, l.cp, l.ep, l.dp, l.zero, l.stack);
+}
+
+[[nodiscard]] std::string network_text(const CostAnswer& c) {
+  if (c.network_cables == 0) return "none: one domain";
+  return fmt::format("{}: {:.0f} switches, {:.0f} ports, {:.0f} cables, {:.0f} transceivers, {} to buy", name(c.network),
+                     c.network_switches, c.network_ports, c.network_cables, c.transceivers, dollars_text(c.network_dollars));
+}
+
+[[nodiscard]] std::string sources_text(const ProjectedRun& r, const Terminal& terminal) {
+  const CostAnswer& c = *r.cost;
+  std::string out = "\n" + terminal.strong(r.system) + "\n";
+  TextTable table{{{""}, {""}}};
+  table.row({"layout", layout_text(*r.layout)});
+  table.row({"kernels", r.kernels == "measured" ? "measured on processors of this generation"
+                                                : "assumed: no processor of this generation was measured"});
+  table.row({"failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
+                                     duration_text(r.failures->checkpoint_every_seconds), r.failures->failure_source)});
+  if (c.dollars_per_gpu_hour) table.row({"rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source)});
+  if (c.servers_dollars) table.row({"servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source)});
+  table.row({"network", network_text(c)});
+  if (c.site_watts) table.row({"power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source)});
+  return out + table.text(2);
+}
+
+[[nodiscard]] std::string best_text(const ProjectAnswer& a) {
+  std::string out;
+  const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
+    if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
+  };
+  say("Cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
+  return out.empty() ? "None ends in time." : out + ".";
+}
+
+[[nodiscard]] std::string text_of(const ProjectAnswer& a, const Terminal& terminal) {
+  std::string out =
+      terminal.strong(fmt::format("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch,
+                                  a.sequence, a.precision, a.in_seconds ? ", in " + duration_text(*a.in_seconds) : "")) +
+      "\n";
+  Rows rows{a.rows};
+  add_work(rows), add_money(rows, a);
+  out += rows.text();
+  for (const ProjectedRun& r : a.rows)
+    if (!r.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", r.system, r.trouble), 100);
+  if (!a.price_kind) out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);
+  if (rows.able().size() > 1) out += wrapped("  ", best_text(a), 100);
+  for (const ProjectedRun* r : rows.able()) out += sources_text(*r, terminal);
+  return out + "\n" +
+         wrapped("  ",
+                 "In brackets where nine steps in ten, and failures as of the published fleets, would put it; prices are taken as exact. "
+                 "Racks, power and money are of the GPUs, the idle ones and the spares.",
+                 100);
+}
+
+[[nodiscard]] nlohmann::ordered_json json_text(const ProjectAnswer& answer) {
+  nlohmann::ordered_json out = json_of(answer);
+  for (auto& row : out["systems"])
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+  return out;
+}
+
+}  // namespace
+
+void add_project(CLI::App& app, Runner& runner) {
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
+    ProjectAnswer found = spelled_out<ProjectRequest>([&] { return answer(request_of<ProjectRequest>(o.typed)); });
+    for (std::size_t i = 0; i < found.rows.size(); ++i) found.rows[i].trouble = with_fields(found.refused[i], as_option<ProjectRequest>);
+    return o.json ? printed(json_text(found)) : text_of(found, terminal);
+  };
+  add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, GPUs, failures, power, energy, money",
+                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 -l 8192 --tokens 15T --in 90d",
+                              job, "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
+}
+
+}  // namespace fabricost::cli

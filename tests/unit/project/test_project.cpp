@@ -1,0 +1,264 @@
+// A whole run in one answer: its parts are the answers of plan, goodput, cost and need; deadlines hold; limits choose machines as brute
+// force does; published runs lie inside their intervals.
+#include "catch.hpp"
+
+#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/project.hpp>
+
+#include "support/message_of.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+using Catch::Contains;
+using support::message_of;
+
+namespace {
+
+template <class Request = ProjectRequest>
+Request asked(const std::string& machines, int gpus = 256) {
+  Request r;
+  r.systems.all = {{.name = machines, .value = nullptr}};
+  r.model.name = "llama3-8b";
+  if (gpus > 0) r.gpus = gpus;
+  r.global_batch = 512, r.tokens = 1e12;
+  return r;
+}
+
+bool inside(double x, const std::pair<double, double>& ends) { return ends.first <= x && x <= ends.second; }
+
+}  // namespace
+
+TEST_CASE("a run is put together from plan, goodput and cost") {
+  const ProjectAnswer a = answer(asked("dgx-h100"));
+  REQUIRE(a.rows.size() == 1);
+  const ProjectedRun& r = a.rows[0];
+  PlanRequest plan;
+  plan.system.name = "dgx-h100", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
+  const PlannedLayout best = answer(plan).layouts.front();
+  CHECK(*r.layout == best);
+  CHECK(r.step_seconds == best.step_seconds);
+  GoodputRequest failing;
+  failing.system.name = "dgx-h100", failing.model.name = "llama3-8b", failing.gpus = 256, failing.spares = r.spares;
+  CHECK(r.goodput == answer(failing).goodput);
+  CHECK(r.failures->spares_to_wait_a_thousandth == r.spares);
+  CHECK(r.paid_gpus == 256 + 8 * r.spares + r.idle_gpus);
+  CHECK(r.steps == Approx(1e12 / (512 * 4096.0)));
+  CHECK(r.seconds == Approx(r.steps * r.step_seconds / r.goodput));
+  CHECK(r.gpu_hours == Approx(256 * r.seconds / 3600));
+  CostRequest cost;
+  cost.system.name = "dgx-h100", cost.gpus = r.paid_gpus, cost.hours = r.seconds / 3600;
+  const CostAnswer priced = answer(cost);
+  CHECK(*r.dollars == Approx(*priced.run->rented_dollars));
+  CHECK(*r.joules == Approx(*priced.run->joules));
+  CHECK(*r.site_watts == Approx(*priced.site_watts));
+  CHECK(*r.joules == Approx(*r.site_watts * r.seconds));
+  CHECK(*r.gpus_joules == Approx(256 * 700 * r.seconds));
+  CHECK(*r.racks == std::ceil(r.paid_gpus / 8 / 4.0));
+}
+
+TEST_CASE("intervals contain the answer; a rate of failures that was given has no interval of its own") {
+  ProjectRequest q = asked("dgx-h100,gb200-nvl72");
+  for (const ProjectedRun& r : answer(q).rows) {
+    CAPTURE(r.system, r.trouble);
+    for (const auto& [value, ends] : {std::pair{r.step_seconds, r.interval_step_seconds}, std::pair{r.goodput, r.interval_goodput},
+                                      std::pair{r.seconds, r.interval_seconds}, std::pair{r.gpu_hours, r.interval_gpu_hours},
+                                      std::pair{*r.joules, *r.interval_joules}, std::pair{*r.dollars, *r.interval_dollars}}) {
+      CHECK(inside(value, ends));
+      CHECK(ends.first > 0);
+    }
+    CHECK(r.interval_goodput.second <= 1);
+    CHECK(r.interval_seconds.second / r.seconds >= r.interval_step_seconds.second / r.step_seconds);
+  }
+  const ProjectedRun any = answer(q).rows[0];
+  q.fleet = "llama3";
+  const ProjectedRun known = answer(q).rows[0];
+  CHECK(known.seconds == any.seconds);
+  CHECK(known.interval_goodput == std::pair{known.goodput, known.goodput});
+  CHECK(known.interval_seconds.second < any.interval_seconds.second);
+  CHECK(known.interval_seconds.second / known.seconds == Approx(known.interval_step_seconds.second / known.step_seconds));
+}
+
+TEST_CASE("GPUs are the least that end in time, as need finds them, with spares and turns counted") {
+  for (const double use : {1.0, 0.5}) {
+    ProjectRequest q = asked("dgx-h100,dgx-b200", 0);
+    q.in_seconds = 20 * 86400.0, q.use = use;
+    for (const ProjectedRun& r : answer(q).rows) {
+      CAPTURE(r.system, r.trouble, use);
+      REQUIRE(r.trouble.empty());
+      CHECK(r.gpus_found);
+      CHECK(*r.in_time);
+      CHECK(r.seconds <= *q.in_seconds);
+      NeedRequest n;
+      n.unknown = "gpus", n.system.name = r.system, n.model = q.model, n.global_batch = q.global_batch;
+      n.tokens = q.tokens, n.in_seconds = *q.in_seconds * use, n.goodput = true;
+      const NeedAnswer least = answer(n);
+      CHECK(r.gpus >= *least.value);  // turns and spares take a little
+      CHECK(r.gpus <= 1.1 * *least.value + 8);
+      ProjectRequest fewer = q;
+      fewer.gpus = static_cast<int>(*least.next_smaller);
+      try {
+        for (const ProjectedRun& small : answer(fewer).rows)
+          if (small.system == r.system && small.trouble.empty()) CHECK_FALSE(*small.in_time);
+      } catch (const RequestError&) {}  // so few cannot run at all
+    }
+  }
+}
+
+TEST_CASE("time, money and energy follow tokens; half of each day takes more than twice as long for the same money and a little more") {
+  ProjectRequest q = asked("dgx-h100");
+  const ProjectedRun one = answer(q).rows[0];
+  q.tokens = 3e12;
+  const ProjectedRun three = answer(q).rows[0];
+  CHECK(three.seconds == Approx(3 * one.seconds));
+  CHECK(*three.dollars == Approx(3 * *one.dollars));
+  CHECK(*three.joules == Approx(3 * *one.joules));
+  q.tokens = 1e12, q.use = 0.5;
+  const ProjectedRun half = answer(q).rows[0];
+  const double turn = one.failures->stall_seconds + one.failures->recovery_seconds;
+  CHECK(half.seconds == Approx(2 * one.seconds / (1 - turn / 43200)));
+  CHECK(*half.dollars == Approx(*one.dollars / (1 - turn / 43200)));
+  q.use = turn / 86400 * 0.9;
+  CHECK_THAT(message_of([&] { (void)answer(q); }), Contains("stopping and starting again"));
+  ProjectRequest slow = asked("dgx-h100");
+  slow.mttf_node_seconds = 30 * 86400.0;
+  const ProjectedRun failing = answer(slow).rows[0];
+  CHECK(failing.goodput < one.goodput);
+  CHECK(failing.seconds > one.seconds);
+}
+
+TEST_CASE("all machines are priced by one kind; a price that was given comes first") {
+  ProjectRequest q = asked("dgx-h100,dgx-b200");
+  const ProjectAnswer a = answer(q);
+  REQUIRE(a.price_kind == "on_demand");
+  for (const ProjectedRun& r : a.rows) CHECK(r.price_kind == "on_demand");
+  q.own_prices = {{"dgx-b200", 3.0}};
+  const ProjectAnswer own = answer(q);
+  CHECK(own.rows[0].price_kind == "on_demand");
+  CHECK(own.rows[1].price_kind == "stated");
+  CHECK(*own.rows[1].dollars == Approx(3 * own.rows[1].paid_gpus * own.rows[1].seconds / 3600));
+  q.own_prices.clear(), q.price_kind = PriceKind::owned;
+  const ProjectAnswer owned = answer(q);
+  CHECK(owned.price_kind == "owned");
+  CHECK(*owned.rows[0].dollars == Approx(*owned.rows[0].cost->run->owned_dollars));
+  q.interest = 0.1, q.storage_share = 0.2, q.network = ScaleOut::fat_tree;
+  const ProjectedRun more = answer(q).rows[0];
+  CHECK(*more.dollars > *owned.rows[0].dollars);
+  CHECK(*more.storage_share > 0.1);
+  CHECK(more.cost->network == ScaleOut::fat_tree);
+  q.own_prices = {{"dgx-a100", 1.0}};
+  CHECK_THAT(message_of([&] { (void)answer(q); }), Contains("dgx-a100"));
+}
+
+TEST_CASE("a machine that cannot do the job says why beside those that can; alone it is refused") {
+  ProjectRequest q = asked("dgx-h100,dgx-1-v100", 32);
+  q.model.name = "llama3-70b", q.global_batch = 64;
+  const ProjectAnswer a = answer(q);
+  CHECK(a.rows[0].trouble.empty());
+  CHECK_FALSE(a.rows[1].trouble.empty());
+  CHECK(a.cheapest == "dgx-h100");
+  q.systems.all = {{.name = "dgx-1-v100", .value = nullptr}};
+  CHECK_THROWS_AS(answer(q), RequestError);
+  CHECK_THAT(message_of([&] { (void)answer(asked("", 8)); }), Contains("which machines"));
+  CHECK_THAT(message_of([&] { (void)answer(asked("dgx-h100", 0)); }), Contains("in what time"));
+}
+
+TEST_CASE("need machine picks what brute force over the runs picks, under random limits") {
+  const auto names = "dgx-h100,dgx-h200,dgx-b200,gb200-nvl72";
+  const ProjectAnswer all = answer(asked(names));
+  std::mt19937 random{20261123};
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution{0.0, 1.0}(random)); };
+  int satisfied = 0;
+  for (int i = 0; i < 40; ++i) {
+    auto q = asked<NeedMachineRequest>(names);
+    q.by = static_cast<BestMachine>(random() % 4);
+    const auto of = [&](auto&& value) {
+      double low = 1e300, high = 0;
+      for (const ProjectedRun& r : all.rows) low = std::min(low, value(r)), high = std::max(high, value(r));
+      return any(0.9 * low, 1.1 * high);
+    };
+    if (random() % 2 == 0) q.in_seconds = of([](const ProjectedRun& r) { return r.seconds; });
+    if (random() % 2 == 0) q.budget_dollars = of([](const ProjectedRun& r) { return *r.dollars; });
+    if (random() % 2 == 0) q.megawatts = of([](const ProjectedRun& r) { return *r.site_watts / 1e6; });
+    if (random() % 2 == 0) q.racks = static_cast<int>(of([](const ProjectedRun& r) { return *r.racks; }));
+    const auto measure = [&](const ProjectedRun& r) {
+      return q.by == BestMachine::cheapest      ? *r.dollars
+             : q.by == BestMachine::lowest_power ? *r.site_watts
+             : q.by == BestMachine::fewest_gpus ? r.gpus
+                                                : r.seconds;
+    };
+    const ProjectedRun* best = nullptr;
+    for (const ProjectedRun& r : all.rows) {
+      const bool keeps = r.seconds <= q.in_seconds.value_or(1e300) && *r.dollars <= q.budget_dollars.value_or(1e300) &&
+                         *r.site_watts / 1e6 <= q.megawatts.value_or(1e300) && *r.racks <= q.racks.value_or(1 << 30);
+      if (keeps && (best == nullptr || measure(r) < measure(*best))) best = &r;
+    }
+    const NeedMachineAnswer found = answer(q);
+    CAPTURE(i, found.goal, found.reason);
+    REQUIRE(found.satisfied == (best != nullptr));
+    if (best == nullptr) {
+      CHECK_FALSE(found.reason.empty());
+      continue;
+    }
+    ++satisfied;
+    CHECK(found.value == best->system);
+    CHECK(*found.measure == measure(*best));
+    CHECK(found.tried.size() == all.rows.size());
+    CHECK(found.tried.front().value == best->system);
+    if (found.next_larger) CHECK(*found.next_larger != best->system);
+  }
+  CHECK(satisfied >= 10);
+}
+
+TEST_CASE("published runs lie inside the intervals of one question each") {
+  SECTION("Llama 3 405B: 30.84 M H100 hours for 15.6 T tokens, above 90 % of 54 days kept (arXiv 2407.21783; model card)") {
+    ProjectRequest q;
+    q.systems.all = {{.name = "meta-24k-roce", .value = nullptr}};
+    q.model.name = "llama3-405b", q.stack.name = "meta-llama3";
+    q.gpus = 16384, q.global_batch = 2048, q.sequence = 8192, q.tokens = 15.6e12;
+    q.storage_bytes_per_second = 2e12;
+    const ProjectedRun r = answer(q).rows[0];
+    INFO(r.gpu_hours << " h, goodput " << r.goodput);
+    CHECK(inside(30.84e6, r.interval_gpu_hours));
+    CHECK(r.gpu_hours == Approx(30.84e6).epsilon(0.25));
+    CHECK(inside(0.9, r.interval_goodput));
+    CHECK(r.goodput == Approx(0.9).margin(0.04));
+    // the published 400 TFLOP/s a GPU and 90 % of 54 days are 10.5 T tokens, at 2.63 TFLOP a token (matrix products and all scores)
+    const double tokens = 16384 * 400e12 / 2.626e12 * 0.9 * 54 * 86400;
+    q.tokens = tokens;
+    const ProjectedRun snapshot = answer(q).rows[0];
+    INFO(tokens << " tokens, " << snapshot.seconds / 86400 << " days");
+    CHECK(inside(54 * 86400.0, snapshot.interval_seconds));
+    CHECK(snapshot.seconds == Approx(54 * 86400.0).epsilon(0.25));
+  }
+  SECTION("DeepSeek-V3: 2.664 M H800 hours of pretraining on 14.8 T tokens, 2.788 M in all (arXiv 2412.19437)") {
+    ProjectRequest q;
+    q.systems.all = {{.name = "deepseek-v3-h800", .value = nullptr}};
+    q.model.name = "deepseek-v3", q.stack.name = "deepseek", q.precision = Precision::fp8;
+    q.gpus = 2048, q.global_batch = 15360, q.sequence = 4096, q.tokens = 14.8e12;
+    q.tp = 1, q.pp = 16, q.ep = 64, q.cp = 1, q.zero = 1, q.recompute = Recompute::selective;
+    const ProjectedRun r = answer(q).rows[0];
+    INFO(r.gpu_hours << " h");
+    CHECK(inside(2.664e6, r.interval_gpu_hours));
+    CHECK(inside(2.788e6, r.interval_gpu_hours));
+    CHECK(r.gpu_hours == Approx(2.664e6).epsilon(0.25));
+  }
+  SECTION("BLOOM: 1,082,990 A100 hours, 433 MWh at the GPUs' rating, 690 MWh with what nodes draw idle (arXiv 2211.02001)") {
+    ProjectRequest q;
+    q.systems.all = {{.name = "jean-zay-a100", .value = nullptr}};
+    q.model.name = "bloom-176b", q.stack.name = "megatron-deepspeed-bf16";
+    q.gpus = 384, q.global_batch = 2048, q.sequence = 2048, q.tokens = 366e9;
+    q.tp = 4, q.pp = 12, q.dp = 8, q.zero = 1, q.microbatch = 2, q.recompute = Recompute::full;
+    const ProjectedRun r = answer(q).rows[0];
+    INFO(r.gpu_hours << " h, " << *r.gpus_joules / 3.6e9 << " MWh, " << *r.racks_joules / 3.6e9 << " MWh");
+    CHECK(inside(1082990, r.interval_gpu_hours));
+    const double by = r.interval_gpu_hours.second / r.gpu_hours, least = r.interval_gpu_hours.first / r.gpu_hours;
+    CHECK(inside(433.196, {*r.gpus_joules / 3.6e9 * least, *r.gpus_joules / 3.6e9 * by}));
+    CHECK(inside(433.196 + 256.646, {*r.racks_joules / 3.6e9 * least, *r.racks_joules / 3.6e9 * by}));
+  }
+}
