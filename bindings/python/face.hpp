@@ -9,9 +9,9 @@
 #include "record.hpp"
 #include "routing.hpp"
 
+#include <fabricost/economics/unmet.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
-#include <fabricost/economics/unmet.hpp>
 
 #include <pybind11/pybind11.h>
 
@@ -147,25 +147,23 @@ template <class Field>
 /// Places in the table of the fields that are arguments, in the order of a call, and how many they are: those that Request::by_place
 /// names, if it does, then the others in the order of the table.
 template <HasFields Request>
-inline constexpr auto argument_order = std::apply(
-    [](const auto&... field) {
-      constexpr std::size_t count = sizeof...(field);
-      const std::array<std::string_view, count> names{(is_argument(field) ? field.name : std::string_view{})...};
-      std::span<const std::string_view> first;
-      if constexpr (requires { Request::by_place; }) first = Request::by_place;
-      std::pair<std::array<std::size_t, count>, std::size_t> out{};
-      for (const std::string_view name : first)
-        out.first[out.second++] = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-      for (std::size_t i = 0; i < count; ++i)
-        if (!names[i].empty() && std::find(first.begin(), first.end(), names[i]) == first.end()) out.first[out.second++] = i;
-      return out;
-    },
-    fields_of(std::type_identity<Request>{}));
+inline constexpr auto argument_order = fields_of(std::type_identity<Request>{}).apply([](const auto&... field) {
+  constexpr std::size_t count = sizeof...(field);
+  const std::array<std::string_view, count> names{(is_argument(field) ? field.name : std::string_view{})...};
+  std::span<const std::string_view> first;
+  if constexpr (requires { Request::by_place; }) first = Request::by_place;
+  std::pair<std::array<std::size_t, count>, std::size_t> out{};
+  for (const std::string_view name : first)
+    out.first[out.second++] = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  for (std::size_t i = 0; i < count; ++i)
+    if (!names[i].empty() && std::find(first.begin(), first.end(), names[i]) == first.end()) out.first[out.second++] = i;
+  return out;
+});
 /// visit(field)... of the arguments.
 template <HasFields Request, class Visit>
 void for_each_argument(Visit&& visit) {
   [[maybe_unused]] static constexpr auto fields = fields_of(std::type_identity<Request>{});
-  [&]<std::size_t... i>(std::index_sequence<i...>) { (visit(std::get<argument_order<Request>.first[i]>(fields)), ...); }
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (visit(fields.template at<argument_order<Request>.first[i]>()), ...); }
   (std::make_index_sequence<argument_order<Request>.second>{});
 }
 
@@ -273,8 +271,8 @@ void add_properties(pybind11::class_<Class>& type) {
       if constexpr (std::invocable<decltype(gives.member), const Class&>) {
         const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
         using Object = std::function<pybind11::object(const Class&)>;  // one instance of the property's code a class
-        type.def_property_readonly(
-            gives.name.data(), Object{[value_of](const Class& self) { return pybind11::cast(value_of(self)); }}, gives.words.data());
+        type.def_property_readonly(gives.name.data(), Object{[value_of](const Class& self) { return pybind11::cast(value_of(self)); }},
+                                   gives.words.data());
         annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
       }
     } else if constexpr (members) {

@@ -3,8 +3,8 @@
 
 #include "text/amounts.hpp"
 
-#include <fabricost/answers/need.hpp>
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/specs/prices.hpp>

@@ -17,8 +17,8 @@ struct CrossoversCall : CrossoversRequest {
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(CrossoversRequest::fields(), std::tuple{asks(&CrossoversCall::given, "operation", "", "",
-                                                                       "An Operation without arrays; its bytes do not matter", true)});
+    return tables(CrossoversRequest::fields(),
+                  Table{asks(&CrossoversCall::given, "operation", "", "", "An Operation without arrays; its bytes do not matter", true)});
   }
 };
 [[nodiscard]] CrossoversAnswer answer(const CrossoversCall& call) {

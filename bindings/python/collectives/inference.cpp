@@ -21,19 +21,19 @@ struct EngineCall : PredictRequest {
   template <class R>
   static constexpr auto engine_fields() {
     using enum Amount;
-    return std::tuple{fabricost::detail::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
-                      asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
-                      asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
+    return Table{fabricost::detail::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
+                 asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
+                 asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
   }
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
     using R = EngineCall;
     using enum Amount;
-    return std::tuple_cat(engine_fields<R>(),
-                          std::tuple{asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
-                                     asks(&R::launch, "launch", "", "",
-                                          "graph, replayed in a CUDA graph, the default; eager, called from Python: max(kernel, launch) on "
-                                          "the host, known for AllReduce alone")});
+    return tables(engine_fields<R>(),
+                  Table{asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
+                        asks(&R::launch, "launch", "", "",
+                             "graph, replayed in a CUDA graph, the default; eager, called from Python: max(kernel, launch) on "
+                             "the host, known for AllReduce alone")});
   }
 };
 [[nodiscard]] PredictAnswer answer(const EngineCall& call) {

@@ -83,8 +83,7 @@ struct MoeCall {
 
   static constexpr auto fields() {
     using R = MoeCall;
-    return std::tuple{fabricost::detail::ask_system<R>,
-                      asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
+    return Table{fabricost::detail::ask_system<R>, asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };
 
@@ -102,16 +101,17 @@ void add_exchange(py::module_& module, const char* what) {
   using E = Exchange<P>;
   const std::string doc = std::string{what} + "\n\n" + lines_of(arguments_of<MoeRequest>());
   add_record<E>(
-      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), {field("tokens", &E::tokens, "Tokens of every rank."),
-      field("hidden", &E::hidden, "Numbers of a token."), field("experts", &E::experts, "Experts over all ranks."),
-      field("top_k", &E::top_k, "Experts a token goes to."), field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
-      field("nodes", &E::nodes, "Nodes asked for; 0: as few as hold the ranks."),
-      field("implementation", &E::implementation, "The kernels, as in deepep-normal."),
-      field("distribution", &E::distribution, "How tokens choose: uniform, balanced, zipf:EXPONENT or histogram."),
-      field("histogram", &E::histogram, "Tokens by expert, of a histogram."),
-      field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
-      field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
-      field("sms", &E::sms, "SMs of deepep-normal; 0: its default.")})
+      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(),
+      {field("tokens", &E::tokens, "Tokens of every rank."), field("hidden", &E::hidden, "Numbers of a token."),
+       field("experts", &E::experts, "Experts over all ranks."), field("top_k", &E::top_k, "Experts a token goes to."),
+       field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
+       field("nodes", &E::nodes, "Nodes asked for; 0: as few as hold the ranks."),
+       field("implementation", &E::implementation, "The kernels, as in deepep-normal."),
+       field("distribution", &E::distribution, "How tokens choose: uniform, balanced, zipf:EXPONENT or histogram."),
+       field("histogram", &E::histogram, "Tokens by expert, of a histogram."),
+       field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
+       field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
+       field("sms", &E::sms, "SMs of deepep-normal; 0: its default.")})
       .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
                const auto request =
@@ -166,11 +166,10 @@ void add_moe(py::module_& module) {
   add_exchange<MoePhase::combine>(module, "What the experts made of them travels back and is added up.");
   add_exchange<MoePhase::prepare>(module, "What trtllm-NVLinkTwoSided exchanges before it dispatches.");
   add_predicted(module);
-  module.def(
-      "predict_moe", &predict_exchange,
-      docstring_of(arguments_of<MoeCall>(), "predict_moe", 2,
-                            "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
-                            R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
+  module.def("predict_moe", &predict_exchange,
+             docstring_of(arguments_of<MoeCall>(), "predict_moe", 2,
+                          "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
+                          R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
 
 >>> import fabricost as fc
 >>> p = fc.predict_moe("dgx-h100", fc.MoeDispatch(4096, hidden=7168, experts=256, top_k=8))
@@ -179,7 +178,7 @@ void add_moe(py::module_& module) {
 >>> abs(sum(term.seconds for term in p.terms) / p.seconds - 1) < 1e-9
 True
 )")
-          .c_str());
+                 .c_str());
 }
 
 }  // namespace fabricost::python

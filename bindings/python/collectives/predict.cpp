@@ -24,10 +24,10 @@ struct PredictCall : PredictRequest {
   static constexpr auto fields() {
     using R = PredictCall;
     using enum Amount;
-    return std::tuple_cat(PredictRequest::fields(),
-                          std::tuple{asks(&R::given, "operation", "", "", what_moves, true),
-                                     asks(&R::threads, "threads", "", count, {0, 1e9}, "",
-                                          "How many share the sizes of an array; 0: one, and as many as pay where there are millions")});
+    return tables(PredictRequest::fields(),
+                  Table{asks(&R::given, "operation", "", "", what_moves, true),
+                        asks(&R::threads, "threads", "", count, {0, 1e9}, "",
+                             "How many share the sizes of an array; 0: one, and as many as pay where there are millions")});
   }
 };
 
@@ -36,8 +36,8 @@ struct ExplainCall : ExplainRequest {
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(ExplainRequest::fields(), std::tuple{asks(&ExplainCall::given, "operation", "", "",
-                                                                    "What predict takes, without arrays; or what it returned", true)});
+    return tables(ExplainRequest::fields(),
+                  Table{asks(&ExplainCall::given, "operation", "", "", "What predict takes, without arrays; or what it returned", true)});
   }
 };
 
@@ -102,8 +102,8 @@ void add_predict(py::module_& module) {
   add_answer<UpgradeAnswer>(module, "Upgrade", "The same question with another NCCL. Made by predict with upgrade=.");
   module.def(
       "predict", &predict_request,
-      docstring_of(arguments_of<PredictCall>(), 
-          "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
+      docstring_of(
+          arguments_of<PredictCall>(), "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
 
 With arrays in the operation, Predictions: one for each element of what the fields broadcast to, as NumPy does it. An exchange of experts
 is answered with a MoePrediction.)",
@@ -135,7 +135,7 @@ True
 
 The schedule, the arithmetic with numbers put in (s, byte, byte/s), where each constant comes from, which tier binds, and what would change
 the answer. A prediction made for this system is told as it is: nothing is predicted again.)",
-                                       R"(Raises RequestError as predict.
+                          R"(Raises RequestError as predict.
 
 >>> import fabricost as fc
 >>> system = fc.load_system("dgx-h100")

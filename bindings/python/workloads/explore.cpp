@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/explore.hpp>
+#include <fabricost/answers/design/explore.hpp>
 
 #include <limits>
 

@@ -4,7 +4,7 @@
 
 #include "face.hpp"
 
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 #include <memory>
 #include <string>

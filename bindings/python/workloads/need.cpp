@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/design/need.hpp>
 
 namespace py = pybind11;
 

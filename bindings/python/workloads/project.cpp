@@ -5,8 +5,8 @@
 #include "face.hpp"
 #include "workloads/machines.hpp"
 
-#include <fabricost/answers/need.hpp>
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 namespace py = pybind11;
 

@@ -2,12 +2,12 @@
 /// \file calibrate.hpp
 /// Fits a machine's constants to measurements of it (calibrate/calibrate.hpp) and writes them to files.
 
-#include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/named.hpp>
-#include <fabricost/fields/samples.hpp>
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/samples.hpp>
 #include <fabricost/specs/saved_system.hpp>
 
 #include <array>
@@ -41,7 +41,7 @@ struct CalibrateRequest {
   static constexpr auto fields() {
     using R = CalibrateRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::samples, "samples", "--from,-f", "FILE...",
              "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
@@ -68,18 +68,18 @@ struct ConstantAnswer {
   static constexpr auto fields() {
     using A = ConstantAnswer;
     constexpr bool left_out = true;
-    return std::tuple{gives(&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."),
-                      gives(&A::name, "name", "name", "As in a calibration file, `simple.hop`."),
-                      gives(&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."),
-                      gives(&A::file_value, "value", "", ""),
-                      gives(&A::file_before, "prior", "", ""),
-                      gives(&A::value, "", "value", "Fitted, in that unit."),
-                      gives(&A::before, "", "before", "What was known before, in that unit."),
-                      gives(&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."),
-                      gives(&A::determined, "determined", "determined", "False: the data left it where it was."),
-                      gives(&A::partner, "correlated_with", "partner",
-                            "The constant it is most strongly correlated with; None: of kernels.", 1, left_out),
-                      gives(&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out)};
+    return Table{gives(&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."),
+                 gives(&A::name, "name", "name", "As in a calibration file, `simple.hop`."),
+                 gives(&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."),
+                 gives(&A::file_value, "value", "", ""),
+                 gives(&A::file_before, "prior", "", ""),
+                 gives(&A::value, "", "value", "Fitted, in that unit."),
+                 gives(&A::before, "", "before", "What was known before, in that unit."),
+                 gives(&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."),
+                 gives(&A::determined, "determined", "determined", "False: the data left it where it was."),
+                 gives(&A::partner, "correlated_with", "partner", "The constant it is most strongly correlated with; None: of kernels.", 1,
+                       left_out),
+                 gives(&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out)};
   }
 };
 
@@ -91,10 +91,10 @@ struct ResidualAnswer {
 
   static constexpr auto fields() {
     using A = ResidualAnswer;
-    return std::tuple{gives(&A::points, "points", "points", "How many."),
-                      gives(&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."),
-                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
-                      gives(&A::width, "interval", "interval", "Half width in log that holds nine in ten.")};
+    return Table{gives(&A::points, "points", "points", "How many."),
+                 gives(&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."),
+                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::width, "interval", "interval", "Half width in log that holds nine in ten.")};
   }
 };
 
@@ -110,14 +110,14 @@ struct FittedSet {
 
   static constexpr auto fields() {
     using A = FittedSet;
-    return std::tuple{gives(&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."),
-                      gives(&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."),
-                      gives(&A::systems, "systems", "systems", "That were measured."),
-                      gives(&A::points, "points", "points", "How many points it was fitted to."),
-                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
-                      gives(&A::constants, "constants", "constants", "List of Constant."),
-                      gives(&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name.")};
+    return Table{gives(&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."),
+                 gives(&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."),
+                 gives(&A::systems, "systems", "systems", "That were measured."),
+                 gives(&A::points, "points", "points", "How many points it was fitted to."),
+                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::constants, "constants", "constants", "List of Constant."),
+                 gives(&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name.")};
   }
 };
 
@@ -127,8 +127,8 @@ struct FitAnswer {
   bool converged = false;
   double median_before = 0, median_after = 0, mean_before = 0, mean_after = 0;
   std::vector<FittedSet> sets{};
-  std::vector<Skipped> left{};  ///< rows that were not fitted
-  std::string origin{};         ///< how and from what, for the files' source
+  std::vector<Skipped> left{};          ///< rows that were not fitted
+  std::string origin{};                 ///< how and from what, for the files' source
   std::vector<std::string> warnings{};  ///< what speaks against fitting these points
 
   [[nodiscard]] double median_error() const { return median_after / 100; }
@@ -141,23 +141,23 @@ struct FitAnswer {
 
   static constexpr auto fields() {
     using A = FitAnswer;
-    return std::tuple{gives(&A::points, "points", "points", "Merged points that were fitted."),
-                      gives(&A::constant_count, "constants", "", ""),
-                      gives(&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."),
-                      gives(&A::converged, "converged", "converged", "False: it had not settled after its last step."),
-                      gives(&A::median_before, "median_ape.before", "", ""),
-                      gives(&A::median_after, "median_ape.after", "", ""),
-                      gives(&A::mean_before, "mape.before", "", ""),
-                      gives(&A::mean_after, "mape.after", "", ""),
-                      gives(&A::median_error, "", "median_error", "Median over the fitted points, after the fit."),
-                      gives(&A::mean_error, "", "mean_error", "Mean, after the fit."),
-                      gives(&A::median_error_before, "", "median_error_before", "Median with what was known before."),
-                      gives(&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."),
-                      gives(&A::sets, "sets", "sets", "List of FittedSet, one for each file."),
-                      gives(&A::constants, "", "constants", "List of Constant, of all sets."),
-                      gives(&A::skipped_rows, "skipped", "", ""),
-                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason."),
-                      gives(&A::warnings, "warnings", "warnings", "What speaks against fitting these points.")};
+    return Table{gives(&A::points, "points", "points", "Merged points that were fitted."),
+                 gives(&A::constant_count, "constants", "", ""),
+                 gives(&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."),
+                 gives(&A::converged, "converged", "converged", "False: it had not settled after its last step."),
+                 gives(&A::median_before, "median_ape.before", "", ""),
+                 gives(&A::median_after, "median_ape.after", "", ""),
+                 gives(&A::mean_before, "mape.before", "", ""),
+                 gives(&A::mean_after, "mape.after", "", ""),
+                 gives(&A::median_error, "", "median_error", "Median over the fitted points, after the fit."),
+                 gives(&A::mean_error, "", "mean_error", "Mean, after the fit."),
+                 gives(&A::median_error_before, "", "median_error_before", "Median with what was known before."),
+                 gives(&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."),
+                 gives(&A::sets, "sets", "sets", "List of FittedSet, one for each file."),
+                 gives(&A::constants, "", "constants", "List of Constant, of all sets."),
+                 gives(&A::skipped_rows, "skipped", "", ""),
+                 gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason."),
+                 gives(&A::warnings, "warnings", "warnings", "What speaks against fitting these points.")};
   }
 };
 
@@ -171,12 +171,12 @@ struct SetAsidePoint {
 
   static constexpr auto fields() {
     using A = SetAsidePoint;
-    return std::tuple{gives(&A::system, "system", "", ""),
-                      gives(&A::operation, "operation", "", ""),
-                      gives(&A::bytes, "bytes", "", ""),
-                      gives(&A::ranks, "ranks", "", ""),
-                      gives(&A::seconds, "time_us", "", "", in_microseconds),
-                      gives(&A::reason, "reason", "", "")};
+    return Table{gives(&A::system, "system", "", ""),
+                 gives(&A::operation, "operation", "", ""),
+                 gives(&A::bytes, "bytes", "", ""),
+                 gives(&A::ranks, "ranks", "", ""),
+                 gives(&A::seconds, "time_us", "", "", in_microseconds),
+                 gives(&A::reason, "reason", "", "")};
   }
 };
 
@@ -197,9 +197,9 @@ struct CalibrationAnswer : FitAnswer {
 
   static constexpr auto fields() {
     using A = CalibrationAnswer;
-    return std::tuple_cat(FitAnswer::fields(), std::tuple{gives(&A::set_aside_points, "set_aside", "", ""),
-                                                          gives(&A::set_aside, "", "set_aside",
-                                                                "Points nobody should fit, each as a sentence with its reason.")});
+    return tables(FitAnswer::fields(),
+                  Table{gives(&A::set_aside_points, "set_aside", "", ""),
+                        gives(&A::set_aside, "", "set_aside", "Points nobody should fit, each as a sentence with its reason.")});
   }
 };
 

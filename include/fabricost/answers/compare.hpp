@@ -4,9 +4,9 @@
 /// (economics/compare.hpp).
 
 #include <fabricost/answers/cost.hpp>
+#include <fabricost/economics/compare.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
-#include <fabricost/economics/compare.hpp>
 
 #include <optional>
 #include <string>
@@ -37,7 +37,7 @@ struct CompareRequest {
     using R = CompareRequest;
     using enum Amount;
     constexpr Range wait{0, 1e9, true};
-    return std::tuple{
+    return Table{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
         detail::ask_model<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs of each", true),
@@ -78,7 +78,7 @@ struct ComparedAnswer {
   static constexpr auto fields() {
     using A = ComparedAnswer;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         detail::give_system<A>,
         gives(&A::job, "", "job", "train or serve."),
         gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
@@ -123,7 +123,7 @@ struct CompareAnswer {
 
   static constexpr auto fields() {
     using A = CompareAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::model, "model", "model", "Name of the model."),
         gives(&A::job, "for", "job", "train or serve."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of each."),

@@ -71,7 +71,7 @@ struct CostRequest {
   static constexpr auto fields() {
     using R = CostRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         detail::ask_machine<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"),
         asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"),
@@ -116,7 +116,7 @@ struct MoneyAnswer {
 
   static constexpr auto fields() {
     using A = MoneyAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::dollars, "", "dollars", "The rent where it is known, else what owning costs, USD."),
         gives(&A::rented_dollars, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
         gives(&A::owned_dollars, "owned_usd", "owned_dollars", "servers + network + storage + interest + electricity + site, USD."),
@@ -164,7 +164,7 @@ struct CostAnswer {
   static constexpr auto fields() {
     using A = CostAnswer;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         detail::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
         gives(&A::prices, "prices.file", "prices", "Name of the prices."),

@@ -24,13 +24,13 @@ struct DiagnoseRequest {
   static constexpr auto fields() {
     using R = DiagnoseRequest;
     using enum Amount;
-    return std::tuple{asks(&R::log, "log", "LOG", " ", "A log, packed or not, a dump, a folder of them, - for standard input", true),
-                      asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
-                      asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
-                      asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
-                      asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
-                      asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
-                      asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
+    return Table{asks(&R::log, "log", "LOG", " ", "A log, packed or not, a dump, a folder of them, - for standard input", true),
+                 asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
+                 asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
+                 asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
+                 asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
+                 asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
+                 asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
   }
 };
 
@@ -44,13 +44,13 @@ struct FindingAnswer {
 
   static constexpr auto fields() {
     using A = FindingAnswer;
-    return std::tuple{gives(&A::cause, "cause", "cause", "Its name, as in `gdr_off`; those of `fabricost diagnose --json`."),
-                      gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
-                      gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
-                      gives(&A::remedy, "remedy", "remedy", "What to try."),
-                      gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true),
-                      gives(&A::rule, "rule", "rule", "The strongest rule of data/diagnosis behind it.", {}, true),
-                      gives(&A::page, "page", "page", "Where the documentation says what it is, how to be sure and what helps.", {}, true)};
+    return Table{gives(&A::cause, "cause", "cause", "Its name, as in `gdr_off`; those of `fabricost diagnose --json`."),
+                 gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the log says so itself."),
+                 gives(&A::evidence, "evidence", "evidence", "Lines of the log with their numbers, or the arithmetic."),
+                 gives(&A::remedy, "remedy", "remedy", "What to try."),
+                 gives(&A::what, "what", "what", "In a few words, where the name says less; may be empty.", {}, true),
+                 gives(&A::rule, "rule", "rule", "The strongest rule of data/diagnosis behind it.", {}, true),
+                 gives(&A::page, "page", "page", "Where the documentation says what it is, how to be sure and what helps.", {}, true)};
   }
 };
 
@@ -62,9 +62,9 @@ struct RuleAnswer {
 
   static constexpr auto fields() {
     using A = RuleAnswer;
-    return std::tuple{gives(&A::rule, "rule", "rule", "FILE.cause.number in data/diagnosis."),
-                      gives(&A::cause, "cause", "cause", "The cause it applies to."),
-                      gives(&A::weight, "weight", "weight", "How often it is right, 0 to 1.")};
+    return Table{gives(&A::rule, "rule", "rule", "FILE.cause.number in data/diagnosis."),
+                 gives(&A::cause, "cause", "cause", "The cause it applies to."),
+                 gives(&A::weight, "weight", "weight", "How often it is right, 0 to 1.")};
   }
 };
 
@@ -76,8 +76,8 @@ struct QuestionAnswer {
 
   static constexpr auto fields() {
     using A = QuestionAnswer;
-    return std::tuple{gives(&A::ask, "ask", "ask", "The command."), gives(&A::tells, "tells", "tells", "What its outcome means."),
-                      gives(&A::bits, "bits", "bits", "What it is expected to settle of the doubt, in bits.")};
+    return Table{gives(&A::ask, "ask", "ask", "The command."), gives(&A::tells, "tells", "tells", "What its outcome means."),
+                 gives(&A::bits, "bits", "bits", "What it is expected to settle of the doubt, in bits.")};
   }
 };
 
@@ -88,9 +88,9 @@ struct DifferenceAnswer {
 
   static constexpr auto fields() {
     using A = DifferenceAnswer;
-    return std::tuple{gives(&A::what, "what", "what", "What differs: a variable, a version, a bandwidth, a line."),
-                      gives(&A::here, "here", "here", "In this run; empty: not stated."),
-                      gives(&A::there, "there", "there", "In the run that went well; empty: not stated.")};
+    return Table{gives(&A::what, "what", "what", "What differs: a variable, a version, a bandwidth, a line."),
+                 gives(&A::here, "here", "here", "In this run; empty: not stated."),
+                 gives(&A::there, "there", "there", "In the run that went well; empty: not stated.")};
   }
 };
 
@@ -104,7 +104,7 @@ struct DiagnosedSize {
 
   static constexpr auto fields() {
     using A = DiagnosedSize;
-    return std::tuple{
+    return Table{
         detail::give_operation<A>,
         gives(&A::bytes, "bytes", "bytes", "Size, byte."),
         detail::give_ranks<A>,
@@ -134,19 +134,19 @@ struct DiagnosisAnswer {
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
-    return std::tuple{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
-                      gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
-                      gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
-                      gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),
-                      gives(&A::rules, "rules", "rules", "List of RuleSeen: all rules that held."),
-                      gives(&A::verdict, "verdict", "verdict", "One sentence."),
-                      gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
-                      gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
-                      gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
-                      gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
-                      gives(&A::sizes, "sizes", "", "Each size of the log."),
-                      gives(&A::differences, "differences", "differences", "List of Difference, from the run of `against`.", {}, true),
-                      gives(&A::notes, "notes", "notes", "What the log did not say, what was set aside.")};
+    return Table{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
+                 gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
+                 gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
+                 gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),
+                 gives(&A::rules, "rules", "rules", "List of RuleSeen: all rules that held."),
+                 gives(&A::verdict, "verdict", "verdict", "One sentence."),
+                 gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
+                 gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
+                 gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
+                 gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
+                 gives(&A::sizes, "sizes", "", "Each size of the log."),
+                 gives(&A::differences, "differences", "differences", "List of Difference, from the run of `against`.", {}, true),
+                 gives(&A::notes, "notes", "notes", "What the log did not say, what was set aside.")};
   }
 };
 

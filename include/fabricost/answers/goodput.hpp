@@ -38,7 +38,7 @@ struct GoodputRequest {
   static constexpr auto fields() {
     using R = GoodputRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs the job has", true),
         asks(&R::gpus_per_node, "gpus_per_node", "--gpus-per-node", count, any_count, "N", "Default 8, or the system's"),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine: GPUs per node and price"),
@@ -89,13 +89,13 @@ struct GoodputAtScale {
 
   static constexpr auto fields() {
     using A = GoodputAtScale;
-    return std::tuple{gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
-                      gives(&A::mttf_seconds, "mttf_s", "mttf_seconds", "Mean time to failure of the job, s."),
-                      gives(&A::checkpoint_every_seconds, "interval_s", "checkpoint_every_seconds", "Work between checkpoints, s."),
-                      gives(&A::goodput, "goodput", "goodput", "Share of the time that counts."),
-                      gives(&A::waiting_efficiency, "waiting_efficiency", "waiting_efficiency",
-                            "Mean step over the slowest rank's; None: no jitter was given.", 1, true),
-                      gives(&A::efficiency, "efficiency", "efficiency", "Both together; None: no jitter was given.", 1, true)};
+    return Table{gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
+                 gives(&A::mttf_seconds, "mttf_s", "mttf_seconds", "Mean time to failure of the job, s."),
+                 gives(&A::checkpoint_every_seconds, "interval_s", "checkpoint_every_seconds", "Work between checkpoints, s."),
+                 gives(&A::goodput, "goodput", "goodput", "Share of the time that counts."),
+                 gives(&A::waiting_efficiency, "waiting_efficiency", "waiting_efficiency",
+                       "Mean step over the slowest rank's; None: no jitter was given.", 1, true),
+                 gives(&A::efficiency, "efficiency", "efficiency", "Both together; None: no jitter was given.", 1, true)};
   }
 };
 /// Goodput of the job with the failure rate of a published fleet.
@@ -106,10 +106,10 @@ struct GoodputOfFleet {
 
   static constexpr auto fields() {
     using A = GoodputOfFleet;
-    return std::tuple{gives(&A::fleet, "fleet", "fleet", "Whose."), gives(&A::title, "", "", "In words."),
-                      gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
-                            "As published, of nodes of its own size."),
-                      gives(&A::goodput, "goodput", "goodput", "Share of the time that counts.")};
+    return Table{gives(&A::fleet, "fleet", "fleet", "Whose."), gives(&A::title, "", "", "In words."),
+                 gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
+                       "As published, of nodes of its own size."),
+                 gives(&A::goodput, "goodput", "goodput", "Share of the time that counts.")};
   }
 };
 /// Failures of the job with one cause.
@@ -120,8 +120,8 @@ struct CausePerDay {
 
   static constexpr auto fields() {
     using A = CausePerDay;
-    return std::tuple{gives(&A::cause, "cause", "cause", "What fails."), gives(&A::part, "part", "part", "gpu, network, host or software."),
-                      gives(&A::per_day, "per_day", "per_day", "Of the job, failures a day.")};
+    return Table{gives(&A::cause, "cause", "cause", "What fails."), gives(&A::part, "part", "part", "gpu, network, host or software."),
+                 gives(&A::per_day, "per_day", "per_day", "Of the job, failures a day.")};
   }
 };
 
@@ -149,7 +149,7 @@ struct GoodputAnswer {
   static constexpr auto fields() {
     using A = GoodputAnswer;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
         gives(&A::nodes, "nodes", "nodes", "Nodes of the job."),
         gives(&A::failure_source, "failures.source", "failure_source", "Whose rate of failures it is."),

@@ -21,7 +21,7 @@ struct ModelsRequest {
   static constexpr auto fields() {
     using R = ModelsRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::model, "model", "MODEL", " ", "A name or a YAML file; default all"),
         asks(&R::sequence, "sequence", "--sequence", count, {1, 1e9}, "L", "Tokens per sequence of the FLOPs and the cache; default 4096")};
   }
@@ -37,29 +37,29 @@ struct ListedModel {
 
   static constexpr auto fields() {
     using A = ListedModel;
-    return std::tuple{gives(&A::name, "name", "name", "As in `llama3-70b`, for load_model."),
-                      gives(&A::title, "title", "title", "What a person calls it."),
-                      gives(&A::layers, "layers", "layers", "l, layers."),
-                      gives(&A::hidden, "hidden", "hidden", "h, hidden size."),
-                      gives(&A::experts, "experts", "experts", "E, routed experts of a layer; 0: none."),
-                      gives(&A::top_k, "top_k", "top_k", "k, experts of one token."),
-                      gives(&A::parameters, "parameters", "parameters", "Of the model, without prediction modules."),
-                      gives(&A::active, "active", "active", "Touched by one token, both tables counted once."),
-                      gives(&A::stated_parameters, "", "stated_parameters", "Parameters as published; 0: unknown."),
-                      gives(&A::partial, "partial", "partial", "What of the model this shape leaves out; empty: nothing that matters.")};
+    return Table{gives(&A::name, "name", "name", "As in `llama3-70b`, for load_model."),
+                 gives(&A::title, "title", "title", "What a person calls it."),
+                 gives(&A::layers, "layers", "layers", "l, layers."),
+                 gives(&A::hidden, "hidden", "hidden", "h, hidden size."),
+                 gives(&A::experts, "experts", "experts", "E, routed experts of a layer; 0: none."),
+                 gives(&A::top_k, "top_k", "top_k", "k, experts of one token."),
+                 gives(&A::parameters, "parameters", "parameters", "Of the model, without prediction modules."),
+                 gives(&A::active, "active", "active", "Touched by one token, both tables counted once."),
+                 gives(&A::stated_parameters, "", "stated_parameters", "Parameters as published; 0: unknown."),
+                 gives(&A::partial, "partial", "partial", "What of the model this shape leaves out; empty: nothing that matters.")};
   }
 };
 
 /// A Mixer's fields.
 struct MixerFields : Mixer {
   static constexpr auto fields() {
-    return std::tuple{gives(&Mixer::layers, "layers", "layers", "How many of the model's layers."),
-                      gives(&Mixer::inner, "inner", "inner", "Width of the values, all heads."),
-                      gives(&Mixer::keys, "keys", "keys", "Width of the keys, all heads."),
-                      gives(&Mixer::heads, "", "heads", "Heads."),
-                      gives(&Mixer::state, "state", "state", "Keys per head: the state of a sequence is inner x state values."),
-                      gives(&Mixer::gates, "", "gates", "Numbers per head and token that steer it."),
-                      gives(&Mixer::kernel, "", "kernel", "Of the convolution over time in front.")};
+    return Table{gives(&Mixer::layers, "layers", "layers", "How many of the model's layers."),
+                 gives(&Mixer::inner, "inner", "inner", "Width of the values, all heads."),
+                 gives(&Mixer::keys, "keys", "keys", "Width of the keys, all heads."),
+                 gives(&Mixer::heads, "", "heads", "Heads."),
+                 gives(&Mixer::state, "state", "state", "Keys per head: the state of a sequence is inner x state values."),
+                 gives(&Mixer::gates, "", "gates", "Numbers per head and token that steer it."),
+                 gives(&Mixer::kernel, "", "kernel", "Of the convolution over time in front.")};
   }
 };
 
@@ -67,22 +67,21 @@ struct MixerFields : Mixer {
 struct ParameterFields : ParameterCount {
   static constexpr auto fields() {
     using P = ParameterCount;
-    return std::tuple{
-        gives(&P::total, "total", "total", "Of the model, without prediction modules."),
-        gives(&P::active, "active", "active", "Touched by one token, both tables counted once."),
-        gives(&P::multiplied, "multiplied", "multiplied", "A token is multiplied with: active without norms and input table."),
-        gives(&P::attention, "attention", "attention",
-              "Of one attention layer that sees the whole sequence: h a d + 2 h g d + a d h, or the latent form."),
-        gives(&P::window, "", "window", "Of one attention layer with a window; 0: there are none."),
-        gives(&P::mixer, "mixer", "mixer", "Of one layer that mixes through a state; 0: there are none."),
-        gives(&P::dense_ffn, "dense_ffn", "dense_ffn",
-              "Of the feed-forward block of one layer without experts: 3 h f, or 2 h f without a gate."),
-        gives(&P::expert, "expert", "expert", "Of one routed expert."),
-        gives(&P::shared, "shared", "shared", "Of all shared experts of one layer."),
-        gives(&P::router, "router", "router", "Of the router of one layer: h E."),
-        gives(&P::norms, "norms", "norms", "Of the norms of one layer."),
-        gives(&P::embedding, "embedding", "embedding", "Of the input table: h V."),
-        gives(&P::head, "head", "head", "Of the output table: h V, 0 when it is the input's.")};
+    return Table{gives(&P::total, "total", "total", "Of the model, without prediction modules."),
+                 gives(&P::active, "active", "active", "Touched by one token, both tables counted once."),
+                 gives(&P::multiplied, "multiplied", "multiplied", "A token is multiplied with: active without norms and input table."),
+                 gives(&P::attention, "attention", "attention",
+                       "Of one attention layer that sees the whole sequence: h a d + 2 h g d + a d h, or the latent form."),
+                 gives(&P::window, "", "window", "Of one attention layer with a window; 0: there are none."),
+                 gives(&P::mixer, "mixer", "mixer", "Of one layer that mixes through a state; 0: there are none."),
+                 gives(&P::dense_ffn, "dense_ffn", "dense_ffn",
+                       "Of the feed-forward block of one layer without experts: 3 h f, or 2 h f without a gate."),
+                 gives(&P::expert, "expert", "expert", "Of one routed expert."),
+                 gives(&P::shared, "shared", "shared", "Of all shared experts of one layer."),
+                 gives(&P::router, "router", "router", "Of the router of one layer: h E."),
+                 gives(&P::norms, "norms", "norms", "Of the norms of one layer."),
+                 gives(&P::embedding, "embedding", "embedding", "Of the input table: h V."),
+                 gives(&P::head, "head", "head", "Of the output table: h V, 0 when it is the input's.")};
   }
 };
 
@@ -100,7 +99,7 @@ struct ModelFields : Model {
     using A = ModelFields;
     using M = Model;
     constexpr bool left_out = true, beside = true;
-    return std::tuple{
+    return Table{
         gives(&M::name, "", "name", "Its name, as in `llama3-70b`."),
         gives(&M::title, "", "title", "What a person calls it."),
         gives(&M::layers, "layers", "layers", "l, layers."),
@@ -196,34 +195,33 @@ struct ModelAnswer {
 
   static constexpr auto fields() {
     using A = ModelAnswer;
-    return std::tuple{
-        gives(&A::model, "", "model", "Its shape, a Model."),
-        gives(&A::name, "name", "", ""),
-        gives(&A::title, "title", "", ""),
-        gives(&A::aliases, "aliases", "", ""),
-        gives(&A::shape, "shape", "", ""),
-        gives(&A::parameters, "", "parameters", "Numbers of parameters by where they stand, a ParameterCount."),
-        gives(&A::parameter_fields, "parameters", "", ""),
-        gives(&A::dense_layer_parameters, "parameters.dense_layer", "dense_layer_parameters",
-              "Of the matrices of one dense layer; None: there is none."),
-        gives(&A::expert_layer_parameters, "parameters.expert_layer", "expert_layer_parameters",
-              "Of the matrices of one layer with experts; None: there is none."),
-        gives(&A::stated, "stated.parameters", "", ""),
-        gives(&A::stated_active, "stated.active", "", ""),
-        gives(&A::stated_source, "stated.source", "", ""),
-        gives(&A::sequence, "flops_per_token.sequence", "sequence", "Tokens of a sequence."),
-        gives(&A::forward_flops_per_token, "flops_per_token.forward", "forward_flops_per_token", "Of one such sequence, causal."),
-        gives(&A::decode_flops, "flops_per_token.decode", "decode_flops", "Of one more token after the sequence."),
-        gives(&A::training_flops_per_token, "flops_per_token.training", "training_flops_per_token",
-              "Forward and backward: dicts of `full` and `causal` scores by convention; None: it has no term for the model."),
-        gives(&A::kv_bytes_per_token, "kv_bytes_per_token", "kv_bytes_per_token", "Cache at 2 bytes a value, byte."),
-        gives(&A::kv_bytes_per_token_layer, "kv_bytes_per_token_layer", "kv_bytes_per_token_layer",
-              "The same of one layer that sees all tokens, byte."),
-        gives(&A::kv_bytes_per_sequence, "kv_bytes_per_sequence", "kv_bytes_per_sequence", "Cache of the sequence, byte."),
-        gives(&A::partial, "partial", "", ""),
-        gives(&A::notes, "notes", "", ""),
-        gives(&A::source, "source", "", ""),
-        gives(&A::confidence, "confidence", "", "")};
+    return Table{gives(&A::model, "", "model", "Its shape, a Model."),
+                 gives(&A::name, "name", "", ""),
+                 gives(&A::title, "title", "", ""),
+                 gives(&A::aliases, "aliases", "", ""),
+                 gives(&A::shape, "shape", "", ""),
+                 gives(&A::parameters, "", "parameters", "Numbers of parameters by where they stand, a ParameterCount."),
+                 gives(&A::parameter_fields, "parameters", "", ""),
+                 gives(&A::dense_layer_parameters, "parameters.dense_layer", "dense_layer_parameters",
+                       "Of the matrices of one dense layer; None: there is none."),
+                 gives(&A::expert_layer_parameters, "parameters.expert_layer", "expert_layer_parameters",
+                       "Of the matrices of one layer with experts; None: there is none."),
+                 gives(&A::stated, "stated.parameters", "", ""),
+                 gives(&A::stated_active, "stated.active", "", ""),
+                 gives(&A::stated_source, "stated.source", "", ""),
+                 gives(&A::sequence, "flops_per_token.sequence", "sequence", "Tokens of a sequence."),
+                 gives(&A::forward_flops_per_token, "flops_per_token.forward", "forward_flops_per_token", "Of one such sequence, causal."),
+                 gives(&A::decode_flops, "flops_per_token.decode", "decode_flops", "Of one more token after the sequence."),
+                 gives(&A::training_flops_per_token, "flops_per_token.training", "training_flops_per_token",
+                       "Forward and backward: dicts of `full` and `causal` scores by convention; None: it has no term for the model."),
+                 gives(&A::kv_bytes_per_token, "kv_bytes_per_token", "kv_bytes_per_token", "Cache at 2 bytes a value, byte."),
+                 gives(&A::kv_bytes_per_token_layer, "kv_bytes_per_token_layer", "kv_bytes_per_token_layer",
+                       "The same of one layer that sees all tokens, byte."),
+                 gives(&A::kv_bytes_per_sequence, "kv_bytes_per_sequence", "kv_bytes_per_sequence", "Cache of the sequence, byte."),
+                 gives(&A::partial, "partial", "", ""),
+                 gives(&A::notes, "notes", "", ""),
+                 gives(&A::source, "source", "", ""),
+                 gives(&A::confidence, "confidence", "", "")};
   }
 
  private:

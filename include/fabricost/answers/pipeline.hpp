@@ -36,7 +36,7 @@ struct PipelineRequest {
     using enum Amount;
     constexpr Range stage_time{0, 1e6};
     constexpr bool needed = true;
-    return std::tuple{
+    return Table{
         asks(&R::schedule, "schedule", "--schedule", "NAME",
              "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v", needed),
         asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
@@ -65,11 +65,10 @@ struct PipelinePiece {
 
   static constexpr auto fields() {
     using A = PipelinePiece;
-    return std::tuple{gives(&A::kind, "kind", "kind", "forward, backward, weight or full_backward."),
-                      gives(&A::chunk, "chunk", "chunk", "Chunk of the stage."),
-                      gives(&A::microbatch, "microbatch", "microbatch", "Which one."),
-                      gives(&A::start_seconds, "start_s", "start_seconds", "When it starts, s."),
-                      gives(&A::end_seconds, "end_s", "end_seconds", "When it ends, s.")};
+    return Table{gives(&A::kind, "kind", "kind", "forward, backward, weight or full_backward."),
+                 gives(&A::chunk, "chunk", "chunk", "Chunk of the stage."), gives(&A::microbatch, "microbatch", "microbatch", "Which one."),
+                 gives(&A::start_seconds, "start_s", "start_seconds", "When it starts, s."),
+                 gives(&A::end_seconds, "end_s", "end_seconds", "When it ends, s.")};
   }
 };
 struct PipelineStage {
@@ -79,11 +78,11 @@ struct PipelineStage {
 
   static constexpr auto fields() {
     using A = PipelineStage;
-    return std::tuple{gives(&A::stage, "stage", "stage", "Which one."),
-                      gives(&A::peak_activations, "peak_activations", "peak_activations",
-                            "Microbatches' activations in 1/stages of the layers that it holds at the most."),
-                      gives(&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."),
-                      gives(&A::work, "work", "work", "Its pieces, in order of time.")};
+    return Table{gives(&A::stage, "stage", "stage", "Which one."),
+                 gives(&A::peak_activations, "peak_activations", "peak_activations",
+                       "Microbatches' activations in 1/stages of the layers that it holds at the most."),
+                 gives(&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."),
+                 gives(&A::work, "work", "work", "Its pieces, in order of time.")};
   }
 };
 
@@ -101,7 +100,7 @@ struct PipelineAnswer {
 
   static constexpr auto fields() {
     using A = PipelineAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::schedule, "schedule", "schedule", "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v."),
         gives(&A::stages, "stages", "stages", "Pipeline stages."),
         gives(&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."),

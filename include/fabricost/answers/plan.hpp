@@ -67,7 +67,7 @@ struct PlanRequest {
   static constexpr auto fields() {
     using R = PlanRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         detail::ask_machine<R>,
         detail::ask_model<R>,
         detail::ask_gpus<R>,
@@ -162,7 +162,7 @@ struct PlannedLayout {
 
   static constexpr auto fields() {
     using A = PlannedLayout;
-    return std::tuple{
+    return Table{
         detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the software stack."),
@@ -223,18 +223,18 @@ struct PlanChange {
 
   static constexpr auto fields() {
     using A = PlanChange;
-    return std::tuple{gives(&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`."),
-                      gives(&A::step_seconds, "step_s", "step_seconds", "Step of the fastest layout then, s."),
-                      gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
+    return Table{gives(&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`."),
+                 gives(&A::step_seconds, "step_s", "step_seconds", "Step of the fastest layout then, s."),
+                 gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
   }
 };
 
 [[nodiscard]] constexpr auto fields_of(std::type_identity<ExplainedTerm> /*of*/) {
   using A = ExplainedTerm;
-  return std::tuple{
-      gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::seconds, "time_s", "seconds", "Its share of the step, s."),
-      gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
-      gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
+  return Table{gives(&A::name, "name", "name", "Of a term of the step."),
+               gives(&A::seconds, "time_s", "seconds", "Its share of the step, s."),
+               gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
+               gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
 }
 
 /// The fastest layout explained.
@@ -246,10 +246,10 @@ struct PlanExplanation {
 
   static constexpr auto fields() {
     using A = PlanExplanation;
-    return std::tuple{gives(&A::terms, "terms", "terms", "Terms of the step, the largest first."),
-                      gives(&A::usual, "usual", "usual", "The layout by practitioners' rule; None: none fits.", 1, true),
-                      gives(&A::against_usual, "against_usual", "against_usual", "Where that layout and the fastest part."),
-                      gives(&A::interval, "interval", "interval", "What the interval rests on.")};
+    return Table{gives(&A::terms, "terms", "terms", "Terms of the step, the largest first."),
+                 gives(&A::usual, "usual", "usual", "The layout by practitioners' rule; None: none fits.", 1, true),
+                 gives(&A::against_usual, "against_usual", "against_usual", "Where that layout and the fastest part."),
+                 gives(&A::interval, "interval", "interval", "What the interval rests on.")};
   }
 };
 
@@ -282,7 +282,7 @@ struct PlanAnswer {
 
   static constexpr auto fields() {
     using A = PlanAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::layouts, "layouts", "", "The layouts, fastest first."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),

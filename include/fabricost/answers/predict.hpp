@@ -5,11 +5,11 @@
 /// answers/moe.hpp.
 
 #include <fabricost/algorithms/registry.hpp>
-#include <fabricost/fields/named.hpp>
-#include <fabricost/fields/terms.hpp>
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/explain.hpp>
+#include <fabricost/fields/named.hpp>
+#include <fabricost/fields/terms.hpp>
 #include <fabricost/kernels/fused_norm.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -61,7 +61,7 @@ struct AskedWays {
   static constexpr auto fields() {
     using R = AskedWays;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::symmetric, "symmetric", "--symmetric", "",
              "Buffers in symmetric windows (NCCL 2.27 and later):\nkernels over all peers' memory where they are faster;\n"
              "all_reduce and all_to_all inside one NVLink domain"),
@@ -69,8 +69,7 @@ struct AskedWays {
              "With <symmetric>: kernels of the device API whose data\ncarry flags, without barriers around them"),
         asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
              "With <symmetric>: their thread blocks; default as many as\nfill the links"),
-        asks(&R::nvls, "nvls", "--nvls", "HOW",
-             "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
+        asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
         asks(&R::put, "put", "--put", "END",
              "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
              "local (it has left), signal (a second message)"),
@@ -196,33 +195,26 @@ struct PredictRequest : AskedWays {
   static constexpr auto fields() {
     using R = PredictRequest;
     using enum Amount;
-    return std::tuple_cat(std::tuple{
-        asks(&R::operation, "operation", "OP", " ",
-             "all_reduce all_gather reduce_scatter broadcast reduce\n"
-             "all_to_all send_recv moe_dispatch moe_combine\n"
-             "(case, - and _ do not matter)",
-             true, true),
-        detail::ask_system<R>,
-        asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
-        asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true),
-        detail::ask_dtype<R>,
-        detail::ask_algorithm<R>,
-        detail::ask_protocol<R>,
-        detail::ask_choice<R>,
-        detail::ask_calibration<R>,
-        detail::ask_tier_override<R>,
-        detail::ask_path<R>,
-        detail::ask_bytes<R>,
-        detail::ask_library<R>,
-        asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
-        detail::ask_launch<R>,
-        asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
-             "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
-        asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
-             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"),
-        detail::ask_pxn<R>,
-        asks(&R::upgrade, "upgrade", "--upgrade", "NCCL",
-             "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")}, AskedWays::fields());
+    return tables(
+        Table{
+            asks(&R::operation, "operation", "OP", " ",
+                 "all_reduce all_gather reduce_scatter broadcast reduce\n"
+                 "all_to_all send_recv moe_dispatch moe_combine\n"
+                 "(case, - and _ do not matter)",
+                 true, true),
+            detail::ask_system<R>,
+            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
+            asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true), detail::ask_dtype<R>,
+            detail::ask_algorithm<R>, detail::ask_protocol<R>, detail::ask_choice<R>, detail::ask_calibration<R>,
+            detail::ask_tier_override<R>, detail::ask_path<R>, detail::ask_bytes<R>, detail::ask_library<R>,
+            asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"), detail::ask_launch<R>,
+            asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
+                 "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
+            asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
+                 "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"),
+            detail::ask_pxn<R>,
+            asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
+        AskedWays::fields());
   }
 };
 
@@ -235,7 +227,7 @@ struct FusedNormAnswer {
   static constexpr auto fields() {
     using A = FusedNormAnswer;
     constexpr JsonUnit us = in_microseconds;
-    return std::tuple{
+    return Table{
         gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
         gives(&A::all_reduce_seconds, "", "all_reduce_seconds", "The all-reduce alone, s."),
         gives(&A::apart_seconds, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
@@ -252,13 +244,13 @@ struct UpgradeAnswer {
   static constexpr auto fields() {
     using A = UpgradeAnswer;
     constexpr JsonUnit us = in_microseconds;
-    return std::tuple{gives(&A::library, "library", "library", "Whose tables stand for that release, as in `nccl-2.30`."),
-                      gives(&A::algorithm, "algorithm", "algorithm", "What it runs."),
-                      gives(&A::protocol, "protocol", "protocol", "Under which protocol."),
-                      gives(&A::seconds, "time_us", "seconds", "Its time, s.", us),
-                      gives(&A::saved_seconds, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
-                      gives(&A::low_seconds, "low_us", "low_seconds", "Lower end of its interval, s.", us),
-                      gives(&A::high_seconds, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
+    return Table{gives(&A::library, "library", "library", "Whose tables stand for that release, as in `nccl-2.30`."),
+                 gives(&A::algorithm, "algorithm", "algorithm", "What it runs."),
+                 gives(&A::protocol, "protocol", "protocol", "Under which protocol."),
+                 gives(&A::seconds, "time_us", "seconds", "Its time, s.", us),
+                 gives(&A::saved_seconds, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
+                 gives(&A::low_seconds, "low_us", "low_seconds", "Lower end of its interval, s.", us),
+                 gives(&A::high_seconds, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
   }
 };
 
@@ -282,7 +274,7 @@ struct PredictAnswer : Prediction {
     using A = PredictAnswer;
     constexpr JsonUnit us = in_microseconds;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         gives(&A::collective, "operation", "", "Its name."),
         detail::give_system<A>,
         gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
@@ -334,8 +326,8 @@ struct ChangeAnswer {
 
   static constexpr auto fields() {
     using A = ChangeAnswer;
-    return std::tuple{gives(&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."),
-                      gives(&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds)};
+    return Table{gives(&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."),
+                 gives(&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds)};
   }
 };
 
@@ -346,9 +338,9 @@ struct ExplainAnswer : PredictAnswer {
 
   static constexpr auto fields() {
     using A = ExplainAnswer;
-    return std::tuple_cat(PredictAnswer::fields(), std::tuple{gives(&A::naive_seconds, "naive_us", "naive_seconds",
-                                                                    "What bytes over the datasheet's rate say, s.", in_microseconds),
-                                                              gives(&A::changes, "changes", "changes", "What would change it.")});
+    return tables(PredictAnswer::fields(), Table{gives(&A::naive_seconds, "naive_us", "naive_seconds",
+                                                       "What bytes over the datasheet's rate say, s.", in_microseconds),
+                                                 gives(&A::changes, "changes", "changes", "What would change it.")});
   }
 };
 

@@ -47,7 +47,7 @@ struct RlRequest {
   static constexpr auto fields() {
     using R = RlRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         detail::ask_machine<R>,
         detail::ask_model<R>,
         detail::ask_gpus<R>,
@@ -113,7 +113,7 @@ struct PlannedRl {
 
   static constexpr auto fields() {
     using A = PlannedRl;
-    return std::tuple{
+    return Table{
         detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the training stack."),
@@ -166,19 +166,19 @@ struct RlAnswer {
 
   static constexpr auto fields() {
     using A = RlAnswer;
-    return std::tuple{gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
-                      gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
-                      detail::give_search_seconds<A>,
-                      gives(&A::model, "model", "", "Name of the model."),
-                      gives(&A::system, "system", "", "Name of the machine."),
-                      gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
-                      gives(&A::stack, "stack", "", "Name of the training stack."),
-                      gives(&A::rollout_stack, "rollout_stack", "", "Name of the serving framework."),
-                      gives(&A::global_batch, "global_batch", "global_batch", "Packed sequences of an update, of the first division."),
-                      gives(&A::sequence, "sequence", "sequence", "Tokens of a packed sequence."),
-                      gives(&A::answers, "answers", "answers", "Answers of an iteration."),
-                      gives(&A::mean_tokens, "mean_tokens", "mean_tokens", "Tokens of a prompt and its answer, the mean."),
-                      gives(&A::longest_tokens, "longest_tokens", "longest_tokens", "The same of the longest that is expected.")};
+    return Table{gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
+                 gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
+                 detail::give_search_seconds<A>,
+                 gives(&A::model, "model", "", "Name of the model."),
+                 gives(&A::system, "system", "", "Name of the machine."),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
+                 gives(&A::stack, "stack", "", "Name of the training stack."),
+                 gives(&A::rollout_stack, "rollout_stack", "", "Name of the serving framework."),
+                 gives(&A::global_batch, "global_batch", "global_batch", "Packed sequences of an update, of the first division."),
+                 gives(&A::sequence, "sequence", "sequence", "Tokens of a packed sequence."),
+                 gives(&A::answers, "answers", "answers", "Answers of an iteration."),
+                 gives(&A::mean_tokens, "mean_tokens", "mean_tokens", "Tokens of a prompt and its answer, the mean."),
+                 gives(&A::longest_tokens, "longest_tokens", "longest_tokens", "The same of the longest that is expected.")};
   }
 };
 

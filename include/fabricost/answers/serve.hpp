@@ -46,7 +46,7 @@ struct ServeRequest {
     using R = ServeRequest;
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, on_host{0, 65536 * gibibyte};
-    return std::tuple{
+    return Table{
         detail::ask_machine<R>,
         detail::ask_model<R>,
         detail::ask_gpus<R>,
@@ -95,7 +95,7 @@ struct PlannedDeployment {
   static constexpr auto fields() {
     using A = PlannedDeployment;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the serving framework."),
@@ -156,17 +156,17 @@ struct ServeAnswer {
 
   static constexpr auto fields() {
     using A = ServeAnswer;
-    return std::tuple{gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
-                      gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
-                      gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
-                      detail::give_search_seconds<A>,
-                      gives(&A::model, "model", "", "Name of the model."),
-                      gives(&A::system, "system", "", "Name of the machine."),
-                      gives(&A::gpus, "gpus", "", "GPUs asked for."),
-                      gives(&A::precision, "precision", "", "Of the weights."),
-                      gives(&A::stack, "stack", "", "Name of the serving framework."),
-                      detail::give_kernels<A>,
-                      gives(&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true)};
+    return Table{gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
+                 gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
+                 gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
+                 detail::give_search_seconds<A>,
+                 gives(&A::model, "model", "", "Name of the model."),
+                 gives(&A::system, "system", "", "Name of the machine."),
+                 gives(&A::gpus, "gpus", "", "GPUs asked for."),
+                 gives(&A::precision, "precision", "", "Of the weights."),
+                 gives(&A::stack, "stack", "", "Name of the serving framework."),
+                 detail::give_kernels<A>,
+                 gives(&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true)};
   }
 };
 

@@ -39,13 +39,13 @@ struct GroupedRequest {
   static constexpr auto fields() {
     using R = GroupedRequest;
     using enum Amount;
-    return std::tuple{asks(&R::operation, "operation", "", "", "With its bytes, without ranks", true),
-                      asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
-                      asks(&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"),
-                      asks(&R::algorithm, "algorithm", "", "", "Force one"),
-                      asks(&R::protocol, "protocol", "", "", "Force one"),
-                      asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"),
-                      asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
+    return Table{asks(&R::operation, "operation", "", "", "With its bytes, without ranks", true),
+                 asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
+                 asks(&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"),
+                 asks(&R::algorithm, "algorithm", "", "", "Force one"),
+                 asks(&R::protocol, "protocol", "", "", "Force one"),
+                 asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"),
+                 asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
 /// Checks what can be checked without a machine. \throws Refusal
@@ -81,23 +81,21 @@ struct ShareRequest : AskedWays {
   static constexpr auto fields() {
     using R = ShareRequest;
     using enum Amount;
-    return std::tuple_cat(std::tuple{
-        detail::ask_system<R>,
-        asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
-        asks(&R::layout, "layout", "--layout", "AXES",
-             "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
-        asks(&R::collectives, "collectives", "--of", "WORDS",
-             "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
-             " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
-             true),
-        asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
-        asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
-        asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
-        detail::ask_choice<R>,
-        detail::ask_calibration<R>,
-        detail::ask_override<R>,
-        detail::ask_library<R>,
-        detail::ask_launch<R>}, AskedWays::fields());
+    return tables(
+        Table{
+            detail::ask_system<R>,
+            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
+            asks(&R::layout, "layout", "--layout", "AXES",
+                 "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
+            asks(&R::collectives, "collectives", "--of", "WORDS",
+                 "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
+                 " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
+                 true),
+            asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
+            asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
+            asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"), detail::ask_choice<R>,
+            detail::ask_calibration<R>, detail::ask_override<R>, detail::ask_library<R>, detail::ask_launch<R>},
+        AskedWays::fields());
   }
 };
 
@@ -108,8 +106,8 @@ struct Sharer {
 
   static constexpr auto fields() {
     using A = Sharer;
-    return std::tuple{gives(&A::name, "name", "name", "Of the collective."),
-                      gives(&A::groups, "groups", "groups", "How many of its groups."), gives(&A::of, "", "of", "How many it has.")};
+    return Table{gives(&A::name, "name", "name", "Of the collective."), gives(&A::groups, "groups", "groups", "How many of its groups."),
+                 gives(&A::of, "", "of", "How many it has.")};
   }
 };
 
@@ -121,10 +119,10 @@ struct HeldBy {
 
   static constexpr auto fields() {
     using A = HeldBy;
-    return std::tuple{gives(&A::name, "name", "", "Its name."),
-                      gives(&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
-                      gives(&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9),
-                      gives(&A::sharers, "sharers", "", "Who crosses it.")};
+    return Table{gives(&A::name, "name", "", "Its name."),
+                 gives(&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
+                 gives(&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9),
+                 gives(&A::sharers, "sharers", "", "Who crosses it.")};
   }
 };
 
@@ -141,19 +139,19 @@ struct SharedCollective {
 
   static constexpr auto fields() {
     using A = SharedCollective;
-    return std::tuple{gives(&A::name, "name", "name", "For people."),
-                      gives(&A::groups, "groups", "groups", "How many groups run it."),
-                      gives(&A::ranks, "", "ranks", "GPUs of a group."),
-                      gives(&A::stride, "stride", "stride", "From member to member."),
-                      gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
-                      gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
-                      gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
-                      gives(&A::alone, "alone", "alone", "With nobody else, a Prediction."),
-                      gives(&A::held_by, "link", "", "The link that holds it."),
-                      gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
-                      gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
-                      gives(&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
-                      gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer.")};
+    return Table{gives(&A::name, "name", "name", "For people."),
+                 gives(&A::groups, "groups", "groups", "How many groups run it."),
+                 gives(&A::ranks, "", "ranks", "GPUs of a group."),
+                 gives(&A::stride, "stride", "stride", "From member to member."),
+                 gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
+                 gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
+                 gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
+                 gives(&A::alone, "alone", "alone", "With nobody else, a Prediction."),
+                 gives(&A::held_by, "link", "", "The link that holds it."),
+                 gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
+                 gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
+                 gives(&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
+                 gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer.")};
   }
 };
 
@@ -168,13 +166,13 @@ struct ShareAnswer {
 
   static constexpr auto fields() {
     using A = ShareAnswer;
-    return std::tuple{detail::give_system<A>,
-                      gives(&A::nodes, "nodes", "nodes", "Nodes."),
-                      gives(&A::gpus, "gpus", "gpus", "GPUs."),
-                      gives(&A::balancing, "balancing", "balancing", "even or hashed."),
-                      gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
-                            "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
-                      gives(&A::collectives, "collectives", "", "One of each, in the order asked.")};
+    return Table{detail::give_system<A>,
+                 gives(&A::nodes, "nodes", "nodes", "Nodes."),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs."),
+                 gives(&A::balancing, "balancing", "balancing", "even or hashed."),
+                 gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
+                       "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
+                 gives(&A::collectives, "collectives", "", "One of each, in the order asked.")};
   }
 };
 

@@ -20,8 +20,8 @@ struct ShowRequest {
   static constexpr auto fields() {
     using R = ShowRequest;
     using enum Amount;
-    return std::tuple{asks(&R::system, "system", "SYSTEM", " ", detail::ask_system<R>.words, true), detail::ask_calibration<R>,
-                      detail::ask_override<R>};
+    return Table{asks(&R::system, "system", "SYSTEM", " ", detail::ask_system<R>.words, true), detail::ask_calibration<R>,
+                 detail::ask_override<R>};
   }
 };
 
@@ -37,7 +37,7 @@ struct ShownTier {
 
   static constexpr auto fields() {
     using A = ShownTier;
-    return std::tuple{
+    return Table{
         gives(&A::name, "name", "name", "Name within its system, as in `nvlink`."),
         gives(&A::role, "role", "role", "What it is for, as in `scale_up`."),
         gives(&A::kind, "kind", "kind", "Its shape, as in `switch`."),
@@ -67,20 +67,20 @@ struct ShowAnswer {
 
   static constexpr auto fields() {
     using A = ShowAnswer;
-    return std::tuple{gives(&A::name, "name", "name", "Its name, as in `dgx-h100`."),
-                      gives(&A::title, "title", "title", "What a person calls it."),
-                      gives(&A::gpu, "gpu", "gpu", "Name of its GPU, as in `h100-sxm`."),
-                      gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30),
-                      gives(&A::memory_source, "memory_source", "memory_source", "Where that comes from."),
-                      gives(&A::memory_confidence, "memory_confidence", "memory_confidence", "How far to trust it."),
-                      gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
-                      gives(&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one node, as nccl-tests counts nodes."),
-                      gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
-                      gives(&A::nodes, "nodes", "nodes", "Nodes of the machine as described."),
-                      gives(&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."),
-                      gives(&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."),
-                      gives(&A::tiers, "tiers", "tiers", "From the inside out, memories first, a list of ShownTier."),
-                      gives(&A::text, "", "text", "The same with sources, as `fabricost show` prints it.")};
+    return Table{gives(&A::name, "name", "name", "Its name, as in `dgx-h100`."),
+                 gives(&A::title, "title", "title", "What a person calls it."),
+                 gives(&A::gpu, "gpu", "gpu", "Name of its GPU, as in `h100-sxm`."),
+                 gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30),
+                 gives(&A::memory_source, "memory_source", "memory_source", "Where that comes from."),
+                 gives(&A::memory_confidence, "memory_confidence", "memory_confidence", "How far to trust it."),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
+                 gives(&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one node, as nccl-tests counts nodes."),
+                 gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
+                 gives(&A::nodes, "nodes", "nodes", "Nodes of the machine as described."),
+                 gives(&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."),
+                 gives(&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."),
+                 gives(&A::tiers, "tiers", "tiers", "From the inside out, memories first, a list of ShownTier."),
+                 gives(&A::text, "", "text", "The same with sources, as `fabricost show` prints it.")};
   }
 };
 

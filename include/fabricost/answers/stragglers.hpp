@@ -6,8 +6,8 @@
 ///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
 ///   slow rank   mean more than 5 % above the median rank's: slow permanently, not occasionally
 
-#include <fabricost/fields/fields.hpp>
 #include <fabricost/economics/stragglers.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/readings/iteration_times.hpp>
 
 #include <optional>
@@ -39,7 +39,7 @@ struct StragglersRequest {
   static constexpr auto fields() {
     using R = StragglersRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::times, "times", "FILE", " ",
              "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like"),
         asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "N", "Ranks that wait for each other", true),
@@ -65,10 +65,10 @@ struct StragglersAtRanks {
 
   static constexpr auto fields() {
     using A = StragglersAtRanks;
-    return std::tuple{gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
-                      gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."),
-                      gives(&A::efficiency, "efficiency", "efficiency", "Mean over that."),
-                      gives(&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor.")};
+    return Table{gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
+                 gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."),
+                 gives(&A::efficiency, "efficiency", "efficiency", "Mean over that."),
+                 gives(&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor.")};
   }
 };
 struct SlowRank {
@@ -78,7 +78,7 @@ struct SlowRank {
 
   static constexpr auto fields() {
     using A = SlowRank;
-    return std::tuple{gives(&A::rank, "rank", "rank", "Its name."), gives(&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s.")};
+    return Table{gives(&A::rank, "rank", "rank", "Its name."), gives(&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s.")};
   }
 };
 
@@ -100,7 +100,7 @@ struct StragglersAnswer {
   static constexpr auto fields() {
     using A = StragglersAnswer;
     constexpr bool left_out = true, beside = true;
-    return std::tuple{
+    return Table{
         gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
         gives(&A::mean_seconds, "mean_s", "mean_seconds", "Of one rank's time, s."),
         gives(&A::deviation_seconds, "deviation_s", "deviation_seconds", "Its standard deviation, s."),

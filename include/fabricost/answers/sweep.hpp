@@ -50,12 +50,11 @@ struct SweepRequest : OperationOnCounts, AskedWays {
 
   static constexpr auto fields() {
     using R = SweepRequest;
-    return std::tuple_cat(
-        std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,        detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
-                   detail::ask_dtype<R>,       detail::ask_algorithm<R>,     detail::ask_protocol<R>,      detail::ask_choice<R>,
-                   detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
-                   detail::ask_bytes<R>,       detail::ask_library<R>,       detail::ask_launch<R>,        detail::ask_pxn<R>},
-        AskedWays::fields());
+    return tables(Table{detail::ask_operation<R>, detail::ask_system<R>, detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
+                        detail::ask_dtype<R>, detail::ask_algorithm<R>, detail::ask_protocol<R>, detail::ask_choice<R>,
+                        detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>, detail::ask_sizes<R>,
+                        detail::ask_bytes<R>, detail::ask_library<R>, detail::ask_launch<R>, detail::ask_pxn<R>},
+                  AskedWays::fields());
   }
 };
 
@@ -72,18 +71,18 @@ struct SweepAnswer {
 struct CrossoversRequest : OperationOnCounts {
   static constexpr auto fields() {
     using R = CrossoversRequest;
-    return std::tuple{detail::ask_operation<R>,
-                      detail::ask_system<R>,
-                      detail::ask_several_nodes<R>,
-                      detail::ask_several_ranks<R>,
-                      detail::ask_dtype<R>,
-                      detail::ask_algorithm<R>,
-                      detail::ask_protocol<R>,
-                      detail::ask_calibration<R>,
-                      detail::ask_tier_override<R>,
-                      detail::ask_path<R>,
-                      asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
-                           "The least and the largest of these bound them; default 8 B to 16 GiB")};
+    return Table{detail::ask_operation<R>,
+                 detail::ask_system<R>,
+                 detail::ask_several_nodes<R>,
+                 detail::ask_several_ranks<R>,
+                 detail::ask_dtype<R>,
+                 detail::ask_algorithm<R>,
+                 detail::ask_protocol<R>,
+                 detail::ask_calibration<R>,
+                 detail::ask_tier_override<R>,
+                 detail::ask_path<R>,
+                 asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
+                      "The least and the largest of these bound them; default 8 B to 16 GiB")};
   }
 };
 
@@ -95,9 +94,9 @@ struct CrossoverAnswer {
 
   static constexpr auto fields() {
     using A = CrossoverAnswer;
-    return std::tuple{gives(&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
-                      gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
-                      gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
+    return Table{gives(&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
+                 gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
+                 gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
   }
 };
 
@@ -107,9 +106,9 @@ struct CrossoversAtCount {
 
   static constexpr auto fields() {
     using A = CrossoversAtCount;
-    return std::tuple{gives(&A::nodes, "nodes", "nodes", "Nodes."), detail::give_ranks<A>,
-                      gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
-                      gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
+    return Table{gives(&A::nodes, "nodes", "nodes", "Nodes."), detail::give_ranks<A>,
+                 gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
+                 gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
   }
 };
 
@@ -119,8 +118,8 @@ struct CrossoversAnswer {
 
   static constexpr auto fields() {
     using A = CrossoversAnswer;
-    return std::tuple{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
-                      detail::give_system_to_python<A>};
+    return Table{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
+                 detail::give_system_to_python<A>};
   }
 };
 

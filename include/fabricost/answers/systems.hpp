@@ -11,7 +11,7 @@
 namespace fabricost {
 
 struct SystemsRequest {
-  static constexpr auto fields() { return std::tuple{}; }
+  static constexpr auto fields() { return Table<>{}; }
 };
 
 struct ListedSystem {
@@ -23,13 +23,13 @@ struct ListedSystem {
 
   static constexpr auto fields() {
     using A = ListedSystem;
-    return std::tuple{gives(&A::name, "name", "name", "As in `dgx-h100`, for load_system."),
-                      gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
-                      gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
-                      gives(&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."),
-                      gives(&A::title, "", "title", "What a person calls it."),
-                      gives(&A::vendor, "vendor", "vendor", "Who makes its GPUs, as in `nvidia`; other: none of those that have a name."),
-                      gives(&A::cluster, "", "cluster", "Several nodes, and the network that joins them.")};
+    return Table{gives(&A::name, "name", "name", "As in `dgx-h100`, for load_system."),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
+                 gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
+                 gives(&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."),
+                 gives(&A::title, "", "title", "What a person calls it."),
+                 gives(&A::vendor, "vendor", "vendor", "Who makes its GPUs, as in `nvidia`; other: none of those that have a name."),
+                 gives(&A::cluster, "", "cluster", "Several nodes, and the network that joins them.")};
   }
 };
 

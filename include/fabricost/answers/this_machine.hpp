@@ -46,7 +46,7 @@ struct MeasureRequest {
 
   static constexpr auto fields() {
     using R = MeasureRequest;
-    return std::tuple{
+    return Table{
         asks(&R::quick, "quick", "--quick", "", "Two minutes instead of fifteen: the points that tell most"),
         asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
         asks(&R::system, "system", "--system", "NAME", "The shipped system this is, where it is not recognised"),
@@ -84,7 +84,7 @@ struct MeasuredPoint : measure::Row {
   static constexpr auto fields() {
     using A = MeasuredPoint;
     using P = measure::Row;
-    return std::tuple{
+    return Table{
         gives(&P::source, "", "source", "`measure-` and the host's name: one run, one source."),
         gives(&P::system, "", "system",
               "The shipped system most similar to this machine, or the one named; empty if there is none (readers then need one)."),
@@ -115,9 +115,9 @@ struct MeasuredPoint : measure::Row {
 struct NotMeasuredAnswer : measure::NotMeasured {
   static constexpr auto fields() {
     using N = measure::NotMeasured;
-    return std::tuple{gives(&N::what, "what", "what", "The case, or the group of probes."),
-                      gives(&N::bytes, "bytes", "bytes", "Its size, bytes; None: all of them."),
-                      gives(&N::reason, "reason", "reason", "Why not.")};
+    return Table{gives(&N::what, "what", "what", "The case, or the group of probes."),
+                 gives(&N::bytes, "bytes", "bytes", "Its size, bytes; None: all of them."),
+                 gives(&N::reason, "reason", "reason", "Why not.")};
   }
 };
 
@@ -137,8 +137,8 @@ struct PlannedStep {
 
   static constexpr auto fields() {
     using A = PlannedStep;
-    return std::tuple{gives(&A::what, "what", "what", "The case."), gives(&A::sizes, "sizes", "sizes", "In any case, bytes."),
-                      gives(&A::refined, "refined", "refined", "Whether sizes between them are added where the curve bends.")};
+    return Table{gives(&A::what, "what", "what", "The case."), gives(&A::sizes, "sizes", "sizes", "In any case, bytes."),
+                 gives(&A::refined, "refined", "refined", "Whether sizes between them are added where the curve bends.")};
   }
 };
 
@@ -148,10 +148,10 @@ struct MeasurePlanAnswer : ProbedMachine {
 
   static constexpr auto fields() {
     using A = MeasurePlanAnswer;
-    return std::tuple{gives(&ProbedMachine::title, "", "title", "GPUs, runtime, driver and library."),
-                      gives(&ProbedMachine::system, "", "system", "The shipped system it is like; None: there is none."),
-                      gives(&A::steps, "steps", "steps", "In this order while the time lasts, PlannedStep each."),
-                      gives(&A::not_measured, "not_measured", "not_measured", "What this machine cannot do, NotMeasured each.")};
+    return Table{gives(&ProbedMachine::title, "", "title", "GPUs, runtime, driver and library."),
+                 gives(&ProbedMachine::system, "", "system", "The shipped system it is like; None: there is none."),
+                 gives(&A::steps, "steps", "steps", "In this order while the time lasts, PlannedStep each."),
+                 gives(&A::not_measured, "not_measured", "not_measured", "What this machine cannot do, NotMeasured each.")};
   }
 };
 
@@ -174,18 +174,18 @@ struct MeasureAnswer : ProbedMachine {
   static constexpr auto fields() {
     using A = MeasureAnswer;
     using M = ProbedMachine;
-    return std::tuple{gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
-                      gives(&A::points, "points", "", "How many were measured."),
-                      gives(&A::seconds, "seconds", "seconds", "It took."),
-                      gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
-                      gives(&A::ended, "", "ended", "Why it is not complete."),
-                      gives(&A::file, "file", "", "Where the points went."),
-                      gives(&A::machine_file, "machine_file", "", "Where the machine went."),
-                      gives(&M::system, "system", "system", "The shipped system it is like; None: there is none."),
-                      gives(&M::system_because, "", "system_because", "Why that one, or why none."),
-                      gives(&M::remarks, "", "remarks", "What a reader of the numbers should know."),
-                      gives(&A::rows, "rows", "points", "What was measured, MeasuredPoint each."),
-                      gives(&A::not_measured, "not_measured", "not_measured", "What was not, NotMeasured each.")};
+    return Table{gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
+                 gives(&A::points, "points", "", "How many were measured."),
+                 gives(&A::seconds, "seconds", "seconds", "It took."),
+                 gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
+                 gives(&A::ended, "", "ended", "Why it is not complete."),
+                 gives(&A::file, "file", "", "Where the points went."),
+                 gives(&A::machine_file, "machine_file", "", "Where the machine went."),
+                 gives(&M::system, "system", "system", "The shipped system it is like; None: there is none."),
+                 gives(&M::system_because, "", "system_because", "Why that one, or why none."),
+                 gives(&M::remarks, "", "remarks", "What a reader of the numbers should know."),
+                 gives(&A::rows, "rows", "points", "What was measured, MeasuredPoint each."),
+                 gives(&A::not_measured, "not_measured", "not_measured", "What was not, NotMeasured each.")};
   }
 };
 
@@ -203,11 +203,10 @@ struct CalibrateMachineRequest {
   static constexpr auto fields() {
     using R = CalibrateMachineRequest;
     using enum Amount;
-    return std::tuple{
-        asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
-        asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
-        detail::ask_first_calibration<R>,
-        asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
+    return Table{asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
+                 asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
+                 detail::ask_first_calibration<R>,
+                 asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
   }
 };
 
@@ -233,22 +232,22 @@ struct FigureAnswer : MeasuredFigure {
     using F = MeasuredFigure;
     constexpr bool left_out = true;
     constexpr JsonUnit us{1, 1e6}, GBps{1, 1e-9};
-    return std::tuple{gives(&F::tier, "tier", "tier", ""),
-                      gives(&F::what, "what", "what", ""),
-                      gives(&A::unit, "", "unit", ""),
-                      gives(&F::value, "", "measured", ""),
-                      gives(&A::some_datasheet, "", "datasheet", ""),
-                      gives(&A::some_stock, "", "stock", ""),
-                      gives(&A::measured_time, "measured_us", "", "", us, left_out),
-                      gives(&A::measured_rate, "measured_GBps", "", "", GBps, left_out),
-                      gives(&A::datasheet_time, "datasheet_us", "", "", us, left_out),
-                      gives(&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out),
-                      gives(&A::stock_time, "stock_us", "", "", us, left_out),
-                      gives(&A::stock_rate, "stock_GBps", "", "", GBps, left_out),
-                      gives(&A::share, "share_of_datasheet", "", ""),
-                      gives(&F::points, "points", "points", ""),
-                      gives(&F::smallest, "smallest_bytes", "smallest", ""),
-                      gives(&F::largest, "largest_bytes", "largest", "")};
+    return Table{gives(&F::tier, "tier", "tier", ""),
+                 gives(&F::what, "what", "what", ""),
+                 gives(&A::unit, "", "unit", ""),
+                 gives(&F::value, "", "measured", ""),
+                 gives(&A::some_datasheet, "", "datasheet", ""),
+                 gives(&A::some_stock, "", "stock", ""),
+                 gives(&A::measured_time, "measured_us", "", "", us, left_out),
+                 gives(&A::measured_rate, "measured_GBps", "", "", GBps, left_out),
+                 gives(&A::datasheet_time, "datasheet_us", "", "", us, left_out),
+                 gives(&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out),
+                 gives(&A::stock_time, "stock_us", "", "", us, left_out),
+                 gives(&A::stock_rate, "stock_GBps", "", "", GBps, left_out),
+                 gives(&A::share, "share_of_datasheet", "", ""),
+                 gives(&F::points, "points", "points", ""),
+                 gives(&F::smallest, "smallest_bytes", "smallest", ""),
+                 gives(&F::largest, "largest_bytes", "largest", "")};
   }
 };
 
@@ -268,17 +267,17 @@ struct MachineAnswer {
 
   static constexpr auto fields() {
     using A = MachineAnswer;
-    return std::tuple{gives(&A::file, "system", "", ""),
-                      gives(&A::stock, "stock", "stock", "Name of the stock system it extends."),
-                      gives(&A::title, "title", "title", "Host, GPUs and day of the measurement."),
-                      gives(&A::gpus, "gpus", "gpus", "How many GPUs were measured."),
-                      gives(&A::host, "host", "host", "Of the measurement."),
-                      gives(&A::date, "date", "date", "Of the measurement."),
-                      gives(&A::figures, "tiers", "", ""),
-                      gives(&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."),
-                      gives(&A::findings, "findings", "", ""),
-                      gives(&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."),
-                      gives(&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why.")};
+    return Table{gives(&A::file, "system", "", ""),
+                 gives(&A::stock, "stock", "stock", "Name of the stock system it extends."),
+                 gives(&A::title, "title", "title", "Host, GPUs and day of the measurement."),
+                 gives(&A::gpus, "gpus", "gpus", "How many GPUs were measured."),
+                 gives(&A::host, "host", "host", "Of the measurement."),
+                 gives(&A::date, "date", "date", "Of the measurement."),
+                 gives(&A::figures, "tiers", "", ""),
+                 gives(&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."),
+                 gives(&A::findings, "findings", "", ""),
+                 gives(&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."),
+                 gives(&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why.")};
   }
 };
 

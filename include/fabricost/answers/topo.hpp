@@ -21,9 +21,9 @@ struct TopoRequest {
   static constexpr auto fields() {
     using R = TopoRequest;
     using enum Amount;
-    return std::tuple{asks(&R::path, "path", "FILE", " ", "What one of them printed or wrote", true),
-                      asks(&R::compare, "compare", "--compare", "SYSTEM", "Say what differs from this machine"),
-                      asks(&R::name, "name", "", "", "What to call the system; default the file's name")};
+    return Table{asks(&R::path, "path", "FILE", " ", "What one of them printed or wrote", true),
+                 asks(&R::compare, "compare", "--compare", "SYSTEM", "Say what differs from this machine"),
+                 asks(&R::name, "name", "", "", "What to call the system; default the file's name")};
   }
 };
 
@@ -34,8 +34,8 @@ struct GuessAnswer {
 
   static constexpr auto fields() {
     using A = GuessAnswer;
-    return std::tuple{gives(&A::what, "what", "what", "As in `GPU`."), gives(&A::taken, "taken", "taken", "As in `h100-sxm`."),
-                      gives(&A::reason, "reason", "reason", "Why.")};
+    return Table{gives(&A::what, "what", "what", "As in `GPU`."), gives(&A::taken, "taken", "taken", "As in `h100-sxm`."),
+                 gives(&A::reason, "reason", "reason", "Why.")};
   }
 };
 
@@ -55,7 +55,7 @@ struct TopoAnswer {
   static constexpr auto fields() {
     using A = TopoAnswer;
     constexpr bool left_out = true;
-    return std::tuple{
+    return Table{
         gives(&A::gpus, "gpus", "gpus", "Number of GPUs."),
         gives(&A::nvlinks, "nvlinks", "", "Direct links of one GPU, where they are NVLinks."),
         gives(&A::nics, "nics", "nics", "Number of NIC ports."),

@@ -37,7 +37,7 @@ struct TraceRequest {
   static constexpr auto fields() {
     using R = TraceRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::files, "files", "FILES", " ", "Traces of PyTorch's profiler, one a rank, packed or not; folders of them", true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the usual one with the traces' GPU, of one node"),
         detail::ask_overrides<R>,
@@ -73,7 +73,7 @@ struct TracedCollective {
 
   static constexpr auto fields() {
     using A = TracedCollective;
-    return std::tuple{
+    return Table{
         gives(&A::operation, "operation", "operation", "As in `all_reduce`; of kernels of experts moe_dispatch, moe_combine, moe_layout."),
         gives(&A::group, "group", "group", "Name of its process group."),
         gives(&A::ranks, "ranks", "ranks", "Ranks of that group; 0: not known."),
@@ -111,15 +111,14 @@ struct TracedProcessGroup {
 
   static constexpr auto fields() {
     using A = TracedProcessGroup;
-    return std::tuple{
-        gives(&A::name, "name", "name", "As in the trace, or `world`."),
-        gives(&A::words, "description", "words", "What the program calls it."),
-        gives(&A::ranks, "ranks", "ranks", "Its ranks; empty: the traces do not say."),
-        gives(&A::size, "size", "size", "How many; 0: not said."),
-        gives(&A::kind, "kind", "kind", "tensor, pipeline, data, expert, context or unknown, by its name or what moves in it."),
-        gives(&A::tiers, "tiers", "tiers", "Tiers of the machine that it runs on."),
-        gives(&A::nodes, "nodes", "nodes", "Nodes that its ranks are on; 0: not known."),
-        gives(&A::calls, "calls", "calls", "Collectives in it.")};
+    return Table{gives(&A::name, "name", "name", "As in the trace, or `world`."),
+                 gives(&A::words, "description", "words", "What the program calls it."),
+                 gives(&A::ranks, "ranks", "ranks", "Its ranks; empty: the traces do not say."),
+                 gives(&A::size, "size", "size", "How many; 0: not said."),
+                 gives(&A::kind, "kind", "kind", "tensor, pipeline, data, expert, context or unknown, by its name or what moves in it."),
+                 gives(&A::tiers, "tiers", "tiers", "Tiers of the machine that it runs on."),
+                 gives(&A::nodes, "nodes", "nodes", "Nodes that its ranks are on; 0: not known."),
+                 gives(&A::calls, "calls", "calls", "Collectives in it.")};
   }
 };
 
@@ -132,9 +131,9 @@ struct TracedWait {
 
   static constexpr auto fields() {
     using A = TracedWait;
-    return std::tuple{
-        gives(&A::rank, "rank", "rank", "The rank that waited."), gives(&A::for_rank, "for_rank", "for_rank", "The one that came last."),
-        gives(&A::seconds, "wait_s", "seconds", "All such waiting, s."), gives(&A::calls, "calls", "calls", "In how many calls.")};
+    return Table{gives(&A::rank, "rank", "rank", "The rank that waited."),
+                 gives(&A::for_rank, "for_rank", "for_rank", "The one that came last."),
+                 gives(&A::seconds, "wait_s", "seconds", "All such waiting, s."), gives(&A::calls, "calls", "calls", "In how many calls.")};
   }
 };
 
@@ -149,7 +148,7 @@ struct TracedRank {
 
   static constexpr auto fields() {
     using A = TracedRank;
-    return std::tuple{
+    return Table{
         gives(&A::rank, "rank", "rank", "Its number."),
         gives(&A::file, "file", "file", "Its trace."),
         gives(&A::gpu, "gpu", "gpu", "What the trace calls its GPU; may be empty."),
@@ -167,7 +166,7 @@ struct TraceSkipped {
   bool operator==(const TraceSkipped&) const = default;
   static constexpr auto fields() {
     using A = TraceSkipped;
-    return std::tuple{gives(&A::reason, "reason", "reason", "Why."), gives(&A::events, "events", "events", "How many.")};
+    return Table{gives(&A::reason, "reason", "reason", "Why."), gives(&A::events, "events", "events", "How many.")};
   }
 };
 
@@ -179,9 +178,9 @@ struct TracedChange {
 
   static constexpr auto fields() {
     using A = TracedChange;
-    return std::tuple{gives(&A::change, "change", "change", "As in `without straggler`, `NICs of twice the rate`."),
-                      gives(&A::step_seconds, "step_s", "step_seconds", "The step then, s."),
-                      gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
+    return Table{gives(&A::change, "change", "change", "As in `without straggler`, `NICs of twice the rate`."),
+                 gives(&A::step_seconds, "step_s", "step_seconds", "The step then, s."),
+                 gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
   }
 };
 
@@ -197,7 +196,7 @@ struct TraceReplay {
 
   static constexpr auto fields() {
     using A = TraceReplay;
-    return std::tuple{
+    return Table{
         gives(&A::system, "system", "system", "Name of the machine it is replayed on; empty: its own, which is not known."),
         gives(&A::step_seconds, "step_s", "step_seconds", "A step there, s."),
         gives(&A::ratio, "over_traced", "ratio", "That over the step of the traces."),
@@ -219,11 +218,11 @@ struct TracedAgainst {
 
   static constexpr auto fields() {
     using A = TracedAgainst;
-    return std::tuple{gives(&A::name, "name", "name",
-                            "step, compute, tensor, context, expert, pipeline, data, bubble, waiting, copies, idle, other; exposed: "
-                            "all communication among them."),
-                      gives(&A::run_seconds, "run_s", "run_seconds", "Of a step of the traces, s."),
-                      gives(&A::plan_seconds, "plan_s", "plan_seconds", "Of a step of the plan, s.")};
+    return Table{gives(&A::name, "name", "name",
+                       "step, compute, tensor, context, expert, pipeline, data, bubble, waiting, copies, idle, other; exposed: "
+                       "all communication among them."),
+                 gives(&A::run_seconds, "run_s", "run_seconds", "Of a step of the traces, s."),
+                 gives(&A::plan_seconds, "plan_s", "plan_seconds", "Of a step of the plan, s.")};
   }
 };
 
@@ -250,7 +249,7 @@ struct TraceAnswer {
 
   static constexpr auto fields() {
     using A = TraceAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::findings, "findings", "findings", "What stands out, a sentence each, most costly first."),
         gives(&A::system, "system", "system", "Name of the machine of the predictions; None: none."),
         gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the traces, not by the caller."),

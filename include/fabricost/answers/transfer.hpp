@@ -28,8 +28,8 @@ struct OnMachine {
   /// \throws Refusal where no machine is named; SpecError, RequestError as load_system
   [[nodiscard]] System load() const;
 
-  static constexpr auto machine() { return std::tuple{detail::ask_system<OnMachine>}; }
-  static constexpr auto changes() { return std::tuple{detail::ask_calibration<OnMachine>, detail::ask_override<OnMachine>}; }
+  static constexpr auto machine() { return Table{detail::ask_system<OnMachine>}; }
+  static constexpr auto changes() { return Table{detail::ask_calibration<OnMachine>, detail::ask_override<OnMachine>}; }
 };
 
 struct StorageRequest : OnMachine {
@@ -46,23 +46,22 @@ struct StorageRequest : OnMachine {
   static constexpr auto fields() {
     using R = StorageRequest;
     using enum Amount;
-    return std::tuple_cat(
+    return tables(
         machine(),
-        std::tuple{
-            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"),
-            asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"),
-            asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
-            asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
-            asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
-            asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
-            asks(&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
-                 "What a node's drives deliver, as \"50 GB/s\""),
-            asks(&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
-                 "What the store gives all nodes together"),
-            asks(&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
-            asks(&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
-                 "Rate of a node's memory, reads and writes"),
-            asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports do not hang on the GPUs' switches")},
+        Table{asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"),
+              asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"),
+              asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
+              asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
+              asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
+              asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
+              asks(&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
+                   "What a node's drives deliver, as \"50 GB/s\""),
+              asks(&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
+                   "What the store gives all nodes together"),
+              asks(&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
+              asks(&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
+                   "Rate of a node's memory, reads and writes"),
+              asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports do not hang on the GPUs' switches")},
         changes());
   }
 };
@@ -81,21 +80,20 @@ struct StorageWay {
 
   static constexpr auto fields() {
     using A = StorageWay;
-    return std::tuple{
-        detail::give_system_to_python<A>,
-        gives(&A::sharing, "sharing", "sharing",
-              "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
-        gives(&A::nodes, "", "nodes", "Nodes that load."),
-        gives(&A::gpus, "", "gpus", "GPUs that load."),
-        gives(&A::bytes, "", "bytes", "All of the weights."),
-        gives(&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
-        gives(&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
-        gives(&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
-        gives(&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."),
-        gives(&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
-        gives(&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second", "Of the slowest part, byte/s.",
-              1e9),
-        gives(&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is.")};
+    return Table{detail::give_system_to_python<A>,
+                 gives(&A::sharing, "sharing", "sharing",
+                       "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
+                 gives(&A::nodes, "", "nodes", "Nodes that load."),
+                 gives(&A::gpus, "", "gpus", "GPUs that load."),
+                 gives(&A::bytes, "", "bytes", "All of the weights."),
+                 gives(&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
+                 gives(&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
+                 gives(&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
+                 gives(&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."),
+                 gives(&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
+                 gives(&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second",
+                       "Of the slowest part, byte/s.", 1e9),
+                 gives(&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is.")};
   }
 };
 
@@ -108,13 +106,13 @@ struct StorageAnswer {
 
   static constexpr auto fields() {
     using A = StorageAnswer;
-    return std::tuple{detail::give_system<A>,
-                      gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
-                      gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
-                      gives(&A::bytes, "bytes", "bytes", "All of the weights."),
-                      gives(&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
-                            "What a node's drives or client ports deliver, byte/s.", 1e9),
-                      gives(&A::ways, "ways", "ways", "Ways of sharing the weights.")};
+    return Table{detail::give_system<A>,
+                 gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
+                 gives(&A::bytes, "bytes", "bytes", "All of the weights."),
+                 gives(&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
+                       "What a node's drives or client ports deliver, byte/s.", 1e9),
+                 gives(&A::ways, "ways", "ways", "Ways of sharing the weights.")};
   }
 };
 
@@ -128,15 +126,15 @@ struct AccessRequest : OnMachine {
   static constexpr auto fields() {
     using R = AccessRequest;
     using enum Amount;
-    return std::tuple_cat(
+    return tables(
         machine(),
-        std::tuple{asks(&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"),
-                   asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
-                   asks(&R::in_flight_bytes, "in_flight_bytes", "--in-flight", size_or_unbounded,
-                        {0, std::numeric_limits<double>::infinity(), true}, "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
-                   asks(&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"),
-                   asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
-                        "What posting an RDMA message adds, as \"2 us\"")},
+        Table{asks(&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"),
+              asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
+              asks(&R::in_flight_bytes, "in_flight_bytes", "--in-flight", size_or_unbounded,
+                   {0, std::numeric_limits<double>::infinity(), true}, "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
+              asks(&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"),
+              asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                   "What posting an RDMA message adds, as \"2 us\"")},
         changes());
   }
 };
@@ -147,10 +145,10 @@ struct AccessOfSize {
 
   static constexpr auto fields() {
     using A = AccessOfSize;
-    return std::tuple{gives(&A::bytes, "bytes", "bytes", "Size."),
-                      gives(&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
-                      gives(&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6),
-                      gives(&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
+    return Table{gives(&A::bytes, "bytes", "bytes", "Size."),
+                 gives(&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
+                 gives(&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6),
+                 gives(&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
   }
 };
 
@@ -165,17 +163,17 @@ struct AccessAnswer {
 
   static constexpr auto fields() {
     using A = AccessAnswer;
-    return std::tuple{detail::give_system<A>,
-                      gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
-                      gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."),
-                      gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
-                            "Up to this size stores are faster than RDMA; infinity: at every size."),
-                      gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),
-                      gives(&A::sizes, "sizes", "", "By size."),
-                      gives(&A::bytes, "", "bytes", "Sizes."),
-                      gives(&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
-                      gives(&A::load_seconds, "", "load_seconds", "There and back, s."),
-                      gives(&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s.")};
+    return Table{detail::give_system<A>,
+                 gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
+                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."),
+                 gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
+                       "Up to this size stores are faster than RDMA; infinity: at every size."),
+                 gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),
+                 gives(&A::sizes, "sizes", "", "By size."),
+                 gives(&A::bytes, "", "bytes", "Sizes."),
+                 gives(&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
+                 gives(&A::load_seconds, "", "load_seconds", "There and back, s."),
+                 gives(&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s.")};
   }
 };
 
@@ -187,12 +185,12 @@ struct IncastRequest : OnMachine {
   static constexpr auto fields() {
     using R = IncastRequest;
     using enum Amount;
-    return std::tuple_cat(machine(),
-                          std::tuple{asks(&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true),
-                                     asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true),
-                                     asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
-                                          "What posting an RDMA message adds, as \"2 us\"")},
-                          changes());
+    return tables(machine(),
+                  Table{asks(&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true),
+                        asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true),
+                        asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                             "What posting an RDMA message adds, as \"2 us\"")},
+                  changes());
   }
 };
 
@@ -204,13 +202,12 @@ struct IncastAnswer {
 
   static constexpr auto fields() {
     using A = IncastAnswer;
-    return std::tuple{
-        detail::give_system<A>,
-        gives(&A::senders, "senders", "senders", "How many write at once."),
-        gives(&A::bytes, "bytes", "bytes", "Of each sender."),
-        gives(&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
-        gives(&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6),
-        gives(&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
+    return Table{detail::give_system<A>,
+                 gives(&A::senders, "senders", "senders", "How many write at once."),
+                 gives(&A::bytes, "bytes", "bytes", "Of each sender."),
+                 gives(&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
+                 gives(&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6),
+                 gives(&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
   }
 };
 

@@ -39,7 +39,7 @@ struct TuneRequest {
   static constexpr auto fields() {
     using R = TuneRequest;
     using enum Amount;
-    return std::tuple{
+    return Table{
         asks(&R::system, "system", "--system,-s", "NAME", detail::ask_system<R>.words, true),
         asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"),
         asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"),
@@ -57,7 +57,7 @@ struct TunedGroup {
 
   static constexpr auto fields() {
     using A = TunedGroup;
-    return std::tuple{detail::give_nodes<A>, detail::give_ranks<A>};
+    return Table{detail::give_nodes<A>, detail::give_ranks<A>};
   }
 };
 
@@ -70,9 +70,9 @@ struct UnmeasuredChoice {
 
   static constexpr auto fields() {
     using A = UnmeasuredChoice;
-    return std::tuple{detail::give_operation<A>, detail::give_nodes<A>, detail::give_ranks<A>,
-                      gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
-                      gives(&A::protocol, "protocol", "protocol", "Under what.")};
+    return Table{detail::give_operation<A>, detail::give_nodes<A>, detail::give_ranks<A>,
+                 gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
+                 gives(&A::protocol, "protocol", "protocol", "Under what.")};
   }
 };
 
@@ -89,7 +89,7 @@ struct SlowChoice {
 
   static constexpr auto fields() {
     using A = SlowChoice;
-    return std::tuple{
+    return Table{
         detail::give_operation<A>,
         detail::give_nodes<A>,
         detail::give_ranks<A>,
@@ -123,15 +123,15 @@ struct TuneAnswer {
 
   static constexpr auto fields() {
     using A = TuneAnswer;
-    return std::tuple{detail::give_system<A>,
-                      gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
-                      gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
-                      gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),
-                      gives(&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."),
-                      gives(&A::unmeasured, "unmeasured", "unmeasured",
-                            "What is never recommended because no fit covers it, a list of UnmeasuredChoice."),
-                      gives(&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."),
-                      gives(&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads.")};
+    return Table{detail::give_system<A>,
+                 gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
+                 gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
+                 gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),
+                 gives(&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."),
+                 gives(&A::unmeasured, "unmeasured", "unmeasured",
+                       "What is never recommended because no fit covers it, a list of UnmeasuredChoice."),
+                 gives(&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."),
+                 gives(&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads.")};
   }
 };
 

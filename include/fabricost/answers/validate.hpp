@@ -25,13 +25,13 @@ struct ValidateRequest {
   static constexpr auto fields() {
     using R = ValidateRequest;
     using enum Amount;
-    return std::tuple{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
-                      asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
-                      detail::ask_nodes_of_files<R>,
-                      detail::ask_ranks_of_files<R>,
-                      detail::ask_choice<R>,
-                      asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
-                      asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median")};
+    return Table{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
+                 asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
+                 detail::ask_nodes_of_files<R>,
+                 detail::ask_ranks_of_files<R>,
+                 detail::ask_choice<R>,
+                 asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
+                 asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median")};
   }
 };
 
@@ -48,28 +48,27 @@ struct Errors : ErrorSummary {
   static constexpr auto fields() {
     using A = Errors;
     using E = ErrorSummary;
-    return std::tuple{
-        gives(&E::points, "points", "points", "How many points."),
-        gives(&E::median_ape, "", "", ""),
-        gives(&A::if_any<&E::median_ape>, "median_ape", "", ""),
-        gives(&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."),
-        gives(&E::mape, "", "", ""),
-        gives(&A::if_any<&E::mape>, "mape", "", ""),
-        gives(&A::mean_error, "", "mean_error", "Mean of the same."),
-        gives(&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."),
-        gives(&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""),
-        gives(&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."),
-        gives(&A::if_any<&E::within_10pct>, "within_10pct", "", ""),
-        gives(&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."),
-        gives(&A::if_any<&E::within_25pct>, "within_25pct", "", ""),
-        gives(&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."),
-        gives(&A::if_any<&E::interval_coverage>, "interval_coverage", "", "")};
+    return Table{gives(&E::points, "points", "points", "How many points."),
+                 gives(&E::median_ape, "", "", ""),
+                 gives(&A::if_any<&E::median_ape>, "median_ape", "", ""),
+                 gives(&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."),
+                 gives(&E::mape, "", "", ""),
+                 gives(&A::if_any<&E::mape>, "mape", "", ""),
+                 gives(&A::mean_error, "", "mean_error", "Mean of the same."),
+                 gives(&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."),
+                 gives(&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""),
+                 gives(&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."),
+                 gives(&A::if_any<&E::within_10pct>, "within_10pct", "", ""),
+                 gives(&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."),
+                 gives(&A::if_any<&E::within_25pct>, "within_25pct", "", ""),
+                 gives(&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."),
+                 gives(&A::if_any<&E::interval_coverage>, "interval_coverage", "", "")};
   }
 };
 
 /// Rows that were left out, and why.
 struct SkippedRows : Skipped {
-  static constexpr auto fields() { return std::tuple{gives(&Skipped::reason, "reason", "", ""), gives(&Skipped::rows, "rows", "", "")}; }
+  static constexpr auto fields() { return Table{gives(&Skipped::reason, "reason", "", ""), gives(&Skipped::rows, "rows", "", "")}; }
 };
 [[nodiscard]] std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped);
 [[nodiscard]] ByName<int> by_reason(const std::vector<Skipped>& skipped);
@@ -90,17 +89,16 @@ struct ValidationAnswer : Errors {
 
   static constexpr auto fields() {
     using A = ValidationAnswer;
-    return std::tuple_cat(
+    return tables(
         Errors::fields(),
-        std::tuple{gives(&A::total, "", "total", "Errors over all points."), gives(&A::worst_error, "", "worst_error", "The largest."),
-                   gives(&A::skipped_rows, "skipped", "", ""),
-                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-                   gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
-                   gives(&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."),
-                   gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
-                   gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
-                   gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
-                   gives(&A::by_library, "by_library", "by_library", "Errors with each library.")});
+        Table{gives(&A::total, "", "total", "Errors over all points."), gives(&A::worst_error, "", "worst_error", "The largest."),
+              gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+              gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
+              gives(&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."),
+              gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
+              gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+              gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
+              gives(&A::by_library, "by_library", "by_library", "Errors with each library.")});
   }
 };
 

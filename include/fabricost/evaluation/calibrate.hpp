@@ -23,9 +23,9 @@ struct GenerationFit {
     bool operator==(const Constant&) const = default;
     static constexpr auto fields() {
       using A = Constant;
-      return std::tuple{gives(&A::value, "value", "value", "As in its file."),
-                        gives(&A::deviation, "deviation", "relative_error", "Standard error over the value."),
-                        gives(&A::determined, "determined", "determined", "False: the data left it where it was.")};
+      return Table{gives(&A::value, "value", "value", "As in its file."),
+                   gives(&A::deviation, "deviation", "relative_error", "Standard error over the value."),
+                   gives(&A::determined, "determined", "determined", "False: the data left it where it was.")};
     }
   };
   int rows = 0;
@@ -36,10 +36,10 @@ struct GenerationFit {
   static constexpr auto fields() {
     using A = GenerationFit;
     constexpr bool left_out = true;
-    return std::tuple{gives(&A::rows, "rows", "rows", "Rows that were fitted."),
-                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
-                      gives(&A::constants, "constants", "constants", "By name.", 1, left_out)};
+    return Table{gives(&A::rows, "rows", "rows", "Rows that were fitted."),
+                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::constants, "constants", "constants", "By name.", 1, left_out)};
   }
 };
 
@@ -47,10 +47,10 @@ struct GenerationFit {
 struct StackFactor : FittedStack {
   static constexpr auto fields() {
     using S = FittedStack;
-    return std::tuple{gives(&S::scale, "scale", "scale", "Factor on the whole step."),
-                      gives(&S::deviation, "deviation", "relative_error", "Its standard error over the value."),
-                      gives(&S::spread, "spread", "spread", "Standard deviation, in log, of what is left."),
-                      gives(&S::rows, "rows", "rows", "Rows that were fitted.")};
+    return Table{gives(&S::scale, "scale", "scale", "Factor on the whole step."),
+                 gives(&S::deviation, "deviation", "relative_error", "Its standard error over the value."),
+                 gives(&S::spread, "spread", "spread", "Standard deviation, in log, of what is left."),
+                 gives(&S::rows, "rows", "rows", "Rows that were fitted.")};
   }
 };
 
@@ -72,14 +72,14 @@ struct TrainingFitAnswer {
   static constexpr auto fields() {
     using A = TrainingFitAnswer;
     constexpr bool left_out = true;
-    return std::tuple{gives(&A::rows, "rows", "rows", "Steps and kernels that were fitted."),
-                      gives(&A::constants, "constants", "constants", "How many constants."),
-                      gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                      gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
-                      gives(&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."),
-                      gives(&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out),
-                      gives(&A::skipped_rows, "skipped", "", ""),
-                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
+    return Table{gives(&A::rows, "rows", "rows", "Steps and kernels that were fitted."),
+                 gives(&A::constants, "constants", "constants", "How many constants."),
+                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
+                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."),
+                 gives(&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out),
+                 gives(&A::skipped_rows, "skipped", "", ""),
+                 gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }
 };
 
@@ -99,13 +99,13 @@ struct ServingFitAnswer {
 
   static constexpr auto fields() {
     using A = ServingFitAnswer;
-    return std::tuple{gives(&A::rows, "rows", "rows", "Figures that were fitted."),
-                      gives(&A::constants, "constants", "constants", "How many constants."),
-                      gives(&A::steps, "steps", "steps", "Of the fit."),
-                      gives(&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."),
-                      gives(&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."),
-                      gives(&A::skipped_rows, "skipped", "", ""),
-                      gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
+    return Table{gives(&A::rows, "rows", "rows", "Figures that were fitted."),
+                 gives(&A::constants, "constants", "constants", "How many constants."),
+                 gives(&A::steps, "steps", "steps", "Of the fit."),
+                 gives(&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."),
+                 gives(&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."),
+                 gives(&A::skipped_rows, "skipped", "", ""),
+                 gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }
 };
 

@@ -26,17 +26,16 @@ struct WorkloadsAnswer : Errors {
   static constexpr auto fields() {
     using A = WorkloadsAnswer;
     constexpr bool left_out = true, beside = true;
-    return std::tuple_cat(
+    return tables(
         Errors::fields(),
-        std::tuple{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
-                   gives(&A::skipped_rows, "skipped", "", ""),
-                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-                   gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."),
-                   gives(&A::memory_by_group, "memory_by_group", "memory_by_group",
-                         "Errors of the peaks of memory that training rows state.", 1, left_out),
-                   gives(&A::layouts, "layouts.stated", "layouts",
-                         "Layouts that are stated with their recomputation: they ran, so they fit.", 1, left_out),
-                   gives(&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside)});
+        Table{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
+              gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+              gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."),
+              gives(&A::memory_by_group, "memory_by_group", "memory_by_group", "Errors of the peaks of memory that training rows state.", 1,
+                    left_out),
+              gives(&A::layouts, "layouts.stated", "layouts", "Layouts that are stated with their recomputation: they ran, so they fit.", 1,
+                    left_out),
+              gives(&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside)});
   }
 };
 
@@ -53,15 +52,14 @@ struct ExchangesAnswer : Errors {
 
   static constexpr auto fields() {
     using A = ExchangesAnswer;
-    return std::tuple_cat(
-        Errors::fields(),
-        std::tuple{gives(&A::total, "", "total", "Errors over all rows that could be priced."), gives(&A::skipped_rows, "skipped", "", ""),
-                   gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-                   gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
-                   gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
-                   gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
-                   gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
-                   gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")});
+    return tables(Errors::fields(), Table{gives(&A::total, "", "total", "Errors over all rows that could be priced."),
+                                          gives(&A::skipped_rows, "skipped", "", ""),
+                                          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+                                          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
+                                          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+                                          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
+                                          gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
+                                          gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")});
   }
 };
 

@@ -26,7 +26,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -114,6 +113,55 @@ template <class Answer, class T>
   return {member, json, name, words, json_unit, left_out, beside};
 }
 
+namespace detail {
+template <std::size_t, class Field>
+struct Row {
+  Field field;
+};
+template <class Places, class... Fields>
+struct Rows;
+template <std::size_t... i, class... Fields>
+struct Rows<std::index_sequence<i...>, Fields...> : Row<i, Fields>... {
+  constexpr explicit Rows(const Fields&... fields) : Row<i, Fields>{fields}... {}
+};
+}  // namespace detail
+
+/// The fields of a struct, in order. (A tuple of as many compiles several times as long.)
+template <class... Fields>
+struct Table : detail::Rows<std::index_sequence_for<Fields...>, Fields...> {
+  static constexpr std::size_t size = sizeof...(Fields);
+  constexpr explicit Table(const Fields&... fields) : detail::Rows<std::index_sequence_for<Fields...>, Fields...>(fields...) {}
+  /// call(field, field, ...)
+  template <class Call>
+  constexpr decltype(auto) apply(Call&& call) const {
+    return apply(call, std::index_sequence_for<Fields...>{});
+  }
+  template <std::size_t place>
+  [[nodiscard]] constexpr const auto& at() const {
+    return at_place<place>(*this);
+  }
+
+ private:
+  template <std::size_t place, class Field>
+  [[nodiscard]] static constexpr const Field& at_place(const detail::Row<place, Field>& row) {
+    return row.field;
+  }
+  template <class Call, std::size_t... i>
+  constexpr decltype(auto) apply(Call& call, std::index_sequence<i...> /*places*/) const {
+    return call(static_cast<const detail::Row<i, Fields>&>(*this).field...);
+  }
+};
+
+/// The fields of both, in order.
+template <class... A, class... B>
+[[nodiscard]] constexpr auto tables(const Table<A...>& a, const Table<B...>& b) {
+  return a.apply([&](const A&... first) { return b.apply([&](const B&... then) { return Table<A..., B...>{first..., then...}; }); });
+}
+template <class... A, class... B, class... C>
+[[nodiscard]] constexpr auto tables(const Table<A...>& a, const Table<B...>& b, const C&... more) {
+  return tables(tables(a, b), more...);
+}
+
 /// Values with their names, in order: an object in JSON, a dict in Python.
 template <class T>
 struct ByName : std::vector<std::pair<std::string, T>> {
@@ -166,7 +214,7 @@ concept HasFields = requires {
 /// visit(field)... in the order of the table.
 template <HasFields S, class Visit>
 constexpr void for_each_field(Visit&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, fields_of(std::type_identity<S>{}));
+  fields_of(std::type_identity<S>{}).apply([&](const auto&... field) { (visit(field), ...); });
 }
 
 /// Reports a field outside its range. \throws Refusal

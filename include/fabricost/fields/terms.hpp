@@ -2,8 +2,8 @@
 /// \file terms.hpp
 /// The terms of a time, a step or a token, as answers list them.
 
-#include <fabricost/fields/fields.hpp>
 #include <fabricost/economics/terms.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace fabricost {
 
 [[nodiscard]] constexpr auto fields_of(std::type_identity<Term> /*of*/) {
-  return std::tuple{
+  return Table{
       gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire or local copies."),
       gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
       gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds),
@@ -29,7 +29,7 @@ struct StepTerm {
 
   static constexpr auto fields() {
     using A = StepTerm;
-    return std::tuple{gives(&A::name, "name", "name", "What it is."), gives(&A::seconds, "time_s", "seconds", "Its share of the time, s.")};
+    return Table{gives(&A::name, "name", "name", "What it is."), gives(&A::seconds, "time_s", "seconds", "Its share of the time, s.")};
   }
 };
 

@@ -4,7 +4,7 @@
 
 #include "answers/need/unknown.hpp"
 
-#include <fabricost/answers/explore.hpp>
+#include <fabricost/answers/design/explore.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 /// \file front.cpp
 /// Which points no other beats, and where their front bends.
 
-#include <fabricost/answers/explore.hpp>
+#include <fabricost/answers/design/explore.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// \file goal.hpp
 /// What must hold: a step of at most so long, a rate of at least so much, a share, a run that ends in time. Private.
 
-#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/design/need.hpp>
 
 #include <functional>
 #include <string>

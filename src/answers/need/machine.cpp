@@ -4,7 +4,7 @@
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
-#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/design/need.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/prices.hpp>
 

@@ -31,14 +31,13 @@ struct CalibrateTyped : CalibrateFilesRequest {
   static constexpr auto fields() {
     using R = CalibrateTyped;
     using enum Amount;
-    return std::tuple_cat(
+    return tables(
         CalibrateRequest::fields(),
-        std::tuple{
-            asks(&R::out, "out", "--out,-o", "FILE",
-                 "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
-                 "this-machine.yaml"),
-            asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
-            asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
+        Table{asks(&R::out, "out", "--out,-o", "FILE",
+                   "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
+                   "this-machine.yaml"),
+              asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
+              asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
   }
 };
 

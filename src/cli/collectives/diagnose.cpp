@@ -94,8 +94,8 @@ struct DiagnoseTyped : DiagnoseRequest {
   bool check = false;
 
   static constexpr auto fields() {
-    return std::tuple_cat(DiagnoseRequest::fields(),
-                          std::tuple{asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")});
+    return tables(DiagnoseRequest::fields(),
+                  Table{asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")});
   }
 };
 

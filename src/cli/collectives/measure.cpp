@@ -70,16 +70,14 @@ struct MeasureTyped : MeasureRequest {
 
   static constexpr auto fields() {
     using R = MeasureTyped;
-    return std::apply(
-        [](const auto& quick, const auto& mpi, const auto&... others) {
-          return std::tuple{quick,
-                            mpi,
-                            asks(&R::out, "out", "-o,--out", "FILE", "Points; the machine goes beside them [measured.csv]"),
-                            others...,
-                            asks(&R::list, "list", "--list", "", "Say what would be measured, and measure nothing"),
-                            asks(&R::quiet, "quiet", "--quiet", "", "No progress on stderr")};
-        },
-        MeasureRequest::fields());
+    return MeasureRequest::fields().apply([](const auto& quick, const auto& mpi, const auto&... others) {
+      return Table{quick,
+                   mpi,
+                   asks(&R::out, "out", "-o,--out", "FILE", "Points; the machine goes beside them [measured.csv]"),
+                   others...,
+                   asks(&R::list, "list", "--list", "", "Say what would be measured, and measure nothing"),
+                   asks(&R::quiet, "quiet", "--quiet", "", "No progress on stderr")};
+    });
   }
 };
 

@@ -22,11 +22,10 @@ struct SweepTyped : SweepRequest {
   static constexpr auto fields() {
     using R = SweepTyped;
     using enum Amount;
-    return std::tuple_cat(SweepRequest::fields(),
-                          std::tuple{asks(&R::crossovers, "crossovers", "--crossovers", "",
-                                          "For each count the sizes at which what runs, and what is\nfastest, change "
-                                          "(<sizes> FIRST:LAST:x2 bounds them)"),
-                                     asks(&R::csv, "csv", "--csv", "", "Print CSV")});
+    return tables(SweepRequest::fields(), Table{asks(&R::crossovers, "crossovers", "--crossovers", "",
+                                                     "For each count the sizes at which what runs, and what is\nfastest, change "
+                                                     "(<sizes> FIRST:LAST:x2 bounds them)"),
+                                                asks(&R::csv, "csv", "--csv", "", "Print CSV")});
   }
 };
 

@@ -21,8 +21,7 @@ struct TopoTyped : TopoRequest {
   std::string output;
 
   static constexpr auto fields() {
-    return std::tuple_cat(TopoRequest::fields(),
-                          std::tuple{asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")});
+    return tables(TopoRequest::fields(), Table{asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")});
   }
 };
 

@@ -28,10 +28,9 @@ struct TraceCommand : TraceRequest {
 
   static constexpr auto fields() {
     using R = TraceCommand;
-    return std::tuple_cat(
-        TraceRequest::fields(),
-        std::tuple{asks(&R::perfetto, "perfetto", "--perfetto", "FILE", "Write a file for ui.perfetto.dev: measured beside predicted"),
-                   asks(&R::html, "html", "--html", "FILE", "Write a page with tables, who waits for whom, a timeline")});
+    return tables(TraceRequest::fields(),
+                  Table{asks(&R::perfetto, "perfetto", "--perfetto", "FILE", "Write a file for ui.perfetto.dev: measured beside predicted"),
+                        asks(&R::html, "html", "--html", "FILE", "Write a page with tables, who waits for whom, a timeline")});
   }
 };
 
@@ -87,8 +86,9 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
   const std::string where = r.system.empty() ? "its own machine" : r.system;
   const auto& [low, high] = r.interval_seconds;
   const std::string interval = high > low ? fmt::format(" ({} to {})", time_of(low), time_of(high)) : "";
-  std::string out = "\n" + terminal.strong(fmt::format("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", where,
-                                                       time_of(r.step_seconds), interval, r.ratio)) +
+  std::string out = "\n" +
+                    terminal.strong(fmt::format("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", where,
+                                                time_of(r.step_seconds), interval, r.ratio)) +
                     "\n" + shares_text(r.terms, r.step_seconds);
   double path = 0;
   for (const StepTerm& term : r.path) path += term.seconds;

@@ -27,8 +27,8 @@ struct Explained : Request {
   bool arithmetic = false;
 
   static constexpr auto fields() {
-    return std::tuple_cat(Request::fields(), std::tuple{asks(&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "",
-                                                             "Show the arithmetic behind every time")});
+    return tables(Request::fields(), Table{asks(&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "",
+                                                "Show the arithmetic behind every time")});
   }
   [[nodiscard]] std::string below(const Terminal& terminal, const std::string& heading, const std::string& text,
                                   const std::string& shown) const {

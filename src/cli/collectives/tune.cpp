@@ -23,8 +23,8 @@ struct TuneTyped : TuneRequest {
   std::string out;
 
   static constexpr auto fields() {
-    return std::tuple_cat(TuneRequest::fields(),
-                          std::tuple{asks(&TuneTyped::out, "", "--out,-o", "FILE", "Write the sure ones for NCCL's example tuner plugin")});
+    return tables(TuneRequest::fields(),
+                  Table{asks(&TuneTyped::out, "", "--out,-o", "FILE", "Write the sure ones for NCCL's example tuner plugin")});
   }
 };
 

@@ -16,8 +16,8 @@ struct ValidateTyped : ValidateFilesRequest {
 
   static constexpr auto fields() {
     using enum Amount;
-    return std::tuple_cat(ValidateRequest::fields(),
-                          std::tuple{asks(&ValidateTyped::out, "", "--out,-o", "FILE", "Write every point with its prediction as CSV")});
+    return tables(ValidateRequest::fields(),
+                  Table{asks(&ValidateTyped::out, "", "--out,-o", "FILE", "Write every point with its prediction as CSV")});
   }
 };
 

@@ -24,7 +24,7 @@ struct CompareTyped : CompareRequest {
   std::string plot;
 
   static constexpr auto fields() {
-    return std::tuple_cat(CompareRequest::fields(), std::tuple{asks(&CompareTyped::plot, "", "--plot", "FILE", "Write a picture (SVG)")});
+    return tables(CompareRequest::fields(), Table{asks(&CompareTyped::plot, "", "--plot", "FILE", "Write a picture (SVG)")});
   }
 };
 

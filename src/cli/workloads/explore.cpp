@@ -7,7 +7,7 @@
 #include "text/text_table.hpp"
 #include "text/write_file.hpp"
 
-#include <fabricost/answers/explore.hpp>
+#include <fabricost/answers/design/explore.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include "cli/face.hpp"
 
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 #include <fmt/format.h>
 

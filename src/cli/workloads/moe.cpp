@@ -25,8 +25,8 @@ namespace {
 struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;
-    return std::tuple_cat(MoeRequest::fields(), std::tuple{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
-                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
+    return tables(MoeRequest::fields(), Table{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
+                                              fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
   }
 };
 

@@ -6,7 +6,7 @@
 #include "cli/workloads/machines.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/design/need.hpp>
 
 #include <fmt/format.h>
 

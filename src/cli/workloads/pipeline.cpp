@@ -25,9 +25,9 @@ struct PipelineCommand : PipelineRequest {
 
   static constexpr auto fields() {
     using R = PipelineCommand;
-    return std::tuple_cat(PipelineRequest::fields(), std::tuple{asks(&R::width, "width", "--width", Amount::count, any_count, "N",
-                                                                     "Characters of the chart; default 100"),
-                                                                asks(&R::svg, "svg", "--svg", "FILE", "Draw the chart into a file")});
+    return tables(PipelineRequest::fields(),
+                  Table{asks(&R::width, "width", "--width", Amount::count, any_count, "N", "Characters of the chart; default 100"),
+                        asks(&R::svg, "svg", "--svg", "FILE", "Draw the chart into a file")});
   }
 };
 

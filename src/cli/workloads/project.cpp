@@ -6,7 +6,7 @@
 #include "cli/workloads/machines.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // together what hangs together.
 #include "catch.hpp"
 
-#include <fabricost/answers/need.hpp>
+#include <fabricost/answers/design/need.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/load.hpp>

@@ -2,8 +2,8 @@
 // force does; published runs lie inside their intervals.
 #include "catch.hpp"
 
-#include <fabricost/answers/need.hpp>
-#include <fabricost/answers/project.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 #include "support/message_of.hpp"
 
@@ -187,10 +187,10 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
     if (random() % 2 == 0) q.megawatts = of([](const ProjectedRun& r) { return *r.site_watts / 1e6; });
     if (random() % 2 == 0) q.racks = static_cast<int>(of([](const ProjectedRun& r) { return *r.racks; }));
     const auto measure = [&](const ProjectedRun& r) {
-      return q.by == BestMachine::cheapest      ? *r.dollars
+      return q.by == BestMachine::cheapest       ? *r.dollars
              : q.by == BestMachine::lowest_power ? *r.site_watts
-             : q.by == BestMachine::fewest_gpus ? r.gpus
-                                                : r.seconds;
+             : q.by == BestMachine::fewest_gpus  ? r.gpus
+                                                 : r.seconds;
     };
     const ProjectedRun* best = nullptr;
     for (const ProjectedRun& r : all.rows) {

@@ -37,7 +37,7 @@ struct ExploreOptions {
 
   static constexpr auto fields() {
     using R = ExploreOptions;
-    return std::tuple{
+    return Table{
         asks(&R::vary, "vary", "--vary", "NAME=VALUES...",
              "Values to combine: nic.bandwidth=25:400:x2GB/s, domain=8,72,\ngpu=h200-sxm,b200-sxm, system=..., gpus=1024:65536:x2", true),
         asks(
@@ -54,10 +54,10 @@ struct ExploreOptions {
 };
 
 struct ExploreRequest : PlanRequest, ExploreOptions {
-  static constexpr auto fields() { return std::tuple_cat(PlanRequest::fields(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(PlanRequest::fields(), ExploreOptions::fields()); }
 };
 struct ExploreServeRequest : ServeRequest, ExploreOptions {
-  static constexpr auto fields() { return std::tuple_cat(ServeRequest::fields(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(ServeRequest::fields(), ExploreOptions::fields()); }
 };
 
 /// One thing that is varied.
@@ -70,10 +70,10 @@ struct ExploreAxis {
 
   static constexpr auto fields() {
     using A = ExploreAxis;
-    return std::tuple{gives(&A::name, "name", "name", "What is varied."),
-                      gives(&A::unit, "unit", "unit", "Of its values; empty: a count or a name."),
-                      gives(&A::values, "values", "values", "Its values; empty: they are names.", 1, true),
-                      gives(&A::words, "words", "words", "Its names.", 1, true)};
+    return Table{gives(&A::name, "name", "name", "What is varied."),
+                 gives(&A::unit, "unit", "unit", "Of its values; empty: a count or a name."),
+                 gives(&A::values, "values", "values", "Its values; empty: they are names.", 1, true),
+                 gives(&A::words, "words", "words", "Its names.", 1, true)};
   }
 };
 
@@ -85,12 +85,12 @@ struct ExploreObjective {
 
   static constexpr auto fields() {
     using A = ExploreObjective;
-    return std::tuple{gives(&A::name, "name", "name", "What counts."),
-                      gives(&A::unit, "unit", "unit", "Of its values."),
-                      gives(&A::more_is_better, "more_is_better", "more_is_better", "Whether more of it is better."),
-                      gives(&A::counts, "counts", "counts", "Whether it makes the front; otherwise it is only limited."),
-                      gives(&A::limit, "limit", "limit", "The most it may be, or the least; None: no limit.", 1, true),
-                      gives(&A::best, "best", "best", "Number of the point that is best in it; None: none has it.")};
+    return Table{gives(&A::name, "name", "name", "What counts."),
+                 gives(&A::unit, "unit", "unit", "Of its values."),
+                 gives(&A::more_is_better, "more_is_better", "more_is_better", "Whether more of it is better."),
+                 gives(&A::counts, "counts", "counts", "Whether it makes the front; otherwise it is only limited."),
+                 gives(&A::limit, "limit", "limit", "The most it may be, or the least; None: no limit.", 1, true),
+                 gives(&A::best, "best", "best", "Number of the point that is best in it; None: none has it.")};
   }
 };
 
@@ -107,7 +107,7 @@ struct ExplorePoint {
 
   static constexpr auto fields() {
     using A = ExplorePoint;
-    return std::tuple{
+    return Table{
         gives(&A::number, "number", "number", "Its place in the nested loops, from 0."),
         gives(&A::at, "at", "at", "The value of each thing varied."),
         gives(&A::objectives, "objectives", "objectives", "What counts; None: not known."),
@@ -130,10 +130,10 @@ struct ExploreWorth {
 
   static constexpr auto fields() {
     using A = ExploreWorth;
-    return std::tuple{gives(&A::dial, "dial", "dial", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
-                      gives(&A::gain, "gain", "gain", "Tokens per second then over before, less 1; layouts are searched again."),
-                      gives(&A::dollars_per_gpu_hour, "dollars_per_gpu_hour", "dollars_per_gpu_hour",
-                            "What that may cost at equal dollars per token, USD per GPU and hour; None: no price is known.")};
+    return Table{gives(&A::dial, "dial", "dial", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
+                 gives(&A::gain, "gain", "gain", "Tokens per second then over before, less 1; layouts are searched again."),
+                 gives(&A::dollars_per_gpu_hour, "dollars_per_gpu_hour", "dollars_per_gpu_hour",
+                       "What that may cost at equal dollars per token, USD per GPU and hour; None: no price is known.")};
   }
 };
 
@@ -152,21 +152,21 @@ struct ExploreAnswer {
 
   static constexpr auto fields() {
     using A = ExploreAnswer;
-    return std::tuple{gives(&A::model, "model", "model", "Name of the model."),
-                      gives(&A::job, "for", "job", "train or serve."),
-                      gives(&A::axes, "vary", "axes", "What is varied, slowest first."),
-                      gives(&A::objectives, "objectives", "objectives", "What counts."),
-                      gives(&A::all_points, "all_points", "all_points", "Combinations there are."),
-                      gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
-                      gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
-                      gives(&A::chosen, "worth.at", "chosen",
-                            "Number of the point whose dials were turned: the knee, else the best in the first objective."),
-                      gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
-                      gives(&A::price_kind, "price.kind", "price_kind",
-                            "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-                      gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
-                      detail::give_search_seconds<A>,
-                      gives(&A::points, "points", "points", "The points in the order of the loops.")};
+    return Table{gives(&A::model, "model", "model", "Name of the model."),
+                 gives(&A::job, "for", "job", "train or serve."),
+                 gives(&A::axes, "vary", "axes", "What is varied, slowest first."),
+                 gives(&A::objectives, "objectives", "objectives", "What counts."),
+                 gives(&A::all_points, "all_points", "all_points", "Combinations there are."),
+                 gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
+                 gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
+                 gives(&A::chosen, "worth.at", "chosen",
+                       "Number of the point whose dials were turned: the knee, else the best in the first objective."),
+                 gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
+                 gives(&A::price_kind, "price.kind", "price_kind",
+                       "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
+                 gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
+                 detail::give_search_seconds<A>,
+                 gives(&A::points, "points", "points", "The points in the order of the loops.")};
   }
 };
 

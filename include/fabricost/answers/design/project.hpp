@@ -37,21 +37,20 @@ namespace detail {
 template <class R, const auto& options>
 [[nodiscard]] constexpr auto fields_without() {
   constexpr auto all = R::fields();
-  constexpr std::size_t count = std::tuple_size_v<decltype(all)>;
+  constexpr std::size_t count = decltype(all)::size;
   constexpr auto kept = [] {
     std::array<std::size_t, count> places{};
     std::size_t n = 0, place = 0;
-    std::apply(
-        [&](const auto&... field) {
-          ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
-        },
-        R::fields());
+    all.apply([&](const auto&... field) {
+      ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
+    });
     return std::pair{places, n};
   }();
-  return [&]<std::size_t... i>(std::index_sequence<i...>) { return std::tuple{std::get<kept.first[i]>(all)...}; }
+  return [&]<std::size_t... i>(std::index_sequence<i...>) { return Table{all.template at<kept.first[i]>()...}; }
   (std::make_index_sequence<kept.second>{});
 }
-inline constexpr std::array<std::string_view, 4> not_of_a_project{"--system,-s", "--top,-k", "--sensitivity", "--pareto"};
+inline constexpr std::array<std::string_view, 6> not_of_a_project{"--system,-s",   "--gpus,-g", "--top,-k",
+                                                                  "--sensitivity", "--pareto",  "--explain"};
 }  // namespace detail
 
 struct ProjectRequest : PlanRequest {
@@ -72,34 +71,34 @@ struct ProjectRequest : PlanRequest {
   static constexpr auto fields() {
     using R = ProjectRequest;
     using enum Amount;
-    return std::tuple_cat(
-        std::tuple{asks(&R::systems, "systems", "--system,-s", "NAMES",
-                        "The machines: names of fabricost systems, or YAML files; repeatable", true),
-                   asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
-                   asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME",
-                        "The longest run, as in 60d; without <gpus>, the least that\nholds it is found")},
+    return tables(
+        Table{asks(&R::systems, "systems", "--system,-s", "NAMES", "The machines: names of fabricost systems, or YAML files; repeatable",
+                   true),
+              asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
+              asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs; default the least that end in time"),
+              asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME",
+                   "The longest run, as in 60d; without <gpus>, the least that\nholds it is found")},
         detail::fields_without<PlanRequest, detail::not_of_a_project>(),
-        std::tuple{
-            asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
-            asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
-                 "Mean time to failure of a node, as in 6000h"),
-            asks(&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint", seconds, any_time, "TIME",
-                 "How long the job stands still for one; default 40s, <background> 0.6s"),
-            asks(&R::background, "background", "--async", "", "Checkpoints are written in the background"),
-            asks(&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME",
-                 "Detect, replace and restart; default 10min"),
-            asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
-                 "What the storage writes and reads, as in 2TB/s"),
-            asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: enough to wait 0.1 % at most"),
-            asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
-            asks(&R::use, "use", "--use", Amount::share, some_share, "X",
-                 "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
-            asks(&R::own_prices, "own_prices", "--price", "NAME=USD",
-                 "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
-            asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
-            detail::ask_dollars_per_kwh<R>, detail::ask_pue<R>, detail::ask_lifetime_years<R>, detail::ask_interest<R>,
-            detail::ask_storage_share<R>, detail::ask_network<R>,
-            asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default")});
+        Table{asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
+              asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
+                   "Mean time to failure of a node, as in 6000h"),
+              asks(&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint", seconds, any_time, "TIME",
+                   "How long the job stands still for one; default 40s, <background> 0.6s"),
+              asks(&R::background, "background", "--async", "", "Checkpoints are written in the background"),
+              asks(&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME",
+                   "Detect, replace and restart; default 10min"),
+              asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
+                   "What the storage writes and reads, as in 2TB/s"),
+              asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: enough to wait 0.1 % at most"),
+              asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
+              asks(&R::use, "use", "--use", Amount::share, some_share, "X",
+                   "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
+              asks(&R::own_prices, "own_prices", "--price", "NAME=USD",
+                   "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
+              asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
+              detail::ask_dollars_per_kwh<R>, detail::ask_pue<R>, detail::ask_lifetime_years<R>, detail::ask_interest<R>,
+              detail::ask_storage_share<R>, detail::ask_network<R>,
+              asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default")});
   }
 };
 
@@ -136,7 +135,7 @@ struct ProjectedRun {
     using A = ProjectedRun;
     constexpr bool left_out = true;
     constexpr JsonUnit days{86400};
-    return std::tuple{
+    return Table{
         detail::give_system<A>,
         gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
@@ -192,20 +191,20 @@ struct ProjectAnswer {
 
   static constexpr auto fields() {
     using A = ProjectAnswer;
-    return std::tuple{gives(&A::model, "model", "model", "Name of the model."),
-                      gives(&A::tokens, "tokens", "tokens", "Of the run."),
-                      gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", 86400),
-                      gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
-                      gives(&A::sequence, "sequence", "sequence", "Tokens of a sequence."),
-                      gives(&A::precision, "precision", "precision", "Of the matrix products."),
-                      gives(&A::rows, "systems", "", "The machines in the order asked."),
-                      gives(&A::price_kind, "price.kind", "price_kind",
-                            "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-                      gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
-                      gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
-                      gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
-                      gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
-                      gives(&A::soonest, "best.soonest", "soonest", "The one that ends first.")};
+    return Table{gives(&A::model, "model", "model", "Name of the model."),
+                 gives(&A::tokens, "tokens", "tokens", "Of the run."),
+                 gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", 86400),
+                 gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
+                 gives(&A::sequence, "sequence", "sequence", "Tokens of a sequence."),
+                 gives(&A::precision, "precision", "precision", "Of the matrix products."),
+                 gives(&A::rows, "systems", "", "The machines in the order asked."),
+                 gives(&A::price_kind, "price.kind", "price_kind",
+                       "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
+                 gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
+                 gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
+                 gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
+                 gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
+                 gives(&A::soonest, "best.soonest", "soonest", "The one that ends first.")};
   }
 };
 

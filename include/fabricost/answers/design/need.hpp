@@ -13,9 +13,9 @@
 ///
 /// A machine with a dial turned is priced as `dial.` among its overrides prices it: with constants that are no longer measured on it.
 
+#include <fabricost/answers/design/project.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/plan.hpp>
-#include <fabricost/answers/project.hpp>
 #include <fabricost/answers/serve.hpp>
 
 #include <optional>
@@ -34,22 +34,21 @@ struct NeedRequest : PlanRequest {
   static constexpr auto fields() {
     using R = NeedRequest;
     using enum Amount;
-    return std::tuple_cat(
-        std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ",
-                        "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size or "
-                        "arithmetic",
-                        true)},
+    return tables(
+        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ",
+                   "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size or "
+                   "arithmetic",
+                   true)},
         PlanRequest::fields(),
-        std::tuple{
-            asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
-            asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
-            asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
-            asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
-            asks(&R::share_of, "share_of", "--for", "TERM below X%",
-                 "Goal: a term's largest share of the step, as in \"expert below 10%\""),
-            asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
-            asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
-            asks(&R::goodput, "goodput", "--goodput", "", "With <in_seconds>: failures and checkpoints count")});
+        Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
+              asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
+              asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
+              asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
+              asks(&R::share_of, "share_of", "--for", "TERM below X%",
+                   "Goal: a term's largest share of the step, as in \"expert below 10%\""),
+              asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
+              asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
+              asks(&R::goodput, "goodput", "--goodput", "", "With <in_seconds>: failures and checkpoints count")});
   }
 };
 
@@ -60,12 +59,11 @@ struct NeedServeRequest : ServeRequest {
   static constexpr auto fields() {
     using R = NeedServeRequest;
     using enum Amount;
-    return std::tuple_cat(
-        std::tuple{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
-        ServeRequest::fields(),
-        std::tuple{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
-                   asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
-                        "Goal: answered tokens per second of all GPUs together", true)});
+    return tables(
+        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)}, ServeRequest::fields(),
+        Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
+              asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
+                   "Goal: answered tokens per second of all GPUs together", true)});
   }
 };
 
@@ -79,12 +77,11 @@ struct NeedTried {
 
   static constexpr auto fields() {
     using A = NeedTried;
-    return std::tuple{
-        gives(&A::value, "value", "value", "Of the unknown, in the answer's unit."),
-        gives(&A::holds, "holds", "holds", "Whether it meets the goal as predicted."),
-        gives(&A::measure, "measure", "measure", "What the goal is about, in the goal's unit; None: nothing can run.", 1, true),
-        gives(&A::binds, "binds", "binds", "What takes most besides computing, in words.", 1, true),
-        gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true)};
+    return Table{gives(&A::value, "value", "value", "Of the unknown, in the answer's unit."),
+                 gives(&A::holds, "holds", "holds", "Whether it meets the goal as predicted."),
+                 gives(&A::measure, "measure", "measure", "What the goal is about, in the goal's unit; None: nothing can run.", 1, true),
+                 gives(&A::binds, "binds", "binds", "What takes most besides computing, in words.", 1, true),
+                 gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true)};
   }
 };
 
@@ -104,7 +101,7 @@ struct NeedAnswer {
 
   static constexpr auto fields() {
     using A = NeedAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::unknown, "unknown", "unknown", "What was asked for."),
         gives(&A::value, "answer.value", "value", "The least value that meets the goal; None: none does."),
         gives(&A::unit, "answer.unit", "unit", "Of the values; empty: a count."),
@@ -139,9 +136,9 @@ struct NeedMachineRequest : ProjectRequest {
   static constexpr auto fields() {
     using R = NeedMachineRequest;
     using enum Amount;
-    return std::tuple_cat(
-        std::tuple{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
-        std::tuple{
+    return tables(
+        Table{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
+        Table{
             asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
             asks(&R::budget_dollars, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
             asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
@@ -159,11 +156,11 @@ struct NeedMachineTried {
 
   static constexpr auto fields() {
     using A = NeedMachineTried;
-    return std::tuple{gives(&A::value, "value", "value", "The machine."),
-                      gives(&A::holds, "holds", "holds", "Whether its run keeps every limit."),
-                      gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
-                      gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
-                      gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
+    return Table{gives(&A::value, "value", "value", "The machine."),
+                 gives(&A::holds, "holds", "holds", "Whether its run keeps every limit."),
+                 gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
+                 gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
+                 gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
   }
 };
 
@@ -182,7 +179,7 @@ struct NeedMachineAnswer {
 
   static constexpr auto fields() {
     using A = NeedMachineAnswer;
-    return std::tuple{
+    return Table{
         gives(&A::unknown, "unknown", "unknown", "machine."),
         gives(&A::value, "answer.value", "value", "The best machine whose run keeps every limit; None: none does."),
         gives(&A::unit, "answer.unit", "unit", "Empty."),
