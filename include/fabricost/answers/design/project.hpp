@@ -41,7 +41,7 @@ template <class R, const auto& options>
   constexpr auto kept = [] {
     std::array<std::size_t, count> places{};
     std::size_t n = 0, place = 0;
-    all.apply([&](const auto&... field) {
+    R::fields().apply([&](const auto&... field) {
       ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
     });
     return std::pair{places, n};
