@@ -75,7 +75,7 @@ def pages(root):
     folders = {"": "Words"} | {room: room.capitalize() for rooms in floors(root) for room, _ in rooms if room != "."}
     out = {}
     for folder, title in folders.items():
-        headers = sorted((base / folder).glob("*.hpp"))
+        headers = sorted((base / folder).glob("**/*.hpp" if folder else "*.hpp"))
         if not headers:
             continue
         page = [f"# {title}\n", f"`include/fabricost/{folder + '/' if folder else ''}`\n"]

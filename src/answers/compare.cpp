@@ -142,11 +142,12 @@ void add_verdict(CompareAnswer& out) {
     return;
   }
   out.best = v.best->system, out.faster = v.faster;
-  if (v.next != nullptr) out.next = v.next->system;
+  if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
   out.verdict = v.next == nullptr
                     ? fmt::format("{} alone can do the job", v.best->system)
                     : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
-                                  v.sure ? "part, so the order is sure" : "overlap, so the order is not sure");
+                                  v.sure ? "part, so the order is sure"
+                                         : fmt::format("overlap, so the order is not sure: {:.0f} %", 100 * v.probability));
 }
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {

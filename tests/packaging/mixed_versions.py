@@ -19,7 +19,7 @@ def link(compiler, library, includes, folder):
     source.write_text(PROGRAM)
     # --no-as-needed: a shared library counts although main() calls nothing of it
     done = subprocess.run([compiler, "-std=c++20", "-O2", *(f"-I{i}" for i in includes), str(source), "-Wl,--no-as-needed", str(library),
-                           "-lyaml-cpp", "-lfmt", "-lpugixml", "-lz", "-lzstd", "-ldl", "-o", str(folder / "program")],
+                           "-lyaml-cpp", "-lfmt", "-lpugixml", "-lz", "-lzstd", "-lsqlite3", "-ldl", "-o", str(folder / "program")],
                           capture_output=True, text=True)
     return done.returncode, done.stderr
 

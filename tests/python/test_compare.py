@@ -48,7 +48,7 @@ def test_machines_compare_as_in_the_command(serve, question, words):
 
 def test_no_verdict_across_kinds_and_one_kind_of_price():
     job = dict(model="llama3-8b", gpus=8, train=True, global_batch=32)
-    across = fc.compare(["dgx-h100", "mi300x-8"], **job)
+    across = fc.compare(["dgx-h100", "gaudi-3"], **job)
     assert [row.kernels for row in across] == ["measured", "assumed"]
     assert across.verdict.startswith("none: ") and "differ in kind" in across.verdict
     assert across.price_kind == "on_demand" and {row.price_kind for row in across} == {"on_demand"}

@@ -52,10 +52,8 @@ class Exploration:
         """How likely the step (or token) of row a is shorter than that of row b, 0 to 1.
 
         Half widths of intervals are those of one step; what both share of their errors (stack, form, constants of the GPU) cancels:
-        data/measurements/shared-errors.csv, the share of steps. On one GPU and stack that is more than across GPUs.
+        data/priors/stack.yaml, shared_steps. On one GPU and stack that is more than across GPUs.
         """
-        from ._sample import NINE_IN_TEN, share_of_steps
-
         seconds = [math.sqrt(self["low_seconds"][row] * self["high_seconds"][row]) for row in (a, b)]
         if not all(math.isfinite(one) for one in seconds):
             raise _core.RequestError(f"a, b: nothing can run at row {a if not math.isfinite(seconds[0]) else b}")
@@ -63,9 +61,7 @@ class Exploration:
             return 0.5
         own, other = (math.log(self["high_seconds"][row] / self["low_seconds"][row]) / 2 for row in (a, b))
         names = [name for name in ("system", "gpu") if name in self.columns]
-        shared = share_of_steps(all(self[name][a] == self[name][b] for name in names))
-        spread = math.sqrt(own * own + other * other - 2 * shared * own * other) / NINE_IN_TEN
-        return 0.5 * (1 + math.erf(math.log(seconds[1] / seconds[0]) / spread / math.sqrt(2)))
+        return _core._likely_shorter(seconds[1] / seconds[0], own, other, all(self[name][a] == self[name][b] for name in names))
 
     def row(self, number: int) -> dict[str, Any]:
         """One point, column by column."""

@@ -29,11 +29,6 @@ def _shares(folder: str) -> dict[str, tuple[float, float]]:
     return {row["shared_by"]: (float(row["share"]), float(row["octaves"] or "inf")) for row in rows}
 
 
-def share_of_steps(one_gpu: bool) -> float:
-    """Correlation of the errors of two steps of one stack and model."""
-    return _shares(_core._data_directory())["steps of one GPU" if one_gpu else "steps"][0]
-
-
 def _normals(seed: int, name: str, shape: tuple[int, ...]) -> np.ndarray:
     digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=16).digest()
     out: np.ndarray = np.random.Generator(np.random.Philox(key=np.frombuffer(digest, dtype=np.uint64))).standard_normal(shape)

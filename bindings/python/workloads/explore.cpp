@@ -5,6 +5,7 @@
 #include "face.hpp"
 
 #include <fabricost/answers/design/explore.hpp>
+#include <fabricost/kernels/interval.hpp>
 
 #include <limits>
 
@@ -77,6 +78,8 @@ template <class Get>
 }  // namespace
 
 void add_explore(py::module_& module) {
+  module.def("_likely_shorter", &likely_shorter, py::arg("longer"), py::arg("half_width"), py::arg("other_half_width"), py::arg("one_gpu"),
+             "_likely_shorter(longer, half_width, other_half_width, one_gpu)\n--\n\nHow likely a step is shorter than another.");
   add_answer<ExploreAxis>(module, "ExploreAxis", "One thing that explore varies.").def("__repr__", [](const ExploreAxis& a) {
     return fmt::format("{}: {} values", a.name, a.size());
   });

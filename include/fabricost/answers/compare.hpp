@@ -116,6 +116,7 @@ struct CompareAnswer {
   std::optional<std::string> best, next;
   std::optional<double> faster;
   bool sure = false;
+  std::optional<double> probability;
   std::optional<std::string> no_verdict;
 
   std::vector<Compared> all;  ///< the candidates of the rows
@@ -137,6 +138,9 @@ struct CompareAnswer {
         gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),
         gives(&A::faster, "verdict.faster", "", "Tokens of the best over those of the next; None: no verdict."),
         gives(&A::sure, "verdict.sure", "", "Whether the intervals part."),
+        gives(&A::probability, "verdict.probability", "probability",
+              "That the better machine is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
+              "other."),
         gives(&A::no_verdict, "verdict.why", "", "Why there is no verdict; None: there is one.")};
   }
 };

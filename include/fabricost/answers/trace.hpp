@@ -38,7 +38,9 @@ struct TraceRequest {
     using R = TraceRequest;
     using enum Amount;
     return Table{
-        asks(&R::files, "files", "FILES", " ", "Traces of PyTorch's profiler, one a rank, packed or not; folders of them", true),
+        asks(&R::files, "files", "FILES", " ",
+             "Traces: PyTorch's profiler, Nsight Systems (SQLite), NCCL's\nInspector and plugin, flight recorder, Chakra; or folders",
+             true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the usual one with the traces' GPU, of one node"),
         detail::ask_overrides<R>,
         asks(&R::calls, "calls", "--calls", "", "Every call by itself, in order; default: rows of equal ones"),

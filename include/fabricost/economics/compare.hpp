@@ -30,6 +30,7 @@ namespace fabricost {
 /// The best plan of one machine.
 struct Compared {
   std::string system;
+  std::string gpu{};
   std::string trouble{};                      ///< the reason why it has none; only `refused` is set besides
   std::optional<PricedLayout> training{};     ///< the layout, for a training job
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
@@ -75,7 +76,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
                        gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
   }
-  Compared c{.system = system.name};
+  Compared c{.system = system.name, .gpu = system.gpu.name};
   c.training = plan.layouts.front();
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
@@ -92,7 +93,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
 /// A deployment found by plan_serving. \throws RequestError for one with a throughput of 0
 [[nodiscard]] inline Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system,
                                        const Prices& prices) {
-  Compared c{.system = system.name};
+  Compared c{.system = system.name, .gpu = system.gpu.name};
   c.serving = best;
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
@@ -198,6 +199,7 @@ struct Verdict {
   const Compared* next = nullptr;  ///< null if only one machine can do the job
   double faster = 1;               ///< rate of the best over that of the next
   bool sure = false;               ///< the intervals do not overlap
+  double probability = 1;          ///< that the best is faster than the next (likely_shorter)
 };
 
 /// Points into `all`. Gives no verdict if kernel efficiencies were measured for some machines and are assumed
@@ -217,7 +219,14 @@ struct Verdict {
                    ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
   std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->tokens_per_gpu > b->tokens_per_gpu; });
   if (able.size() == 1) return {.best = able[0]};
-  return {"", able[0], able[1], able[0]->tokens_per_gpu / able[1]->tokens_per_gpu, able[0]->slowest_rate() > able[1]->fastest_rate()};
+  const Compared &best = *able[0], &next = *able[1];
+  const double faster = best.tokens_per_gpu / next.tokens_per_gpu;
+  const auto half_width = [](const Compared& c) { return std::log(c.high / c.low) / 2; };
+  return {.best = &best,
+          .next = &next,
+          .faster = faster,
+          .sure = best.slowest_rate() > next.fastest_rate(),
+          .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu)};
 }
 
 }  // namespace fabricost

@@ -82,12 +82,14 @@ struct CompareTyped : CompareRequest {
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
-  return fmt::format("{} is the better one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.", v.best->system,
-                     of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
-                     v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
-                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
-                            : fmt::format("likely, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
-                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
+  return fmt::format(
+      "{} is the better one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.", v.best->system,
+      of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
+                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
+             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
+                           100 * v.probability, v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(),
+                           v.next->fastest_rate()));
 }
 
 /// The kinds of prices that the costs use, as sentences.

@@ -101,6 +101,22 @@ TEST_CASE("The order is sure where the intervals of the rates part, and only the
   }
 }
 
+TEST_CASE("The probability of a verdict: a coin for equals, more for what is further ahead, and more where errors are shared") {
+  CHECK(likely_shorter(1, 0.3, 0.3, false) == Approx(0.5));
+  CHECK(likely_shorter(1.2, 0, 0, false) == 1);
+  double before = 0.5;
+  for (const double longer : {1.05, 1.2, 1.5, 3.0}) {
+    const double across = likely_shorter(longer, 0.3, 0.35, false), same = likely_shorter(longer, 0.3, 0.35, true);
+    CHECK(across > before);
+    CHECK(same > across);
+    CHECK(likely_shorter(1 / longer, 0.35, 0.3, false) == Approx(1 - across));
+    before = across;
+  }
+  // independent errors of one standard deviation, apart by one of their difference: Phi(1)
+  const double apart = std::exp(std::sqrt(2 * (1 - prior::stack::shared_steps)) * 0.1);
+  CHECK(likely_shorter(apart, nine_in_ten * 0.1, nine_in_ten * 0.1, false) == Approx(0.8413447461));
+}
+
 TEST_CASE("There is no verdict where what kernels reach was measured for one machine and is assumed for another") {
   Compared measured = made("measured", 100, 1, 0.8, 1.25), assumed = made("assumed", 1000, 1, 0.5, 2);
   assumed.assumed_kernels = true;
