@@ -51,7 +51,7 @@ def test_no_verdict_across_kinds_and_one_kind_of_price():
     across = fc.compare(["dgx-h100", "gaudi-3"], **job)
     assert [row.kernels for row in across] == ["measured", "assumed"]
     assert across.verdict.startswith("none: ") and "differ in kind" in across.verdict
-    assert across.price_kind == "on_demand" and {row.price_kind for row in across} == {"on_demand"}
+    assert across.price_kind == "owned" and {row.price_kind for row in across} == {"owned"}
     own = fc.compare(["dgx-h100", "mi350x-8"], prices={"mi350x-8": 3.5}, **job)
     assert [row.price_kind for row in own] == ["on_demand", "stated"] and own[1].dollars_per_gpu_hour == pytest.approx(3.5)
     none = fc.compare(["dgx-h100", "tpu-v5p-cube"], **job)

@@ -37,19 +37,19 @@ class Compare(unittest.TestCase):
 
     def test_there_is_no_verdict_where_kernels_were_measured_for_one_and_are_assumed_for_another(self):
         job = ("--train", "--model", "llama3-8b", "--gpus", "8", "--global-batch", "32")
-        out = json.loads(compare.works("dgx-h100", "mi300x-8", *job, "--json"))
+        out = json.loads(compare.works("dgx-h100", "gaudi-3", *job, "--json"))
         self.assertEqual([s["kernels"] for s in out["systems"]], ["measured", "assumed"])
         verdict = out["verdict"]
         self.assertEqual((verdict["best"], verdict["next"], verdict["faster"], verdict["sure"]), (None, None, None, False))
         self.assertIn("differ in kind", verdict["why"])
-        self.assertIn("No verdict", compare.works("dgx-h100", "mi300x-8", *job))
-        alone = json.loads(plan.works("--system", "mi300x-8", *job, "--json"))
+        self.assertIn("No verdict", compare.works("dgx-h100", "gaudi-3", *job))
+        alone = json.loads(plan.works("--system", "gaudi-3", *job, "--json"))
         self.assertEqual(alone["kernels"], "assumed")
         width = [s["interval_s"][1] / s["interval_s"][0] for s in out["systems"]]
         self.assertGreater(width[1], 1.1 * width[0])
-        served = json.loads(compare.works("dgx-h100", "mi300x-8", "--serve", "--model", "llama3-70b", "--gpus", "8", "--json"))
+        served = json.loads(compare.works("dgx-h100", "gaudi-3", "--serve", "--model", "llama3-70b", "--gpus", "8", "--json"))
         self.assertIsNone(served["verdict"]["best"])
-        text = plan.works("--serve", "--model", "llama3-70b", "--system", "mi300x-8", "--gpus", "8")
+        text = plan.works("--serve", "--model", "llama3-70b", "--system", "gaudi-3", "--gpus", "8")
         self.assertIn("nobody measured", " ".join(text.split()))
         nvidia = json.loads(compare.works("dgx-h100", "dgx-b200", *job, "--json"))["verdict"]
         self.assertIsNone(nvidia["why"])
