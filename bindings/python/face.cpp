@@ -117,6 +117,7 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
 }
 
 void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names) {
+  if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
   const std::vector<std::string> near = near_names(given, names);
   throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
                                     : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or ")));

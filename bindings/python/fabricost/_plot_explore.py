@@ -161,5 +161,5 @@ def parallel(found: Any, *, ax: Any = None) -> Any:
     ax.set_ylim(-0.02, 1.02)
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(False)
-    style.title(ax, f"{found.job} {found.model}: {len(found.front)} on the front of {len(found):,} points")
+    style.title(ax, f"{found.job} {found.model}: {len(found.front)} on the front of {len(found):,} points", pad=18)
     return ax

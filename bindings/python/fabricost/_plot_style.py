@@ -160,8 +160,8 @@ def grid(ax: Any, axis: str = "both") -> None:
     ax.set_axisbelow(True)
 
 
-def title(ax: Any, text: str) -> None:
-    """A title broken at commas to fit the width."""
+def title(ax: Any, text: str, pad: float | None = None) -> None:
+    """A title broken at commas to fit the width, `pad` points above the axes."""
     size = 10
     room = max(20, int(ax.figure.get_size_inches()[0] * 72 / (0.56 * size)))
     lines: list[str] = []
@@ -170,7 +170,7 @@ def title(ax: Any, text: str) -> None:
             lines[-1] += ", " + part
         else:
             lines.append(part)
-    ax.set_title(",\n".join(lines), fontsize=size)
+    ax.set_title(",\n".join(lines), fontsize=size, pad=pad)
 
 
 def legend(ax: Any, columns: int = 3, handles: Iterable[Any] | None = None, below: float = 36) -> Any:
