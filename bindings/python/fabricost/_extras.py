@@ -11,7 +11,6 @@ EXTRAS = {
     "polars": "polars",
     "xarray": "xarray",
     "pyarrow": "sweep",
-    "polars": "polars",
     "tqdm": "sweep",
     "distributed": "dask",
 }

@@ -171,8 +171,8 @@ class Reader {
       case Category::host: asked(span, arguments(args), thread, {}); return;
       case Category::copy:
         on_gpu(span);
-          busy_.add(span);
-          if (keep_) keep(span, args, thread, work_of_copy(name), true);
+        busy_.add(span);
+        if (keep_) keep(span, args, thread, work_of_copy(name), true);
         return;
       default: break;
     }
