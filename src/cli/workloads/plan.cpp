@@ -77,7 +77,7 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
 
 void add_plan(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<PlanOptions>();
-  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine, or do both in turn");
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best, or do both in turn");
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
