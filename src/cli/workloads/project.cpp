@@ -201,7 +201,7 @@ void add_project(CLI::App& app, Runner& runner) {
     for (std::size_t i = 0; i < found.rows.size(); ++i) found.rows[i].trouble = with_fields(found.refused[i], as_option<ProjectRequest>);
     return o.json ? printed(json_text(found)) : text_of(found, terminal);
   };
-  add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, GPUs, failures, power, energy, money",
+  add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
                               "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 -l 8192 --tokens 15T --in 90d",
                               job, "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
 }
