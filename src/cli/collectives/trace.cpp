@@ -156,7 +156,7 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
 
 void add_trace(CLI::App& app, Runner& runner) {
   add_face<TraceCommand>(
-      app, runner, "trace", "What a job's traces say: what moved, who waited, what is slow, how long it would take elsewhere",
+      app, runner, "trace", "What a job's traces say: what moved, who waited, and how long elsewhere",
       "Example: fabricost trace traces/ --system dgx-h100\n"
       "         fabricost trace traces/ --system dgx-h100 --on dgx-b200 --html page.html",
       [](const TraceAnswer& a, const Terminal& t) {

@@ -191,7 +191,7 @@ template <class Request>
 
 void add_explore(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<ExploreTyped>();
-  CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: which no other beats, and what more of a part is worth");
+  CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: the best, and what more of a part is worth");
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
   add_options<ExploreRequest>(sub, o->typed);
@@ -199,8 +199,8 @@ void add_explore(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   add_options<ExploreServeRequest>(sub, o->typed, "Serving");
   sub.footer(
-      "Example: fabricost explore --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --vary nic.bandwidth=25,50,100 --vary domain=8,16,32\n"
-      "         fabricost explore --serve -m llama3-70b -g 64 --vary system=dgx-h100,dgx-b200 --vary batch=1:256:x2");
+      "Example: fabricost explore --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --vary domain=8,16,32\n"
+      "         fabricost explore --serve -m llama3-70b -g 64 -s dgx-h100 --vary batch=1:256:x2");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -94,7 +94,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.footer(
       "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
       "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"
-      "         fabricost plan --rl --model qwen3-32b --system dgx-h100 --gpus 64 --prompts 64 --osl 4096 --max-osl 16384");
+      "         fabricost plan --rl -m qwen3-32b -s dgx-h100 -g 64 --prompts 64 --osl 4096 --max-osl 16384");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

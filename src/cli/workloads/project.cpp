@@ -202,7 +202,7 @@ void add_project(CLI::App& app, Runner& runner) {
     return o.json ? printed(json_text(found)) : text_of(found, terminal);
   };
   add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
-                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 -l 8192 --tokens 15T --in 90d",
+                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d",
                               job, "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
 }
 
