@@ -7,17 +7,15 @@
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/interrupt.hpp>
+#include <fabricost/on_threads.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <functional>
-#include <thread>
 
 namespace fabricost {
 namespace explore {
@@ -124,37 +122,6 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
   return out;
 }
 
-/// visit(place) for 0 to count - 1, on `threads` threads; the first exception ends them all.
-template <class Visit>
-void on_threads(std::size_t count, std::size_t threads, const Visit& visit) {
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stopped{false};
-  const auto work = [&] {
-    for (std::size_t at = next++; at < count && !stopped; at = next++) visit(at);
-  };
-  std::exception_ptr fault;
-  std::atomic<bool> faulty{false};
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(threads, count); ++i)
-    others.emplace_back([&] {
-      try {
-        work();
-      } catch (...) {
-        if (!faulty.exchange(true)) fault = std::current_exception();
-        stopped = true;
-      }
-    });
-  try {
-    work();  // this thread is the one that can be interrupted
-  } catch (...) {
-    stopped = true;
-    for (std::thread& one : others) one.join();
-    throw;
-  }
-  for (std::thread& one : others) one.join();
-  if (fault) std::rethrow_exception(fault);
-}
-
 /// Counts have no small turns: from the neighbours of a point on that axis.
 void add_differences(const Space& space, ExploreAnswer& out) {
   long long stride = 1;
@@ -235,7 +202,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
     throw Refusal(
         fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
   out.points.resize(static_cast<std::size_t>(count));
-  const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))));
+  const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(processors())));
   on_threads(out.points.size(), threads, [&](std::size_t at) {
     ask_to_go_on();
     out.points[at] = point_at(space, o.first + static_cast<long long>(at));

@@ -7,14 +7,10 @@
 #include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
-#include <fabricost/interrupt.hpp>
+#include <fabricost/on_threads.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <system_error>
-#include <thread>
 
 namespace fabricost::io {
 
@@ -132,27 +128,7 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
     for (fs::path& file : traces_in(one, out)) files.push_back(std::move(file));
   }
   std::vector<std::vector<RankTrace>> read(files.size());
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stop{false};
-  std::mutex one_at_a_time;
-  std::exception_ptr failed;
-  std::size_t failed_at = files.size();
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size() && !stop; i = next++) try {
-        read[i] = read_trace(files[i], keep);
-      } catch (...) {
-        const std::scoped_lock lock(one_at_a_time);
-        stop = true;
-        if (i < failed_at) failed_at = i, failed = std::current_exception();
-      }
-  };
-  {
-    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(processors, files.size()); ++i) others.emplace_back(work);
-    work();
-  }
-  if (failed) std::rethrow_exception(failed);
+  on_threads(files.size(), processors(), [&](std::size_t i) { read[i] = read_trace(files[i], keep); });
   for (std::vector<RankTrace>& some : read)
     for (RankTrace& one : some) out.ranks.push_back(std::move(one));
   return out;
