@@ -1,6 +1,5 @@
 """fabricost trace on an export of Nsight Systems, as it writes SQLite databases: a node's ranks, whose truth is known."""
 import gzip
-import json
 import os
 import pathlib
 import sqlite3
@@ -10,22 +9,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
-from command import Command  # noqa: E402
-
-COMMAND = Command(sys.argv[1], "trace")
-MIB = 1 << 20
-
-
-def found(*words):
-    return json.loads(COMMAND.works(*map(str, words), "--json"))
-
-
-def rows(answer, operation):
-    return [row for row in answer["collectives"] if row["operation"] == operation]
-
-
-def near(value, truth, part=1e-6):
-    assert abs(value - truth) <= part * abs(truth), (value, truth)
+from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
 
 def nsys_export(path, ranks=4, late=2, payloads=True, launches=True):

@@ -10,24 +10,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
-from command import Command  # noqa: E402
+from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
-COMMAND = Command(sys.argv[1], "trace")
-MIB = 1 << 20
 EPOCH = 1765223116927674080  # ns
 MEASURED = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS") or sys.argv[2]) / "second" / "traces"
-
-
-def found(*words):
-    return json.loads(COMMAND.works(*map(str, words), "--json"))
-
-
-def rows(answer, operation):
-    return [row for row in answer["collectives"] if row["operation"] == operation]
-
-
-def near(value, truth, part=1e-6):
-    assert abs(value - truth) <= part * abs(truth), (value, truth)
 
 
 def noted(answer, words):

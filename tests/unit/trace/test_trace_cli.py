@@ -1,5 +1,4 @@
 """fabricost trace on traces whose truth is known: what was planted in a job is found, its times are as they were."""
-import json
 import os
 import pathlib
 import sys
@@ -7,21 +6,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
-from command import Command  # noqa: E402
 from emit import Job  # noqa: E402
+from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
-COMMAND = Command(sys.argv[1], "trace")
 WORLD = {"0": ("default_pg", list(range(8)))}
-MIB = 1 << 20
 KERNEL = '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", %s}]}'
-
-
-def found(*words):
-    return json.loads(COMMAND.works(*map(str, words), "--json"))
-
-
-def near(value, truth, part):
-    assert abs(value - truth) <= part * truth, (value, truth)
 
 
 def sound_job(steps=5, **planted):
@@ -35,10 +24,6 @@ def sound_job(steps=5, **planted):
         job.compute(500)
         job.collective("0", "_allgather_base", MIB, 68.0, out=8 * MIB)
     return job
-
-
-def rows(answer, operation):
-    return [row for row in answer["collectives"] if row["operation"] == operation]
 
 
 def test_a_sound_job_is_sound(folder):
