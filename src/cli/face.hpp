@@ -3,17 +3,14 @@
 /// The command-line face of any question, made from its tables of fields: options, values parsed from what
 /// was typed, answers as JSON.
 
+#include "answers/typed/from_text.hpp"
 #include "cli/amounts.hpp"
-#include "cli/counts.hpp"
 #include "cli/names.hpp"
 #include "cli/report.hpp"
 #include "cli/runner.hpp"
 
-#include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/named.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/fields/samples.hpp>
-#include <fabricost/experts/routing.hpp>
+#include <fabricost/fields/fields.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,17 +30,19 @@
 #include <variant>
 #include <vector>
 
+namespace fabricost {
+
+/// The positional argument OP.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
+
+}  // namespace fabricost
+
 namespace fabricost::cli {
 
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
-/// Parses a whole number within the range. \throws RequestError
-[[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
 /// Names of OP, with those of expert exchange.
 [[nodiscard]] std::vector<std::string> operation_names();
-/// Parses a number in the notation of its amount, within the range. \throws RequestError
-[[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
-
 /// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
 [[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 
@@ -53,11 +52,6 @@ struct OptionField {
   Amount amount = Amount::number;
   bool flag = false, list = false;
 };
-template <class T>
-inline constexpr bool is_list = false;
-template <class T>
-inline constexpr bool is_list<std::vector<T>> = true;
-
 /// The fields of a request in their order.
 template <HasFields Request>
 [[nodiscard]] const std::vector<OptionField>& option_fields() {
@@ -78,57 +72,6 @@ template <HasFields Request>
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
   return as_option(option_fields<Request>(), name, value);
-}
-
-/// Parses "balanced", "uniform", "zipf:1.2" or "histogram:FILE". The file has one count per expert in order,
-/// separated by blanks, commas or lines; lines that start with # are comments. \throws RequestError naming
-/// the option; SpecError with line and column for the file
-[[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
-
-/// Parses one value. Overloaded for the types of requests; types of a single question are overloaded in its
-/// own file, in namespace fabricost.
-template <class E>
-requires std::is_enum_v<E>
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
-  const auto found = worded<E>(text);
-  if (!found) throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_value<E>(text)));
-  out = *found;
-}
-/// The positional argument OP.
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
-/// yes or no, for an option whose absence has a third meaning.
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
-  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
-  out = *one_of<unsigned char>(text, no_yes, "an answer", option) == 1;
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out) {
-  out.values = counts_of(text, option);
-}
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::filesystem::path& out) { out = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
-  out = engine_named(text, option);
-}
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Sample& out) { out.file = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
-  out = routing_typed(text, option);
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, int& out) {
-  out = whole_of(text, option, range);
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, double& out) {
-  out = amount_of(text, option, amount, range);
-}
-/// "64B:64KiB:x2"
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, std::vector<double>& out) {
-  for (const Bytes& size : sizes_of(text, option)) out.push_back(size.value());
-}
-template <class T>
-void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, std::optional<T>& out) {
-  from_text(text, option, amount, range, out.emplace());
 }
 
 /// The typed text of each option, until the command runs.

@@ -173,6 +173,67 @@ dials:
     assert "place for the value" in str(raised.value) and "units" in str(raised.value)
 
 
+def test_options_of_the_plan_are_varied_like_the_machine():
+    vary = {"precision": ["bf16", "fp8"], "tp": [1, 2, 4], "sequence_parallel": [True, False]}
+    here = fc.explore("dgx-h100", "llama3-8b", vary=vary, objectives="step", **JOB)
+    assert len(here) == 12 and here["tp"].tolist()[:4] == [1, 1, 2, 2]
+    for row in range(len(here)):
+        at = here.row(row)
+        asked = {"precision": at["precision"], "tp": int(at["tp"]), "sequence_parallel": at["sequence_parallel"] == "yes"}
+        try:
+            best = fc.plan("dgx-h100", "llama3-8b", top=1, **asked, **JOB)[0].step_seconds
+        except fc.RequestError:
+            assert at["trouble"]
+            continue
+        assert at["step_seconds"] == pytest.approx(best, rel=1e-9)
+    names = ["llama3-8b", "qwen3-30b-a3b"]
+    models = fc.explore("dgx-h100", vary={"model": names, "stack": ["megatron-core"]}, objectives="tokens/s", **JOB)
+    rates = [fc.plan("dgx-h100", name, top=1, **JOB)[0].tokens_per_second for name in names]
+    assert models["tokens_per_second"].tolist() == pytest.approx(rates)
+    served = fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"tp": [1, 2], "kv_precision": ["bf16", "fp8"]}, objectives="ttft")
+    assert len(served) == 4 and np.isfinite(served["ttft_seconds"]).all()
+
+
+def test_any_value_of_the_file_is_varied_by_its_path():
+    vary = {"tiers.nic.latency": "1,2,50us", "nic.link": ["infiniband-ndr", "infiniband-hdr"]}
+    here = fc.explore("dgx-h100", "llama3-8b", vary=vary, objectives="step", **JOB)
+    assert here["tiers.nic.latency"].tolist() == [1, 1, 2, 2, 50, 50] and here.axes[0].unit == "us"
+    for row in (0, 3, 4):
+        at = here.row(row)
+        machine = fc.load_system("dgx-h100", overrides=[f"tiers.nic.latency={at['tiers.nic.latency']}us", f"nic.link={at['nic.link']}"])
+        assert at["step_seconds"] == pytest.approx(fc.plan(machine, "llama3-8b", top=1, **JOB)[0].step_seconds, rel=1e-9)
+    assert here["step_seconds"][0] < here["step_seconds"][4] and here["step_seconds"][0] < here["step_seconds"][1]
+    with pytest.raises(fc.SpecError, match="latency"):
+        fc.explore("dgx-h100", "llama3-8b", vary={"tiers.nic.ltency": "1us"}, **JOB)
+
+
+def test_need_asks_for_paths_options_and_declared_dials(tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text("name: own\nextends: dgx-h100\nsource: a test\nconfidence: assumed\n"
+                    'dials:\n  wires: {unit: cables, values: [1, 2, 4, 8], set: {nic.bandwidth: "{*12.5} GB/s per direction"}}\n')
+    steps = {n: fc.plan(fc.load_system(str(file), overrides=[f"dial.wires={n}"]), "llama3-8b", top=1, **JOB)[0].step_seconds
+             for n in (1, 2, 4, 8)}
+    limit = (steps[2] * steps[4]) ** 0.5
+    wires = fc.need("wires", str(file), "llama3-8b", step_seconds=limit, **JOB)
+    assert (wires.value, wires.unit, wires.next_smaller) == (4, "cables", 2)
+    slow = fc.need("tiers.nic.latency", "dgx-h100", "llama3-8b", step_seconds=steps[1], over="1:4096:x4us", most=True, **JOB)
+    assert slow.most and slow.unit == "us" and slow.measure <= steps[1]
+    assert all(one.holds == (one.value <= slow.value) for one in slow.tried)
+    wide = fc.need("tp", "dgx-h100", "llama3-8b", mfu=0.2, most=True, **JOB)
+    held = [tp for tp in (1, 2, 3, 4, 6, 8, 12, 16) if any(one.value == tp and one.holds for one in wide.tried)]
+    assert wide.value == max(held)
+    for unknown, words in (("nic.latency", "name the values"), ("precision", "did you mean|one of"), ("stack", "one of|mean")):
+        with pytest.raises(fc.RequestError, match=words):
+            fc.need(unknown, "dgx-h100", "llama3-8b", mfu=0.2, **JOB)
+
+
+def test_how_far_a_job_scales():
+    far = fc.need("nodes", "dgx-h100", "llama3-8b", global_batch=512, scaling=0.5, most=True, over="1:64:x2")
+    nodes = (1, 2, 4, 8, 16, 32, 64)
+    rates = [fc.plan("dgx-h100", "llama3-8b", gpus=8 * n, global_batch=512, top=1)[0].tokens_per_second_per_gpu for n in nodes]
+    assert far.value == max(n for n, rate in zip(nodes, rates) if rate >= 0.5 * rates[0])
+
+
 def test_a_machine_is_made_of_a_dict_or_a_text_and_checked_like_a_file():
     given = {"name": "own", "extends": "dgx-h100", "source": "a test", "confidence": "assumed", "nodes": 4,
              "tiers": [{"name": "nic", "bandwidth": "100 GB/s per direction"}]}

@@ -93,8 +93,9 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     """Trains a model on every combination of what is varied, each with a full search over layouts, an Exploration.
 
     vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
-        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; and dials that a machine's file
-        declares. Numbers, or a text as the command takes it: "25:400:x2GB/s".
+        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; dials that a machine's file
+        declares, and any value of it by its path ("tiers.nic.latency"); any option of plan (model, precision, tp, recompute, ...).
+        Numbers, or a text as the command takes it: "25:400:x2GB/s", "1:8:x2us", "none,full".
     objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary; default a step and dollars.
     limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}.
     prices: your own, USD for a GPU-hour by a machine's or GPU's name.
@@ -139,7 +140,8 @@ def _values_text(name: str, given: Any) -> str:
         raise _core.RequestError(f"vary: {name} has no values")
     over = 1e9 if name in _GIGA else 1.0
     try:
-        return ",".join(one if isinstance(one, str) else f"{float(one) / over:.15g}" for one in values)
+        return ",".join(one if isinstance(one, str) else ("no", "yes")[one] if isinstance(one, (bool, np.bool_)) else
+                        f"{float(one) / over:.15g}" for one in values)
     except (TypeError, ValueError):
         raise _core.RequestError(f"vary: {name} has a value that is neither a number nor a text") from None
 

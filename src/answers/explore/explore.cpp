@@ -2,6 +2,7 @@
 /// Asks the forward question at every point, on several threads, and what small turns of the machine change there.
 
 #include "answers/explore/objectives.hpp"
+#include "answers/explore/variants.hpp"
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
@@ -10,12 +11,14 @@
 #include <fabricost/on_threads.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <variant>
 
 namespace fabricost {
 namespace explore {
@@ -34,11 +37,11 @@ struct Asker {
 /// Everything that points share.
 struct Space {
   std::vector<Axis> axes;
-  Machines machines;
+  std::vector<AskedMachine> machines;
   Priced prices;
   Objectives objectives;
   Asker ask;
-  bool mixture = false;
+  std::vector<bool> mixture;  ///< of the model, by variant
   Goodputs goodputs{};
 
   [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const std::vector<std::size_t>& places) {
@@ -97,9 +100,9 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
     out.at.emplace_back(axis.name, axis.words.empty() ? ExploreValue{axis.values[places[i]]} : ExploreValue{axis.words[places[i]]});
   }
   try {
-    const std::size_t machine = machine_of(space.axes, places);
+    const std::size_t machine = variant_of(space.axes, places);
     Job job;
-    const System system = machine_at(space.axes, places, *space.machines.all()[machine].system, job);
+    const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
     if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
     const Found found = space.ask.best(machine, system, job);
     out.meets = true;
@@ -109,7 +112,7 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
       if (objective.most && !(value && objective.holds(*value))) out.meets = false;
     }
     out.interval_seconds = {found.plan.low, found.plan.high};
-    out.layout = layout_text(found.plan, space.mixture);
+    out.layout = layout_text(found.plan, space.mixture[machine]);
     const TimeTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, found.plan.terms));
     add_elasticities(space, out, machine, system, job, found, places);
@@ -127,7 +130,7 @@ void add_differences(const Space& space, ExploreAnswer& out) {
   long long stride = 1;
   for (std::size_t i = space.axes.size(); i-- > 0; stride *= static_cast<long long>(space.axes[i].shown.size())) {
     const Axis& axis = space.axes[i];
-    const bool turned_already = axis.number && axis.number->dial && std::count(rates.begin(), rates.end(), *axis.number->dial) > 0;
+    const bool turned_already = axis.what.dial && std::count(rates.begin(), rates.end(), *axis.what.dial) > 0;
     if (axis.named() || turned_already || axis.shown.size() < 2) continue;
     const auto size = static_cast<long long>(axis.shown.size());
     for (ExplorePoint& point : out.points) {
@@ -162,9 +165,9 @@ void add_worth(Space& space, ExploreAnswer& out) {
   if (out.front.empty()) return;
   out.chosen = out.knee.value_or(out.front.front());
   const std::vector<std::size_t> places = places_of(space.axes, *out.chosen);
-  const std::size_t machine = machine_of(space.axes, places);
+  const std::size_t machine = variant_of(space.axes, places);
   Job job;
-  const System system = machine_at(space.axes, places, *space.machines.all()[machine].system, job);
+  const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
   if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
   const Found now = space.ask.best(machine, system, job);
   const auto try_turn = [&](Dial dial, double by, std::string change) {
@@ -217,6 +220,12 @@ void add_worth(Space& space, ExploreAnswer& out) {
 [[nodiscard]] bool varies(const std::vector<Axis>& axes, std::initializer_list<std::string_view> names) {
   return std::any_of(axes.begin(), axes.end(),
                      [&](const Axis& axis) { return std::find(names.begin(), names.end(), axis.shown.name) != names.end(); });
+}
+/// The model, or those that are varied.
+[[nodiscard]] std::string models_text(const std::vector<Axis>& axes, const std::string& first) {
+  for (const Axis& axis : axes)
+    if (axis.what.name == "model") return fmt::format("{}", fmt::join(axis.shown.words, ", "));
+  return first;
 }
 /// A count is given, or varied. \throws Refusal
 template <class T>
@@ -272,17 +281,28 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 ExploreAnswer answer(const ExploreRequest& request) {
   using namespace explore;
   ExploreRequest r = request;
-  std::vector<Axis> axes = axes_of(r.vary, r.system, false);
+  std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of<PlanRequest>());
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
   Objectives objectives = objectives_of(r, axes, false);
-  const TrainingQuestion question = training_question(r);
+  Read<ExploreRequest> all = read(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+    return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
+  });
+  load_models(all.requests);
+  const auto questions =
+      questions_of<TrainingQuestion>(all.requests, [](const ExploreRequest& one, std::size_t) { return training_question(one); });
   Space space{.axes = axes,
-              .machines = {axes, r.system, r.overrides, r.calibration, {.compute = true, .custom = r.symmetric, .moe = false}, r.library},
-              .prices = prices_of(r, space.machines.all()),
+              .machines = std::move(all.machines),
+              .prices = prices_of(r, space.machines),
               .objectives = std::move(objectives),
               .ask = {},
-              .mixture = question.model.mixture()};
+              .mixture = {}};
+  std::string model;
+  for (const auto& one : questions) {
+    const TrainingQuestion* const question = std::get_if<TrainingQuestion>(&one);
+    space.mixture.push_back(question != nullptr && question->model.mixture());
+    if (model.empty() && question != nullptr) model = question->model.name;
+  }
   drop_unknown_dollars(r, space.prices, space.objectives);
   const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
     Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
@@ -290,12 +310,13 @@ ExploreAnswer answer(const ExploreRequest& request) {
     out.mfu = figures_of(q, system, out.plan.seconds).mfu;
     return out;
   };
+  const auto asked = [&](std::size_t machine, const Job& job) { return asked_at(question_in(questions[machine]), job); };
   space.ask = {
-      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked_at(question, job)); },
+      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked(machine, job)); },
       .held = [&](std::size_t machine, const System& system, const Job& job,
-                  const Compared& held) { return found(machine, system, with_layout(asked_at(question, job), held.training->layout)); }};
+                  const Compared& held) { return found(machine, system, with_layout(asked(machine, job), held.training->layout)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = question.model.name, out.job = "train";
+  out.model = models_text(axes, model), out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
   return out;
 }
@@ -303,35 +324,42 @@ ExploreAnswer answer(const ExploreRequest& request) {
 ExploreAnswer answer(const ExploreServeRequest& request) {
   using namespace explore;
   ExploreServeRequest r = request;
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  std::vector<Axis> axes = axes_of(r.vary, r.system, true);
+  std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of<ServeRequest>());
+  if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
   check_ranges(static_cast<const ServeRequest&>(r));
   Objectives objectives = objectives_of(r, axes, true);
-  const Model model = r.model.load();
+  Read<ExploreServeRequest> all = read(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+    return with_library(machine.get(overrides, {}, one.calibration), {});
+  });
+  load_models(all.requests);
   Space space{.axes = axes,
-              .machines = {axes, r.system, r.overrides, r.calibration, {}, {}},
-              .prices = prices_of(r, space.machines.all()),
+              .machines = std::move(all.machines),
+              .prices = prices_of(r, space.machines),
               .objectives = std::move(objectives),
               .ask = {},
-              .mixture = model.mixture()};
+              .mixture = {}};
+  for (const ExploreServeRequest& one : all.requests) space.mixture.push_back(one.model.value->mixture());
   drop_unknown_dollars(r, space.prices, space.objectives);
-  std::vector<ServingQuestion> questions;
-  for (const Machines::One& one : space.machines.all()) questions.push_back(serving_question(r, model, *one.system));
+  const auto questions = questions_of<ServingQuestion>(all.requests, [&](const ExploreServeRequest& one, std::size_t i) {
+    return serving_question(one, *one.model.value, *space.machines[i].system);
+  });
   const auto found = [&space](std::size_t machine, const System& system, const ServingQuestion& q) {
     Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
     if (!space.prices.kind) out.plan.dollars.reset();
     return out;
   };
-  space.ask = {.best = [&](std::size_t machine, const System& system,
-                           const Job& job) { return found(machine, system, asked_at(questions[machine], job, system)); },
-               .held =
-                   [&](std::size_t machine, const System& system, const Job& job, const Compared& held) {
-                     return found(machine, system, with_layout(asked_at(questions[machine], job, system), *held.serving));
-                   }};
+  const auto asked = [&](std::size_t machine, const System& system, const Job& job) {
+    return asked_at(question_in(questions[machine]), job, system);
+  };
+  space.ask = {
+      .best = [&](std::size_t machine, const System& system,
+                  const Job& job) { return found(machine, system, asked(machine, system, job)); },
+      .held = [&](std::size_t machine, const System& system, const Job& job,
+                  const Compared& held) { return found(machine, system, with_layout(asked(machine, system, job), *held.serving)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = model.name, out.job = "serve";
+  out.model = models_text(axes, all.requests.front().model.value->name), out.job = "serve";
   out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));
   return out;
 }

@@ -114,7 +114,7 @@ double Goodputs::of(int gpus, int gpus_per_node) {
   return known_[{gpus, gpus_per_node}] = answer(failing).goodput;
 }
 
-Priced prices_of(const ExploreOptions& o, const std::vector<Machines::One>& machines) {
+Priced prices_of(const ExploreOptions& o, const std::vector<AskedMachine>& machines) {
   std::vector<double> own(machines.size());
   for (const std::string& text : o.prices) {
     const std::size_t equals = text.rfind('=');
@@ -149,7 +149,8 @@ Priced prices_of(const ExploreOptions& o, const std::vector<Machines::One>& mach
       const bool rented = rent_of(system, out.of.back()).value > DollarRate{};
       const bool owned = kind == PriceKind::owned && server_price_of(system, listed).value > Dollars{} &&
                          rated_power_per_gpu(system, listed.power).value > Watts{};
-      if (!rented && !owned) without += (without.empty() ? "" : ", ") + (machines[i].asked.empty() ? system.name : machines[i].asked);
+      const std::string& name = machines[i].asked.empty() ? system.name : machines[i].asked;
+      if (!rented && !owned && without.find(name) == std::string::npos) without += (without.empty() ? "" : ", ") + name;
     }
     if (without.empty()) {
       out.kind = kind, out.why.clear();

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -61,6 +62,11 @@ struct Priced {
   std::optional<PriceKind> kind{};
   std::string why{};
 };
-[[nodiscard]] Priced prices_of(const ExploreOptions& options, const std::vector<Machines::One>& machines);
+/// A machine, and the name it was asked for by.
+struct AskedMachine {
+  std::shared_ptr<const System> system;
+  std::string asked;
+};
+[[nodiscard]] Priced prices_of(const ExploreOptions& options, const std::vector<AskedMachine>& machines);
 
 }  // namespace fabricost::explore

@@ -75,7 +75,7 @@ Goal goal_of(const NeedRequest& r) {
                    .measured = "step over that with infinitely much",
                    .limit = 1 + share,
                    .measure = {},
-                   .against_unbounded = true});
+                   .against = Against::unbounded});
   }
   if (r.step_seconds)
     all.push_back({.words = "a step of at most " + io::duration_text(*r.step_seconds),
@@ -88,6 +88,13 @@ Goal goal_of(const NeedRequest& r) {
                    .limit = *r.mfu,
                    .at_least = true,
                    .measure = [](const Outcome& o, double by) { return std::min(1.0, o.rate / by); }});
+  if (r.scaling)
+    all.push_back({.words = fmt::format("at least {:.3g} % of the tokens per GPU that the least gives", 100 * *r.scaling),
+                   .measured = "tokens per GPU over those at the least",
+                   .limit = *r.scaling,
+                   .at_least = true,
+                   .measure = {},
+                   .against = Against::least});
   if (!r.share_of.empty()) all.push_back(share_goal(r.share_of));
   if (r.tokens.has_value() != r.in_seconds.has_value())
     throw Refusal("a run has tokens and a time: give both <tokens=15T> and <in_seconds=5184000>");
@@ -100,9 +107,10 @@ Goal goal_of(const NeedRequest& r) {
   else if (r.goodput)
     throw Refusal("<goodput> is of a run: add <tokens=15T> and <in_seconds=5184000>");
   if (all.size() != 1)
-    throw Refusal(fmt::format("{}: give one of <within=3%>, <step_seconds=8>, <mfu=0.4>, <share_of>, <tokens> with <in_seconds>",
-                              all.empty() ? "enough for what" : "several goals"),
-                  all.empty());
+    throw Refusal(
+        fmt::format("{}: give one of <within=3%>, <step_seconds=8>, <mfu=0.4>, <scaling=0.5>, <share_of>, <tokens> with <in_seconds>",
+                    all.empty() ? "enough for what" : "several goals"),
+        all.empty());
   return all.front();
 }
 

@@ -15,6 +15,7 @@ struct Outcome {
   double seconds = 0, low = 0, high = 0;  ///< of a step or a token, with the interval
   double exposed = 0;                     ///< of it, communication
   double rate = 0;                        ///< MFU, or answered tokens per second
+  double per_gpu = 0;                     ///< tokens per second and GPU
   double kept = 1;                        ///< goodput
   double steps = 0;                       ///< of the run
   std::vector<StepTerm> terms{};
@@ -29,17 +30,24 @@ enum class End : unsigned char { fast, predicted, slow };
 /// Seconds where only communication is off.
 [[nodiscard]] inline double stretched(const Outcome& o, double by) { return o.seconds + o.exposed * (by - 1); }
 
+/// What a goal compares a step with.
+enum class Against : unsigned char { nothing, unbounded, least };
+
 struct Goal {
   std::string words, measured;  ///< "a step of at most 8 s", "step, s"
   double limit = 0;
   bool at_least = false;  ///< the measure must be at least the limit; else at most
   std::function<double(const Outcome&, double by)> measure;
-  bool against_unbounded = false;  ///< measure is a step over that with infinitely much, which `reference` is
+  /// unbounded: the measure is a step over `reference`, that with infinitely much; least: tokens per GPU over those at the least value
+  Against against = Against::nothing;
   Outcome reference{};
 
   [[nodiscard]] double of(const Outcome& o, End end) const {
     const double by = factor(o, end);
-    return against_unbounded ? stretched(o, by) / stretched(reference, by) : measure(o, by);
+    if (against == Against::unbounded) return stretched(o, by) / stretched(reference, by);
+    if (against == Against::least)
+      return o.per_gpu * o.seconds / stretched(o, by) / (reference.per_gpu * reference.seconds / stretched(reference, by));
+    return measure(o, by);
   }
   [[nodiscard]] bool holds(const Outcome& o, End end) const {
     constexpr double rounding = 1e-12;

@@ -2,22 +2,29 @@
 /// Asks the forward question over the unknown's values, and picks the least that meets the goal.
 
 #include "answers/need/goal.hpp"
-#include "answers/need/unknown.hpp"
+#include "answers/need/usual.hpp"
+#include "answers/varied/varied.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <map>
 #include <memory>
+#include <type_traits>
 
 namespace fabricost {
 namespace need {
 namespace {
+
+using varied::Kind;
+using varied::Varied;
 
 /// "exchange of experts, 23 %": the largest term besides arithmetic and the factor of the software around it.
 [[nodiscard]] std::string binds_words(const Outcome& o) {
@@ -36,17 +43,19 @@ struct At {
   std::string trouble{};  ///< why nothing can run; then the rest is empty
 };
 
-/// Rounded up to three digits, as a person would write it.
-[[nodiscard]] double written(double value) {
+/// Rounded to three digits, as a person would write it, so that a goal that held before holds still.
+[[nodiscard]] double rounded(double value, bool up) {
   const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
-  return std::ceil(value * scale - 1e-9) / scale;
+  return (up ? std::ceil(value * scale - 1e-9) : std::floor(value * scale + 1e-9)) / scale;
 }
 
 /// Every value that was asked at, with its answer. \tparam Ask At<Plan>(double value)
 template <class Plan, class Ask>
 class Search {
  public:
-  Search(const Unknown& unknown, const Goal& goal, Ask ask) : unknown_(unknown), goal_(goal), ask_(std::move(ask)) {}
+  /// \param most the largest value is wanted, not the least \param refine between values of the grid
+  Search(const Varied& unknown, const Goal& goal, bool most, bool refine, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {
     const auto found = all_.find(value);
@@ -56,43 +65,45 @@ class Search {
     const At<Plan>& one = at(value);
     return one.trouble.empty() && goal_.holds(one.outcome, end);
   }
-  /// The least of `values` that holds, refined between it and the one before where `refine`; none: nothing.
-  [[nodiscard]] std::optional<double> least(const std::vector<double>& values, End end, bool refine) {
+  /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
+  [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
+    if (most_) std::reverse(values.begin(), values.end());
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (holds(values[i], end)) return i > 0 && refine ? between(values[i - 1], values[i], end) : values[i];
+      if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
     return std::nullopt;
   }
+  /// Whether `a` is nearer to what is wanted.
+  [[nodiscard]] bool better(double a, double b) const { return most_ ? a > b : a < b; }
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
  private:
-  /// `low` fails, `high` holds.
-  double between(double low, double high, End end) {
-    if (unknown_.whole) return between_whole(low, high, end);
-    while (high / low > 1.01) {
-      const double middle = written(std::sqrt(low * high));
-      if (!(middle > low && middle < high)) break;
-      (holds(middle, end) ? high : low) = middle;
+  double between(double fails, double holding, End end) {
+    if (unknown_.whole) return between_whole(fails, holding, end);
+    while (std::max(fails, holding) / std::min(fails, holding) > 1.01) {
+      const double middle = rounded(std::sqrt(fails * holding), !most_);
+      if (!(middle > std::min(fails, holding) && middle < std::max(fails, holding))) break;
+      (holds(middle, end) ? holding : fails) = middle;
     }
-    if (const double round = written(high); round > low && holds(round, end)) return round;
-    return high;
+    if (const double round = rounded(holding, !most_); better(fails, round) && holds(round, end)) return round;
+    return holding;
   }
-  /// Counts between two hold or fail by what divides them: seven of them, evenly apart, are all asked at, and again below the least that
-  /// holds, until they are 1 % apart.
-  double between_whole(double low, double high, End end) {
+  /// Counts between two hold or fail by what divides them: seven of them, evenly apart, are all asked at, and again between the best that
+  /// holds and the next, until they are 1 % apart.
+  double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
-    const double unit = all_.begin()->first;  // values come in multiples of the smallest
+    const double unit = all_.begin()->first, toward = most_ ? 1 : -1;  // values come in multiples of the smallest
     for (;;) {
-      const double step = std::max(1.0, std::floor((high - low) / parts / unit)) * unit, from = high;
-      double least = high;
-      for (double at = from - step; at > low; at -= step)
-        if (holds(at, end)) least = at;
-      low = std::max(low, least - step), high = least;
-      if (step <= unit || step <= 0.01 * high) return high;
+      const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
+      for (double at = from + toward * step; better(fails, at); at += toward * step)
+        if (holds(at, end)) holding = at;
+      if (better(fails, holding + toward * step)) fails = holding + toward * step;
+      if (step <= unit || step <= 0.01 * holding) return holding;
     }
   }
 
-  const Unknown& unknown_;
+  const Varied& unknown_;
   const Goal& goal_;
+  bool most_, refine_;
   Ask ask_;
   std::map<double, At<Plan>> all_;
 };
@@ -124,113 +135,129 @@ void say_why(NeedAnswer& out, const Goal& goal) {
   out.binding = nearest->binds;
 }
 
-/// \param values in the unknown's unit \param refine they are a range of ours, not the user's
+/// What a question is asked with, beside the forward one.
+struct Asked {
+  Varied unknown;
+  Goal goal;
+  std::vector<double> values;  ///< in the unknown's unit
+  bool refine = false;         ///< they are a range of ours, not the user's
+  bool most = false;
+  double without_bound = 0;
+};
+
+/// The forward answer that ratios are of: with infinitely much of the unknown, or at the least value at which anything can run. Why there
+/// is none; empty: there is.
 template <class Plan, class Ask>
-[[nodiscard]] NeedAnswer found(const Unknown& unknown, Goal goal, const std::vector<double>& values, bool refine, double without_bound,
-                               std::optional<Plan> NeedAnswer::*at, Ask ask) {
-  NeedAnswer out;
-  out.unknown = unknown.name, out.unit = unknown.unit;
-  out.goal = goal.words, out.measured = goal.measured, out.limit = goal.limit;
-  if (goal.against_unbounded) {
-    const At<Plan> reference = ask(without_bound);
-    if (!reference.trouble.empty()) {
-      out.reason = "with infinitely much of it nothing can run: " + reference.trouble;
-      return out;
-    }
-    goal.reference = reference.outcome;
+[[nodiscard]] std::string take_reference(Asked& q, Search<Plan, Ask>& search, const Ask& ask) {
+  if (q.goal.against == Against::unbounded) {
+    const At<Plan> reference = ask(q.without_bound);
+    if (!reference.trouble.empty()) return "with infinitely much of it nothing can run: " + reference.trouble;
+    q.goal.reference = reference.outcome;
+  } else if (q.goal.against == Against::least) {
+    const auto runs = std::find_if(q.values.begin(), q.values.end(), [&](double value) { return search.at(value).trouble.empty(); });
+    if (runs == q.values.end()) return "nothing can run at any of the values: " + search.at(q.values.back()).trouble;
+    q.goal.reference = search.at(*runs).outcome;
   }
-  Search<Plan, Ask> search{unknown, goal, ask};
-  for (const double value : values) static_cast<void>(search.at(value));  // all of them: it need not be monotone
-  refine = refine && unknown.dial != Dial::domain && unknown.dial != Dial::nic_count;
-  out.value = search.least(values, End::predicted, refine);
-  out.fast_value = search.least(values, End::fast, refine);
-  out.slow_value = search.least(values, End::slow, refine);
-  describe_tried(out, search, goal);
-  for (const NeedTried& one : out.tried)  // refining may have come across a smaller one
-    if (one.holds && one.value < *out.value) out.value = one.value;
+  return "";
+}
+
+template <class Plan, class Ask>
+[[nodiscard]] NeedAnswer found(Asked q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
+  NeedAnswer out;
+  out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
+  out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
+  const bool steps = q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, ask};
+  out.reason = take_reference(q, search, ask);
+  if (!out.reason.empty()) return out;
+  for (const double value : q.values) static_cast<void>(search.at(value));  // all of them: it need not be monotone
+  out.value = search.edge(q.values, End::predicted);
+  out.fast_value = search.edge(q.values, End::fast);
+  out.slow_value = search.edge(q.values, End::slow);
+  describe_tried(out, search, q.goal);
+  for (const NeedTried& one : out.tried)  // refining may have come across a better one
+    if (one.holds && search.better(one.value, *out.value)) out.value = one.value;
   out.satisfied = out.value.has_value();
   if (!out.satisfied) {
-    say_why(out, goal);
+    say_why(out, q.goal);
     return out;
   }
-  const auto here = search.all().find(*out.value);
-  if (here != search.all().begin()) {
-    const auto before = std::prev(here);
-    out.next_smaller = before->first;
-    out.binding = before->second.trouble.empty() ? binds_words(before->second.outcome) : before->second.trouble;
-  } else {
-    out.binding = binds_words(here->second.outcome);
-  }
-  if (const auto after = std::next(here); after != search.all().end()) out.next_larger = after->first;
-  out.measure = goal.of(here->second.outcome, End::predicted);
+  const auto here = search.all().find(*out.value), after = std::next(here);
+  const auto binds = [](const At<Plan>& one) { return one.trouble.empty() ? binds_words(one.outcome) : one.trouble; };
+  if (here != search.all().begin()) out.next_smaller = std::prev(here)->first;
+  if (after != search.all().end()) out.next_larger = after->first;
+  if (q.most ? out.next_larger.has_value() : out.next_smaller.has_value())
+    out.binding = binds(q.most ? after->second : std::prev(here)->second);
+  else
+    out.binding = binds(here->second);
+  out.measure = q.goal.of(here->second.outcome, End::predicted);
   out.*at = here->second.plan;
   return out;
 }
 
-constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, most_sequence = 1 << 20;
-
-/// A machine with nothing turned, and how it was asked for: turned, it is read again, as with `dial.` among its overrides. A System that
-/// was not read from a file keeps its constants.
+/// A machine with nothing turned, and how it was asked for: turned, it is read again with what turns it among its overrides. A System that
+/// was not read from a file keeps its constants, and nothing but its dials can be turned.
 struct Unturned {
   Machine origin;
   KernelSets kernels;
   std::shared_ptr<const System> system;
 
-  [[nodiscard]] std::shared_ptr<const System> with(Dial dial, double value) const {
-    if (origin.name.empty()) return std::make_shared<const System>(turned(*system, dial, value));
+  [[nodiscard]] std::shared_ptr<const System> with(const Varied& unknown, double value) const {
+    if (origin.name.empty()) {
+      if (unknown.dial) return std::make_shared<const System>(turned(*system, *unknown.dial, value * unknown.worth));
+      throw Refusal(fmt::format("<unknown>: {} needs a machine by name, this one is made already", unknown.name));
+    }
     std::vector<std::string> overrides = origin.overrides;
-    overrides.push_back(override_of(dial, value));
+    overrides.push_back(varied::override_of(unknown, value));
     return std::make_shared<const System>(load_system(origin.name, overrides, origin.calibration, kernels));
   }
 };
 
 /// Puts a value into a request.
 template <class Request>
-void put(Request& r, const Unknown& unknown, const Unturned& machine, double value) {
-  if (unknown.dial) {
-    r.system.value = machine.with(*unknown.dial, value * unknown.worth);
-    return;
-  }
+void put(Request& r, const Varied& unknown, const Unturned& machine, double value) {
   const int count = static_cast<int>(value);
-  switch (*unknown.count) {
-    case JobCount::gpus: r.gpus = count; break;
-    case JobCount::nodes: r.gpus = count * machine.system->gpus_per_node; break;
-    case JobCount::batch:
+  switch (unknown.kind) {
+    case Kind::gpus: r.gpus = count; break;
+    case Kind::nodes: r.gpus = count * machine.system->gpus_per_node; break;
+    case Kind::batch:
       if constexpr (requires { r.global_batch; }) r.global_batch = count;
       break;
-    case JobCount::sequence:
+    case Kind::sequence:
       if constexpr (requires { r.sequence; }) r.sequence = count;
       break;
+    case Kind::option: varied::put_option(r, unknown.name, varied::written(unknown, value), "over"); break;
+    default: r.system.value = machine.with(unknown, value);
   }
 }
 
 template <class Request>
-[[nodiscard]] std::vector<double> candidates(const Request& r, const Unknown& unknown, const System& machine) {
-  if (!r.over.empty()) return values_of(r.over, unknown);
-  if (unknown.count == JobCount::gpus) return range_of(unknown, machine, most_gpus, machine.gpus_per_node);
-  if (unknown.count == JobCount::nodes) return range_of(unknown, machine, most_gpus / machine.gpus_per_node, 1);
-  if (unknown.count == JobCount::batch) return range_of(unknown, machine, most_batch, 1);
-  if (unknown.count == JobCount::sequence) return range_of(unknown, machine, most_sequence, 256);
-  if (unknown.dial == Dial::domain)
-    return range_of(unknown, machine, std::min(4096.0, static_cast<double>(r.gpus.value_or(4096))),
-                    machine.domain == machine.gpus_per_node ? 1 : machine.gpus_per_node);
-  return range_of(unknown, machine, 128, 1);
+[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine) {
+  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus) : varied::values_of(r.over, unknown, "over").numbers;
+  if (unknown.words) throw Refusal(fmt::format("<unknown>: {} takes names, and names have no least; vary it in explore", unknown.name));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 /// So much that more of it changes nothing. \throws Refusal where there is no such value
 template <class Request>
-[[nodiscard]] double without_bound(const Request& r, const Unknown& unknown, const System& machine) {
-  if (unknown.count) throw Refusal("<within> compares with infinitely much of a part of the machine; of a count, give another goal");
-  return unbounded(unknown, machine, unknown.dial == Dial::domain ? r.gpus.value_or(0) : 1024);
+[[nodiscard]] double without_bound(const Request& r, const Varied& unknown, const System& machine) {
+  constexpr double much = 1e4;
+  if (!unknown.dial)
+    throw Refusal(
+        fmt::format("<within> compares with infinitely much of a part of the machine, which {} is not; give another goal", unknown.name));
+  if (!unknown.whole) return much * value_of(machine, *unknown.dial) / unknown.worth;
+  return unknown.dial == Dial::domain ? r.gpus.value_or(0) : 1024;
 }
 
 /// The request's own counts may not be given beside the unknown.
 template <class Request>
-void refuse_given(const Request& r, const Unknown& unknown) {
-  const bool gpus = unknown.count == JobCount::gpus || unknown.count == JobCount::nodes;
+void refuse_given(const Request& r, const Varied& unknown) {
+  const bool gpus = unknown.kind == Kind::gpus || unknown.kind == Kind::nodes;
   if (gpus && r.gpus) throw Refusal("<gpus> are asked for; leave them out");
   if constexpr (requires { r.global_batch; })
-    if (unknown.count == JobCount::batch && r.global_batch) throw Refusal("<global_batch> is asked for; leave it out");
+    if (unknown.kind == Kind::batch && r.global_batch) throw Refusal("<global_batch> is asked for; leave it out");
 }
 
 /// Machine and model are read once. \param kernels that the forward question needs
@@ -252,7 +279,7 @@ template <class Request>
 
 /// \param asked the forward question with a value put in
 template <class Plan, class Request, class Answered>
-[[nodiscard]] At<Plan> asked_at(const Request& r, const Unknown& unknown, const Unturned& machine, double value, Answered&& answered) {
+[[nodiscard]] At<Plan> asked_at(const Request& r, const Varied& unknown, const Unturned& machine, double value, Answered&& answered) {
   At<Plan> out;
   Request one = r;
   try {
@@ -270,23 +297,32 @@ template <class Plan, class Request, class Answered>
 template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
                                   const Prepare& prepare, const Answered& answered) {
-  const Unknown& unknown = unknown_named(request.unknown, serving);
-  refuse_given(request, unknown);
+  using Forward = std::conditional_t<std::same_as<Request, NeedRequest>, PlanRequest, ServeRequest>;
+  const std::vector<std::string> machines = request.system.name.empty() ? std::vector<std::string>{} : std::vector{request.system.name};
+  Asked q{.unknown = varied::named(
+              request.unknown, {.serving = serving, .options = varied::options_of<Forward>(), .declared = varied::declared_by(machines)},
+              "unknown"),
+          .goal = goal_of(request),
+          .values = {},
+          .refine = request.over.empty(),
+          .most = request.most};
+  refuse_given(request, q.unknown);
   check_ranges(request);
-  const Goal goal = goal_of(request);
   Request r = request;
   const Unturned unturned = loaded(r, kernels);
   const auto& machine = unturned.system;
   prepare(r);
-  if (!r.gpus && unknown.count != JobCount::gpus && unknown.count != JobCount::nodes)
-    throw Refusal("on how many GPUs? Say it with <gpus>", true);
+  if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Say it with <gpus>", true);
   if constexpr (requires { r.global_batch; })
-    if (!r.global_batch && unknown.count != JobCount::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
-  const double infinite = goal.against_unbounded ? without_bound(r, unknown, *machine) : 0;
-  const auto ask = [&](double value) {
+    if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
+  q.values = candidates(r, q.unknown, *machine);
+  if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
+    static_cast<void>(unturned.with(q.unknown, q.values.front()));  // refuses what cannot stand there
+  const auto ask = [&, unknown = q.unknown](double value) {
     return asked_at<Plan>(r, unknown, unturned, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
   };
-  NeedAnswer out = found<Plan>(unknown, goal, candidates(r, unknown, *machine), r.over.empty(), infinite, at, ask);
+  NeedAnswer out = found<Plan>(std::move(q), at, ask);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
   return out;
 }
@@ -305,6 +341,7 @@ NeedAnswer answer(const NeedRequest& request) {
                    .high = best.interval_seconds.second,
                    .exposed = best.exposed_communication_seconds,
                    .rate = best.mfu,
+                   .per_gpu = best.tokens_per_second_per_gpu,
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) {

@@ -69,15 +69,19 @@ struct NeedOptions {
 }
 
 [[nodiscard]] std::string text_of(const NeedAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title,
-                                                a.value ? a.unknown + " " + with_unit(*a.value, a.unit) : "no " + a.unknown, a.goal)) +
-                    "\n";
+  std::string out =
+      terminal.strong(fmt::format(
+          "{}: {} for {}", a.title,
+          a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal)) +
+      "\n";
   if (!a.satisfied) return out + wrapped("  ", a.reason, 100) + "\n" + tried_text(a);
   out += range_text(a) + wrapped("  ", "There: " + layout_text(a) + ".", 100);
-  if (!a.next_smaller)
-    out += fmt::format("  {} is the least that was tried: less may be enough.\n", with_unit(*a.value, a.unit));
+  if (const auto& beyond = a.most ? a.next_larger : a.next_smaller; beyond)
+    out +=
+        wrapped("  ", fmt::format("{} is {}; there: {}.", with_unit(*beyond, a.unit), a.most ? "too much" : "not enough", a.binding), 100);
   else
-    out += wrapped("  ", fmt::format("{} is not enough; there: {}.", with_unit(*a.next_smaller, a.unit), a.binding), 100);
+    out += fmt::format("  {} is the {} that was tried: {} may be enough.\n", with_unit(*a.value, a.unit), a.most ? "most" : "least",
+                       a.most ? "more" : "less");
   return out + "\n" + terminal.strong("Around it") + "\n" + tried_text(a);
 }
 
@@ -146,7 +150,7 @@ template <class Request>
 
 void add_need(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<NeedOptions>();
-  CLI::App& sub = *app.add_subcommand("need", "The least of something that is enough to train or serve a model");
+  CLI::App& sub = *app.add_subcommand("need", "How much is enough to train or serve a model");
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
   add_options<NeedRequest>(sub, o->typed);

@@ -2,7 +2,7 @@
 #include "targets.hpp"
 
 #include "cli/amounts.hpp"
-#include "cli/counts.hpp"
+#include "answers/typed/counts.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
@@ -76,7 +76,7 @@ void option_value(std::string_view bytes) {
     require(number >= 1 && number <= 1000, "a whole number keeps its bounds");
   });
   tolerate([&] {
-    for (const int count : cli::counts_of(text, "--option")) require(count > 0, "counts are above zero");
+    for (const int count : counts_of(text, "--option")) require(count > 0, "counts are above zero");
   });
   tolerate([&] {
     (void)layout_from(text, "--layout");

@@ -68,7 +68,7 @@ std::optional<Forward> forward(TrainingQuestion q, const System& system) {
   }
 }
 
-TEST_CASE("the least value is the one that asking forwards at every value finds, in 500 random questions") {
+TEST_CASE("the least and the most are what asking forwards at every value finds, in 500 random questions") {
   std::mt19937_64 random{28};
   const auto one_of = [&](const auto& all) { return all[random() % all.size()]; };
   const std::vector<std::string> unknowns{
@@ -94,9 +94,10 @@ TEST_CASE("the least value is the one that asking forwards at every value finds,
     const bool by_step = random() % 2 == 0;
     const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
     (by_step ? r.step_seconds : r.mfu) = limit;
+    r.most = i % 3 == 0;
     const NeedAnswer found = answer(r);
 
-    std::optional<double> least;
+    std::optional<double> wanted;
     bool held_before = false;
     for (const double v : values) {
       TrainingQuestion q;
@@ -123,17 +124,17 @@ TEST_CASE("the least value is the one that asking forwards at every value finds,
       }
       const auto f = forward(q, at);
       const bool holds = f && (by_step ? f->seconds <= limit : f->mfu >= limit);
-      if (holds && !least) least = v;
+      if (holds && (r.most || !wanted)) wanted = v;
       not_monotone += held_before && !holds ? 1 : 0;
       held_before = holds;
     }
     INFO(i << " " << unknown << " on " << system << " over " << r.over << (by_step ? " step " : " mfu ") << limit);
-    REQUIRE(found.satisfied == least.has_value());
-    REQUIRE(found.value == least);
+    REQUIRE(found.satisfied == wanted.has_value());
+    REQUIRE(found.value == wanted);
     satisfied += found.satisfied ? 1 : 0;
-    if (least && found.next_smaller)
-      for (const NeedTried& one : found.tried) REQUIRE((one.value >= *least || !one.holds));
-    if (!least) REQUIRE_FALSE(found.reason.empty());
+    for (const NeedTried& one : found.tried)
+      if (wanted) REQUIRE((!one.holds || (r.most ? one.value <= *wanted : one.value >= *wanted)));
+    if (!wanted) REQUIRE_FALSE(found.reason.empty());
   }
   CHECK(satisfied > 100);
   CHECK(satisfied < 450);
@@ -161,6 +162,19 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
   const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
   CHECK(at(*found.value) <= 1.05 * infinite);
   CHECK(at(*found.next_smaller) > 1.05 * infinite);
+}
+
+TEST_CASE("the most of a count is refined between what holds and what does not") {
+  NeedRequest r = asked("sequence");
+  r.step_seconds = 4;
+  r.most = true;
+  const NeedAnswer found = answer(r);
+  REQUIRE(found.satisfied);
+  CHECK(*found.measure <= 4);
+  REQUIRE(found.next_larger);
+  CHECK(*found.next_larger - *found.value <= 0.01 * *found.value + 256);
+  for (const NeedTried& one : found.tried)
+    if (one.value > *found.value) CHECK_FALSE(one.holds);
 }
 
 TEST_CASE("a tighter goal never needs less, a looser one never more") {

@@ -8,6 +8,8 @@
 ///   interval    the least value where the prediction's fast end meets it, and where its slow end does. Goals that are ratios (of a term,
 ///               of a step to another) vary only what is communicated: the rest of the error stands above and below the line.
 ///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
+///   scaling     tokens per GPU >= x times those at the least value that can run: of GPUs at one batch, strong scaling
+///   most        the largest value that meets the goal: how long a sequence, how many GPUs
 ///   in_seconds  tokens / (global_batch x sequence) steps, over goodput where that is asked for (goodput.hpp)
 ///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit
 ///
@@ -25,10 +27,15 @@
 
 namespace fabricost {
 
+namespace detail {
+template <class R>
+inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "The largest value that is enough, not the least");
+}  // namespace detail
+
 struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
-  std::optional<double> step_seconds, mfu, tokens, in_seconds;
-  bool goodput = false;
+  std::optional<double> step_seconds, mfu, scaling, tokens, in_seconds;
+  bool goodput = false, most = false;
   GoodputRequest failures{};  ///< what goodput is asked with, besides GPUs
 
   static constexpr auto fields() {
@@ -36,14 +43,17 @@ struct NeedRequest : PlanRequest {
     using enum Amount;
     return tables(
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ",
-                   "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size or "
-                   "arithmetic",
+                   "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size, "
+                   "arithmetic; a dial or a\npath of the machine's file; an option that takes a number",
                    true)},
         PlanRequest::fields(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
+              detail::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
               asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
               asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
+              asks(&R::scaling, "scaling", "--scaling", share, some_share, "SHARE",
+                   "Goal: at least so much of the tokens per GPU that the least\nvalue gives, as in 50%"),
               asks(&R::share_of, "share_of", "--for", "TERM below X%",
                    "Goal: a term's largest share of the step, as in \"expert below 10%\""),
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
@@ -54,6 +64,7 @@ struct NeedRequest : PlanRequest {
 
 struct NeedServeRequest : ServeRequest {
   std::string unknown, over;
+  bool most = false;
   std::optional<double> tokens_per_second;
 
   static constexpr auto fields() {
@@ -62,6 +73,7 @@ struct NeedServeRequest : ServeRequest {
     return tables(
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)}, ServeRequest::fields(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: 25:400:x2GB/s, 8,16,36,72;\ndefault a wide range"),
+              detail::ask_most<R>,
               asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
                    "Goal: answered tokens per second of all GPUs together", true)});
   }
@@ -92,7 +104,7 @@ struct NeedAnswer {
   std::optional<double> fast_value, slow_value, next_smaller, next_larger;
   std::string binding, goal, measured;
   std::optional<double> limit, measure;
-  bool satisfied = false;
+  bool satisfied = false, most = false;
   std::string reason;
   std::vector<NeedTried> tried;
   std::optional<PlannedLayout> layout;
@@ -101,24 +113,24 @@ struct NeedAnswer {
 
   static constexpr auto fields() {
     using A = NeedAnswer;
-    return Table{
-        gives(&A::unknown, "unknown", "unknown", "What was asked for."),
-        gives(&A::value, "answer.value", "value", "The least value that meets the goal; None: none does."),
-        gives(&A::unit, "answer.unit", "unit", "Of the values; empty: a count."),
-        gives(&A::fast_value, "interval[]", "fast_value", "The least value where the prediction's fast end meets the goal; None: none."),
-        gives(&A::slow_value, "interval[]", "slow_value", "The same for its slow end."),
-        gives(&A::next_smaller, "next_smaller", "next_smaller", "The next smaller value that was tried; None: there is none."),
-        gives(&A::next_larger, "next_larger", "next_larger", "The next larger one."),
-        gives(&A::binding, "binding", "binding", "What takes most besides computing where the goal just fails, in words."),
-        gives(&A::goal, "goal", "goal", "The goal in words."),
-        gives(&A::measured, "measured", "measured", "What the goal is about, with its unit."),
-        gives(&A::limit, "limit", "limit", "The goal's number, in that unit."),
-        gives(&A::measure, "measure", "measure", "The same as predicted at the answer."),
-        gives(&A::layout, "at", "layout", "Training: the forward answer there, a TrainingPlan.", 1, true),
-        gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
-        gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
-        gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does."),
-        gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
+    return Table{gives(&A::unknown, "unknown", "unknown", "What was asked for."),
+                 gives(&A::value, "answer.value", "value", "The least value that meets the goal, or the largest; None: none does."),
+                 gives(&A::unit, "answer.unit", "unit", "Of the values; empty: a count."),
+                 gives(&A::fast_value, "interval[]", "fast_value", "The value where the prediction's fast end meets the goal; None: none."),
+                 gives(&A::slow_value, "interval[]", "slow_value", "The same for its slow end."),
+                 gives(&A::next_smaller, "next_smaller", "next_smaller", "The next smaller value that was tried; None: there is none."),
+                 gives(&A::next_larger, "next_larger", "next_larger", "The next larger one."),
+                 gives(&A::binding, "binding", "binding", "What takes most besides computing where the goal just fails, in words."),
+                 gives(&A::most, "most", "most", "Whether the largest value was asked for, not the least.", 1, true),
+                 gives(&A::goal, "goal", "goal", "The goal in words."),
+                 gives(&A::measured, "measured", "measured", "What the goal is about, with its unit."),
+                 gives(&A::limit, "limit", "limit", "The goal's number, in that unit."),
+                 gives(&A::measure, "measure", "measure", "The same as predicted at the answer."),
+                 gives(&A::layout, "at", "layout", "Training: the forward answer there, a TrainingPlan.", 1, true),
+                 gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
+                 gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
+                 gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does."),
+                 gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
   }
 };
 

@@ -1,15 +1,14 @@
 /// \file routing_typed.cpp
 /// Parses how tokens choose experts: a name, or a file of measured counts.
 
-#include "cli/face.hpp"
-#include "cli/names.hpp"
+#include "answers/typed/from_text.hpp"
 #include "text/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-namespace fabricost::cli {
+namespace fabricost {
 namespace {
 
 /// Reads the counts of a file.
@@ -42,8 +41,8 @@ Routing routing_typed(const std::string& text, std::string_view option) {
   constexpr std::string_view histogram = "histogram:";
   if (text.starts_with(histogram)) return {.kind = RoutingKind::histogram, .histogram = counts_in(text.substr(histogram.size()))};
   const auto found = routing_named(text, option);
-  if (!found) throw_unknown(text, "a routing", listed(names), option);
+  if (!found) throw RequestError(fmt::format("{}: {}", option, unknown_text(text, "a routing", names)));
   return *found;
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost

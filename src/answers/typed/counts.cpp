@@ -1,9 +1,10 @@
 /// \file counts.cpp
 /// Lists and ranges of counts.
 
-#include "cli/counts.hpp"
+#include "answers/typed/counts.hpp"
 
-#include "cli/amounts.hpp"
+#include "text/amounts.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/text/ranges.hpp>
 
@@ -11,14 +12,14 @@
 
 #include <optional>
 
-namespace fabricost::cli {
+namespace fabricost {
 namespace {
 
 constexpr std::size_t max_counts = 10'000;
 
 void append_part(std::vector<int>& out, std::string_view part, std::string_view option) {
   const auto fault = [&](std::string_view what) { throw RequestError(fmt::format("{}: \"{}\" {}", option, part, what)); };
-  const auto whole = [&](std::string_view number) { return count_of(std::string{number}, option); };
+  const auto whole = [&](std::string_view number) { return io::count_of(std::string{number}, option); };
   const std::optional<RangeText> range = range_text(part);
   if (!range || range->by == '?' || (range->by != 0 && range->step.empty()))
     fault("is not a range; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1:2048:x2");
@@ -37,11 +38,11 @@ void append_part(std::vector<int>& out, std::string_view part, std::string_view 
 std::vector<int> counts_of(const std::string& text, std::string_view option) {
   std::vector<int> out;
   if (text.empty()) return out;
-  for (const std::string_view one : fabricost::listed(text)) {
+  for (const std::string_view one : listed(text)) {
     if (one.empty()) throw RequestError(fmt::format("{}: \"{}\" misses a number; write it as in 2,4,8", option, text));
     append_part(out, one, option);
   }
   return out;
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost

@@ -1,0 +1,79 @@
+#pragma once
+/// \file variants.hpp
+/// What points share that is read once: machines, models and questions of each combination of what is read anew. Private.
+
+#include "answers/explore/axes.hpp"
+#include "answers/explore/objectives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fabricost::explore {
+
+/// The machines and the questions of variants.
+template <class Request>
+struct Read {
+  std::vector<AskedMachine> machines{};
+  std::vector<Request> requests{};
+};
+/// Machines are read once. \param on the machine as a request has it: System(const Machine&, overrides, const Request&)
+template <class Request, class On>
+[[nodiscard]] Read<Request> read(const std::vector<Variant>& variants, const Request& request, const On& on) {
+  std::map<std::string, std::shared_ptr<const System>> known;
+  Read<Request> out;
+  for (const Variant& variant : variants) {
+    Request& one = out.requests.emplace_back(request);
+    std::string key = variant.machine.name;
+    for (const std::string& text : variant.overrides) key += "\n" + text;
+    for (const auto& [name, value] : variant.options) {
+      varied::put_option(one, name, value, "vary");
+      if (name == "library" || name == "symmetric") key += fmt::format("\n{} {}", name, value);  // the machine's kernels
+    }
+    std::vector<std::string> overrides = request.overrides;
+    overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+    auto& system = known[key];
+    if (system == nullptr) system = on(variant.machine, overrides, one);
+    out.machines.push_back({system, variant.asked});
+  }
+  return out;
+}
+
+/// Each model is read once.
+template <class Request>
+void load_models(std::vector<Request>& requests) {
+  std::map<std::string, std::shared_ptr<const Model>> known;
+  for (Request& one : requests) {
+    if (!one.model || one.model.value != nullptr) continue;
+    auto& model = known[one.model.name];
+    if (model == nullptr) model = std::make_shared<const Model>(one.model.load());
+    one.model.value = model;
+  }
+}
+
+/// A question of each variant, or why it cannot be asked. \throws RequestError where none can
+template <class Question, class Request, class Make>
+[[nodiscard]] std::vector<std::variant<Question, std::string>> questions_of(const std::vector<Request>& requests, const Make& make) {
+  std::vector<std::variant<Question, std::string>> out;
+  for (std::size_t i = 0; i < requests.size(); ++i) try {
+      out.emplace_back(make(requests[i], i));
+    } catch (const RequestError& error) {
+      if (requests.size() == 1) throw;
+      out.emplace_back(std::string{error.what()});
+    }
+  const auto asked = std::find_if(out.begin(), out.end(), [](const auto& one) { return one.index() == 0; });
+  if (asked == out.end()) throw RequestError(std::get<std::string>(out.front()));
+  return out;
+}
+template <class Question>
+[[nodiscard]] const Question& question_in(const std::variant<Question, std::string>& one) {
+  if (const std::string* const trouble = std::get_if<std::string>(&one)) throw RequestError(*trouble);
+  return std::get<Question>(one);
+}
+
+}  // namespace fabricost::explore

@@ -1,0 +1,74 @@
+/// \file usual.cpp
+/// The values of an unknown where the request names none.
+
+#include "answers/need/usual.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::need {
+
+using varied::Kind;
+using varied::Varied;
+
+namespace {
+
+constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, most_sequence = 1 << 20;
+
+/// A wide range: counts 1, 2, 3, 4, 6, 8, 12 and so on to `most`; domains that NVLink and its kin were built for, too. \param each GPUs
+/// that come together (a node)
+[[nodiscard]] std::vector<double> counts_to(double most, int each) {
+  std::vector<double> out;
+  for (double at = each; at <= most; at *= 2) {
+    out.push_back(at);
+    if (at > each && at * 1.5 <= most) out.push_back(at * 1.5);
+  }
+  if (each == 1 && most >= 3) out.push_back(3);
+  return out;
+}
+void add_racks(std::vector<double>& out, double most, int each) {
+  for (const double racks : {36, 72, 144, 288, 576})  // trays of four, and of two
+    if (racks <= most && std::fmod(racks, each) == 0) out.push_back(racks);
+}
+/// From a 64th to 64 times of where a dial stands, four to an octave.
+[[nodiscard]] std::vector<double> octaves_around(double now) {
+  std::vector<double> out;
+  for (int quarter = -24; quarter <= 24; ++quarter) out.push_back(now * std::exp2(0.25 * quarter));
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> usual_values(Varied& unknown, const System& machine, const std::optional<int>& gpus) {
+  constexpr double most_options = 1024;
+  switch (unknown.kind) {
+    case Kind::gpus: return counts_to(most_gpus, machine.gpus_per_node);
+    case Kind::nodes: return counts_to(most_gpus / machine.gpus_per_node, 1);
+    case Kind::batch: return counts_to(most_batch, 1);
+    case Kind::sequence: return counts_to(most_sequence, 256);
+    case Kind::dial: break;
+    case Kind::declared:
+      if (!unknown.values.empty()) return varied::values_of(fmt::format("{}", fmt::join(unknown.values, ",")), unknown, "over").numbers;
+      [[fallthrough]];
+    default:
+      if (unknown.kind == Kind::option && unknown.whole) {
+        std::vector<double> out = counts_to(std::min(unknown.range.max, most_options), 1);
+        if (unknown.range.min <= 0) out.push_back(0);
+        return out;
+      }
+      throw Refusal(fmt::format("<over>: no range of {} is known; name the values, as in <over=1:16:x2>", unknown.name), true);
+  }
+  if (unknown.dial == Dial::domain) {
+    const int each = machine.domain == machine.gpus_per_node ? 1 : machine.gpus_per_node;
+    const double most = std::min(4096.0, static_cast<double>(gpus.value_or(4096)));
+    std::vector<double> out = counts_to(most, each);
+    add_racks(out, most, each);
+    return out;
+  }
+  return unknown.whole ? counts_to(128, 1) : octaves_around(value_of(machine, *unknown.dial) / unknown.worth);
+}
+
+}  // namespace fabricost::need

@@ -1,0 +1,70 @@
+/// \file from_text.cpp
+/// Parses numbers in the notation of their amount.
+
+#include "answers/typed/from_text.hpp"
+
+#include "text/csv.hpp"
+#include "text/units.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace fabricost {
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
+  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
+  if (text != no_yes[0] && text != no_yes[1]) throw RequestError(fmt::format("{}: {}", option, unknown_text(text, "an answer", no_yes)));
+  out = text == no_yes[1];
+}
+
+int whole_of(const std::string& text, std::string_view option, const Range& range) {
+  const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
+  if (range.max < any_count.max) return io::whole_number_from(text, option, min, max);  // the message then names both bounds
+  return io::count_of(text, option, min, max);
+}
+
+namespace {
+[[nodiscard]] std::string_view what(Amount amount) {
+  switch (amount) {
+    case Amount::share: return "a share";
+    case Amount::seconds: return "a time";
+    case Amount::size:
+    case Amount::size_or_unbounded: return "a size";
+    default: return "a number";
+  }
+}
+[[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
+  const double min = range.min / gibibyte, max = range.max / gibibyte;
+  const auto number = io::parse_number(text);
+  if (!number || !(*number >= min && *number <= max))
+    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), min, max));
+  return *number * gibibyte;
+}
+}  // namespace
+
+double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
+  const double value = [&] {
+    switch (amount) {
+      case Amount::number: return io::number_from(text, option, range.min, range.max);
+      case Amount::count: return static_cast<double>(whole_of(text, option, range));
+      case Amount::large_count: return io::large_count_of(text, option);
+      case Amount::seconds: return io::duration_of(text, option);
+      case Amount::share: return io::share_of(text, option);
+      case Amount::bytes_per_second: return io::storage_rate_of(text, option);
+      case Amount::one_way_rate: return io::one_way_rate_of(text, option);
+      case Amount::size: return io::size_of(text, option).value();
+      case Amount::size_or_unbounded:
+        return text == "unbounded" ? std::numeric_limits<double>::infinity() : io::size_of(text, option).value();
+      case Amount::gibibytes: return gibibytes_of(text, option, range);
+    }
+    return std::nan("");
+  }();
+  if (range.above && value == range.min)
+    throw RequestError(fmt::format("{}: give {} above {:g}{}", option, what(amount), range.min,
+                                   amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
+  if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.min, range.max));
+  return value;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,223 @@
+/// \file varied.cpp
+/// Names of what can be varied, and the values it can take.
+
+#include "answers/varied/varied.hpp"
+
+#include "specs/parts/dials.hpp"
+#include "text/units.hpp"
+
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/text/ranges.hpp>
+
+#include <cmath>
+
+namespace fabricost::varied {
+namespace {
+
+constexpr std::size_t most_values = 1000;
+
+struct Known {
+  std::string_view name, unit;
+  Kind kind;
+  std::optional<Dial> dial{};
+  double worth = 1;
+  bool whole = true;
+};
+constexpr std::array<Known, 11> known{{
+    {.name = "gpus", .unit = "", .kind = Kind::gpus},
+    {.name = "nodes", .unit = "", .kind = Kind::nodes},
+    {.name = "batch", .unit = "sequences", .kind = Kind::batch},
+    {.name = "sequence", .unit = "tokens", .kind = Kind::sequence},
+    {.name = name(Dial::nic_bandwidth), .unit = "GB/s", .kind = Kind::dial, .dial = Dial::nic_bandwidth, .worth = 1e9, .whole = false},
+    {.name = name(Dial::nic_count), .unit = "", .kind = Kind::dial, .dial = Dial::nic_count},
+    {.name = name(Dial::domain), .unit = "GPUs", .kind = Kind::dial, .dial = Dial::domain},
+    {.name = name(Dial::scale_up_bandwidth),
+     .unit = "GB/s",
+     .kind = Kind::dial,
+     .dial = Dial::scale_up_bandwidth,
+     .worth = 1e9,
+     .whole = false},
+    {.name = name(Dial::hbm_bandwidth), .unit = "GB/s", .kind = Kind::dial, .dial = Dial::hbm_bandwidth, .worth = 1e9, .whole = false},
+    {.name = name(Dial::hbm_size), .unit = "GB", .kind = Kind::dial, .dial = Dial::hbm_size, .worth = 1e9, .whole = false},
+    {.name = name(Dial::arithmetic), .unit = "times", .kind = Kind::dial, .dial = Dial::arithmetic, .whole = false},
+}};
+constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = Kind::system},
+                                        {.name = "gpu", .unit = "", .kind = Kind::gpu},
+                                        {.name = "isl", .unit = "tokens", .kind = Kind::isl},
+                                        {.name = "osl", .unit = "tokens", .kind = Kind::osl}}};
+
+[[nodiscard]] bool offers(const Known& one, const Offered& offered) {
+  switch (one.kind) {
+    case Kind::isl:
+    case Kind::osl: return offered.serving && offered.many;
+    case Kind::sequence: return !offered.serving;
+    case Kind::batch: return !offered.serving || offered.many;  // of an engine
+    default: return true;
+  }
+}
+
+[[nodiscard]] Varied varied_as(const Known& one) {
+  return {.name = std::string{one.name},
+          .unit = std::string{one.unit},
+          .kind = one.kind,
+          .dial = one.dial,
+          .worth = one.worth,
+          .whole = one.whole,
+          .words = one.kind == Kind::system || one.kind == Kind::gpu};
+}
+
+/// What is read, for messages.
+struct Given {
+  const std::string& text;
+  Varied& varied;
+  std::string_view field;
+
+  [[noreturn]] void refuse(std::string_view why) const {
+    throw Refusal(
+        fmt::format("<{}>: \"{}\" {}; write {}", field, text.substr(0, 60), why,
+                    varied.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", varied.unit)));
+  }
+};
+
+/// A number that fills the whole text. \throws Refusal
+[[nodiscard]] double number_in(std::string_view part, const Given& given) {
+  std::string_view rest;
+  const double out = io::leading_number(part, rest);
+  const Varied& varied = given.varied;
+  if (!std::isfinite(out) || !rest.empty()) given.refuse(fmt::format("has \"{}\" for a number", part.substr(0, 20)));
+  if (out < 0 || (out == 0 && !(varied.kind == Kind::path || (varied.kind == Kind::option && varied.range.holds(0)))))
+    given.refuse("has a value that is not above zero");
+  if (varied.whole && (out != std::floor(out) || out > 1e7)) given.refuse("has a value that is no whole number up to 10,000,000");
+  return out;
+}
+
+/// Takes the unit off the end. \return the unit's worth in that of what is varied \throws Refusal
+[[nodiscard]] double unit_of(std::string_view& part, const Given& given) {
+  Varied& varied = given.varied;
+  const std::size_t end = part.find_last_of("0123456789.");
+  std::string_view unit = end == std::string_view::npos ? part : part.substr(end + 1);
+  part.remove_suffix(unit.size());
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (unit.empty() || unit == varied.unit) return 1;
+  if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
+    varied.unit = unit;
+    return 1;
+  }
+  if (varied.dial && !varied.unit.empty() && !varied.whole)
+    return io::dial_value(*varied.dial, fmt::format("1{}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+  if (varied.any_unit() && !varied.unit.empty()) given.refuse(fmt::format("has two units, {} and {}", varied.unit, unit.substr(0, 20)));
+  given.refuse(fmt::format("has an unknown unit, \"{}\"", unit.substr(0, 20)));
+}
+
+void append(std::vector<double>& out, std::string_view part, const Given& given) {
+  const double worth = unit_of(part, given);
+  const std::optional<RangeText> range = range_text(part);
+  if (!range || range->by == '?' || (range->by != 0 && range->step.empty())) given.refuse("is not FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
+  if (range->by == 0) return out.push_back(number_in(part, given) * worth);
+  const double first = number_in(range->first, given), last = number_in(range->last, given);
+  std::string_view rest;
+  const double step = io::leading_number(range->step, rest);
+  if (!rest.empty() || !(step > (range->times() ? 1 : 0)) || (range->times() && first == 0)) given.refuse("never gets to its end");
+  if (last < first) given.refuse("ends before it starts");
+  for_each_in_range(first, last, range->times(), step, [&](double at) {
+    if (out.size() == most_values) given.refuse("asks for more than 1,000 values");
+    if (!given.varied.whole || at == std::floor(at)) out.push_back(at * worth);
+  });
+}
+
+/// Whether every part is a number, with a unit or without.
+[[nodiscard]] bool numeric(const std::string& text) {
+  const std::vector<std::string_view> parts = listed(text);
+  return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+    std::string_view rest;
+    return std::isfinite(io::leading_number(part, rest)) && rest.find_first_of("-_") == std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::vector<DeclaredDial> declared_by(const std::vector<std::string>& machines) {
+  std::vector<DeclaredDial> out;
+  for (std::string name : machines) {
+    while (const auto saved = read_saved_system(name)) name = saved->extends;
+    for (DeclaredDial& dial : declared_dials(name))
+      if (std::none_of(out.begin(), out.end(), [&](const DeclaredDial& one) { return one.name == dial.name; }))
+        out.push_back(std::move(dial));
+  }
+  return out;
+}
+
+Varied named(const std::string& text, const Offered& offered, std::string_view field) {
+  if (text.empty())
+    throw Refusal(fmt::format("what is asked for? Name it with <{}>: gpus, nodes, domain, nic.bandwidth, ...", field), true);
+  for (const DeclaredDial& dial : offered.declared)
+    if (dial.name == text) return {.name = text, .unit = dial.unit, .kind = Kind::declared, .whole = false, .values = dial.values};
+  std::vector<std::string> names;
+  for (const DeclaredDial& dial : offered.declared) names.push_back(dial.name);
+  const auto look = [&](const auto& table) -> std::optional<Varied> {
+    for (const Known& one : table) {
+      if (!offers(one, offered)) continue;
+      if (one.name == text) return varied_as(one);
+      names.emplace_back(one.name);
+    }
+    return std::nullopt;
+  };
+  if (offered.many)
+    if (auto out = look(of_many)) return *out;
+  if (auto out = look(known)) return *out;
+  std::string option = text;
+  std::replace(option.begin(), option.end(), '-', '_');
+  for (const Option& one : offered.options) {
+    if (one.name == option && (one.number || offered.many))
+      return {.name = option, .kind = Kind::option, .whole = one.whole, .words = !one.number, .range = one.range};
+    if (one.number || offered.many) names.emplace_back(one.name);
+  }
+  // "nic.bandwith" is a dial with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it
+  if (text.find('.') != std::string::npos && near_names(text, names).empty()) return {.name = text, .kind = Kind::path, .whole = false};
+  throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
+}
+
+Values values_of(const std::string& text, Varied& varied, std::string_view field) {
+  Values out;
+  const bool either = varied.kind == Kind::path || varied.kind == Kind::declared;  // numbers, or names of links and the like
+  if (varied.words || (either && !numeric(text))) {
+    varied.words = true;
+    for (const std::string_view one : listed(text)) {
+      if (one.empty()) throw Refusal(fmt::format("<{}>: {}={} misses a name", field, varied.name, text.substr(0, 60)));
+      out.words.emplace_back(one);
+    }
+    return out;
+  }
+  const Given given{text, varied, field};
+  for (const std::string_view part : listed(text)) append(out.numbers, part, given);
+  std::sort(out.numbers.begin(), out.numbers.end());
+  out.numbers.erase(std::unique(out.numbers.begin(), out.numbers.end()), out.numbers.end());
+  if (out.numbers.empty()) given.refuse("has no value");
+  return out;
+}
+
+std::string written(const Varied& varied, double value) {
+  return fmt::format("{:.12g}{}", value, varied.any_unit() && varied.kind != Kind::declared ? varied.unit : "");
+}
+
+std::string override_of(const Varied& varied, const std::string& value) {
+  return fmt::format("{}{}={}", varied.kind == Kind::declared ? "dial." : "", varied.name, value);
+}
+
+std::string override_of(const Varied& varied, double value) {
+  if (!varied.dial) return override_of(varied, written(varied, value));
+  const double amount = value * varied.worth;
+  switch (*varied.dial) {
+    case Dial::nic_bandwidth:
+    case Dial::scale_up_bandwidth:
+    case Dial::hbm_bandwidth: return fmt::format("dial.{}={}B/s", varied.name, amount);
+    case Dial::hbm_size: return fmt::format("dial.{}={:.0f}B", varied.name, amount);
+    case Dial::nic_count:
+    case Dial::domain:
+    case Dial::arithmetic: break;
+  }
+  return fmt::format("dial.{}={}", varied.name, amount);
+}
+
+}  // namespace fabricost::varied
