@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 
@@ -26,10 +27,59 @@ constexpr double waiting_with_spares = 1e-3;
 void check(const ProjectRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!r.tokens) throw Refusal("how many tokens? Say it with <tokens=15e12>", true);
-  if (!r.gpus && !r.in_seconds) throw Refusal("on how many GPUs, or in what time? Give <gpus> or <in_seconds>", true);
+  if (r.in_seconds && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
+  if (!r.gpus && !r.in_seconds && r.done_by.empty())
+    throw Refusal("on how many GPUs, or in what time? Give <gpus>, <in_seconds> or <done_by>", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
   if (r.fleet && r.mttf_node_seconds) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
   check_ranges(r);
+}
+
+/// \throws Refusal
+[[nodiscard]] Day day_of(const std::string& text, std::string_view field) {
+  if (const auto out = parse_day(text)) return *out;
+  throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text.substr(0, 40)));
+}
+
+/// When a run can start, and by when it must end.
+struct Calendar {
+  std::optional<Day> start, done_by;
+  bool asked = false;  ///< for a day
+
+  Calendar(const ProjectRequest& r, const Prices& prices) {
+    start = r.start.empty() ? parse_day(prices.date) : day_of(r.start, "start");
+    if (!r.done_by.empty()) done_by = day_of(r.done_by, "done_by");
+    asked = !r.start.empty() || done_by || !r.deliveries.empty();
+    if (done_by && !start) throw Refusal("from when? The prices have no date: give <start=2027-01-01>", true);
+    if (done_by && *done_by <= *start)
+      throw Refusal(
+          fmt::format("<done_by>: {} is not after the earliest start, {}; give another <start>", day_text(*done_by), day_text(*start)));
+  }
+  [[nodiscard]] std::optional<Day> start_on(const ProjectedRun& run) const {
+    const std::optional<Day> had = run.delivery ? parse_day(*run.delivery) : std::nullopt;
+    if (!had || !start) return had;
+    return std::max(*had, *start);
+  }
+};
+
+/// The user's word first. \throws RequestError where it must end by a day before it can begin, or nobody knows when
+void add_delivery(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar) {
+  if (const auto known = delivery_of(*machine.value, prices)) {
+    out.delivery = day_text(known->value);
+    out.delivery_source = fmt::format("{}: {}", name(known->provenance.confidence), known->provenance.source);
+  }
+  for (const OwnDelivery& own : r.deliveries)
+    if (own.machine == machine.name || own.machine == machine.value->name)
+      out.delivery = day_text(day_of(own.day, "deliveries")), out.delivery_source = "as given";
+  if (const auto from = calendar.start_on(out); calendar.asked && from && calendar.start)
+    out.wait_seconds = std::chrono::duration<double>(*from - *calendar.start).count();
+  if (!calendar.done_by) return;
+  if (!out.delivery)
+    throw RequestError(
+        fmt::format("when {} can be had is not known; say it with <deliveries={}=2027-06>", machine.value->name, machine.value->name));
+  if (*calendar.start_on(out) >= *calendar.done_by)
+    throw RequestError(fmt::format("it can be had on {} at the earliest ({}), the run must end by {}", *out.delivery, out.delivery_source,
+                                   day_text(*calendar.done_by)));
 }
 
 /// What failures are asked with; GPUs follow.
@@ -56,7 +106,7 @@ void check(const ProjectRequest& r) {
 }
 
 /// The least GPUs that end in time, with those of both ends of the interval.
-void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
+void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, double seconds) {
   NeedRequest need;
   static_cast<PlanRequest&>(need) = r;
   need.system = machine, need.overrides.clear(), need.calibration.clear();
@@ -64,7 +114,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   need.goodput = true, need.failures = failing(r, machine);
   GoodputRequest node = need.failures;
   node.gpus = machine.value->gpus_per_node;
-  need.in_seconds = *r.in_seconds * r.use * kept_of_turns(r, answer(node));
+  need.in_seconds = seconds * r.use * kept_of_turns(r, answer(node));
   if (!r.spares) *need.in_seconds *= 1 - waiting_with_spares;  // need knows of no spares
   need.failures.spares = r.spares;
   const NeedAnswer found = answer(need);
@@ -115,6 +165,12 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return answer(asked);
 }
 
+/// How long the run may take.
+[[nodiscard]] std::optional<double> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
+  if (!calendar.done_by) return r.in_seconds;
+  return std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count();
+}
+
 /// Ends of what is proportional to the time of the run.
 [[nodiscard]] Ends scaled(double value, const ProjectedRun& run) {
   return {value * run.interval_seconds.first / run.seconds, value * run.interval_seconds.second / run.seconds};
@@ -123,16 +179,22 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
 /// Of two independent factors of a time, the end that both have together. \param each over what is predicted, both at least 1
 [[nodiscard]] double together(double one, double other) { return std::exp(std::hypot(std::log(one), std::log(other))); }
 
-void add_times(ProjectedRun& out, const ProjectRequest& r, double occupied) {
+void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calendar, double occupied) {
   const auto& [fastest, slowest] = out.interval_step_seconds;
   out.seconds = occupied / r.use;
   out.interval_seconds = {out.seconds / together(out.step_seconds / fastest, out.interval_goodput.second / out.goodput),
                           out.seconds * together(slowest / out.step_seconds, out.goodput / out.interval_goodput.first)};
   out.gpu_hours = out.gpus * occupied / 3600;
   out.interval_gpu_hours = scaled(out.gpu_hours, out);
-  if (!r.in_seconds) return;
-  out.in_time = out.seconds <= *r.in_seconds;
-  out.sure_in_time = (out.interval_seconds.first <= *r.in_seconds) == (out.interval_seconds.second <= *r.in_seconds);
+  if (const auto start = calendar.start_on(out)) {
+    out.ends = day_text(after(*start, out.seconds));
+    out.interval_ends =
+        std::pair{day_text(after(*start, out.interval_seconds.first)), day_text(after(*start, out.interval_seconds.second))};
+  }
+  const std::optional<double> longest = time_for(r, calendar, out);
+  if (!longest) return;
+  out.in_time = out.seconds <= *longest;
+  out.sure_in_time = (out.interval_seconds.first <= *longest) == (out.interval_seconds.second <= *longest);
 }
 
 void add_money(ProjectedRun& out, const System& system, double occupied, bool by_one_kind) {
@@ -155,12 +217,13 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
 }
 
 /// What is known before prices are.
-[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine) {
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar) {
   ProjectedRun out{.system = machine.value->name};
+  add_delivery(out, r, machine, prices, calendar);
   if (r.gpus)
     out.gpus = *r.gpus;
   else
-    find_gpus(out, r, machine);
+    find_gpus(out, r, machine, *time_for(r, calendar, out));
   PlanRequest asked = r;
   asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
   asked.gpus = out.gpus, asked.top = 1;
@@ -196,6 +259,17 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
   return out;
 }
 
+void refuse_unknown_deliveries(const ProjectRequest& r, const std::vector<Machine>& machines, const std::vector<System>& systems) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < systems.size(); ++i) names.push_back(systems[i].name);
+  for (const OwnDelivery& own : r.deliveries) {
+    const auto named = [&](const Machine& one) { return one.name == own.machine; };
+    if (std::none_of(machines.begin(), machines.end(), named) && std::find(names.begin(), names.end(), own.machine) == names.end())
+      throw Refusal("<deliveries>: " + unknown_text(own.machine, "one of the machines", names));
+    static_cast<void>(day_of(own.day, "deliveries"));
+  }
+}
+
 /// The machine whose `value` is least, of those that end in time where a time was given.
 template <class Value>
 [[nodiscard]] std::optional<std::string> least_of(const std::vector<ProjectedRun>& rows, Value&& value) {
@@ -212,7 +286,7 @@ void add_best(ProjectAnswer& out) {
   out.cheapest = least_of(out.rows, [](const R& r) { return r.dollars; });
   out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_watts; });
   out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
-  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.seconds}; });
+  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.wait_seconds + r.seconds}; });
 }
 
 }  // namespace
@@ -268,9 +342,14 @@ ProjectAnswer answer(const ProjectRequest& request) {
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
       throw Refusal(out.rows.front().system + ": " + out.refused.front());
   };
-  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i)); });
+  const Prices prices = load_prices(r.prices);
+  const Calendar calendar{r, prices};
+  refuse_unknown_deliveries(r, machines, systems);
+  if (calendar.start) out.start = day_text(*calendar.start);
+  if (calendar.done_by) out.done_by = day_text(*calendar.done_by);
+  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i), prices, calendar); });
   const OwnMachinePrices own = own_prices_of(r, machines, systems);
-  const PricedBy by = common_kind(systems, able, load_prices(r.prices), own);
+  const PricedBy by = common_kind(systems, able, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
   each([&](std::size_t i) {
@@ -278,7 +357,7 @@ ProjectAnswer answer(const ProjectRequest& request) {
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on(i), by.kind, own.gpu_hours[i] > 0 ? std::optional{own.gpu_hours[i]} : std::nullopt, kept);
     const double occupied = *row.cost->run_seconds;
-    add_times(row, r, occupied);
+    add_times(row, r, calendar, occupied);
     add_money(row, systems[i], occupied, by.kind.has_value());
   });
   add_best(out);

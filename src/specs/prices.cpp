@@ -55,6 +55,19 @@ void plain(MapReader& in, std::string_view key, double min, double max, Sourced<
   into = {value->number, value->provenance};
 }
 
+/// A day, with its origin: 2027-03-31, 2027-03, 2027-Q1.
+[[nodiscard]] std::optional<Sourced<Day>> day(MapReader& in, std::string_view key) {
+  const SpecNode* value = in.take(key);
+  if (value == nullptr) return std::nullopt;
+  const SpecNode* scalar = value->kind == SpecNode::Kind::map ? value->find("value") : value;
+  const auto found = scalar != nullptr && scalar->kind == SpecNode::Kind::scalar ? parse_day(scalar->text) : std::nullopt;
+  if (!found) {
+    in.fault(scalar != nullptr ? *scalar : *value, key, "is no day", "write for example 2027-03-31, 2027-03 or 2027-Q1");
+    return std::nullopt;
+  }
+  return Sourced<Day>{*found, in.provenance(*value)};
+}
+
 void read_network(const SpecNode& node, Prices& into, Faults& faults) {
   MapReader in(node, "network", faults);
   into.power.switch_radix = in.count("radix", into.power.switch_radix, 2, 4096);
@@ -91,6 +104,7 @@ void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
     (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
     (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
     (void)one.quantity("server", QuantityKind::money, price.server);
+    price.delivery = day(one, "delivery");
     one.finish();
     into.gpus.push_back(std::move(price));
   }

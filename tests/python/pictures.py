@@ -57,6 +57,11 @@ def schedule(name, exchange=0.0):
     )
 
 
+def space():
+    vary = {"system": ["dgx-h100", "dgx-b200"], "nic_bandwidth": "12.5:100:x2GB/s", "domain": [8, 16, 32]}
+    return fc.explore(model="llama3-8b", gpus=256, global_batch=512, vary=vary, objectives=["step", "W"])
+
+
 PICTURES = {
     "busbw": lambda: plot.busbw(h100(), fc.AllReduce(), measured=measured()),
     "busbw-4-nodes": lambda: plot.busbw(h100(), fc.AllReduce(nodes=4)),
@@ -75,6 +80,16 @@ PICTURES = {
     "topology": lambda: plot.topology(fc.load_system("superpod-h100")),
     "topology-nvl72": lambda: plot.topology(fc.load_system("gb200-nvl72")),
     "residuals": lambda: plot.residuals(scattered()),
+    "need-nic": lambda: plot.need(
+        fc.need("nic.bandwidth", "dgx-h100", "llama3-405b", gpus=4096, global_batch=2048, sequence=8192, within="3%")),
+    "need-batch": lambda: plot.need(fc.need("batch", "dgx-h100", "llama3-405b", gpus=4096, sequence=8192, mfu=0.4)),
+    "need-machine": lambda: plot.need(fc.need_machine(
+        ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", global_batch=1024, tokens=1e12, in_seconds=30 * 86400, by="fewest_gpus")),
+    "explore-front": lambda: plot.front(space()),
+    "explore-heat-map": lambda: plot.heat_map(space()),
+    "explore-parallel": lambda: plot.parallel(space()),
+    "project": lambda: plot.runs(fc.project(
+        ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", global_batch=1024, sequence=8192, tokens=15e12, in_seconds=60 * 86400)),
     "goodput": lambda: plot.goodput(checkpoint_seconds=30, restart_seconds=600),
 }
 

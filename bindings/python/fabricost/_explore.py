@@ -80,6 +80,19 @@ class Exploration:
         """All points, a pyarrow.Table. ImportError without pyarrow."""
         return module("pyarrow").table(self.columns)
 
+    def to_html(self, output: str | os.PathLike[str] | None = None, title: str | None = None) -> Any:
+        """One self-contained page: the front, pictures, what more of each part is worth, the first 2,000 points.
+
+        output: the file, replaced only when the page is complete; its Path is returned. Without it the page is returned as text.
+        Raises RequestError where nothing can be written, ImportError without matplotlib.
+        """
+        from ._design.page import page
+        from ._output import checked_output, written
+
+        path = checked_output(output) if output is not None else None
+        text = page(self, title)
+        return text if path is None else written(path, text)
+
     def __repr__(self) -> str:
         knee = "" if self.knee is None else f", the knee at {self.knee}"
         varied = " x ".join(f"{len(axis.words or axis.values)} {axis.name}" for axis in self.axes)

@@ -157,6 +157,8 @@ def parallel(found: Any, *, ax: Any = None) -> Any:
         ax.text(i, 1.03, high, ha="center", va="bottom", fontsize=style.SMALL)
     ax.set_xticks(range(len(names)), [_label(found, name).replace(", ", "\n") for name in names], fontsize=style.SMALL)
     ax.tick_params(axis="x", pad=14)
+    ax.set_xlabel("what is varied, and what counts")
+    ax.set_ylabel("from the least to the most")
     ax.set_yticks([])
     ax.set_ylim(-0.02, 1.02)
     for side in ("left", "right", "top", "bottom"):

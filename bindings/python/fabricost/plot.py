@@ -9,6 +9,7 @@ each.
 >>> axes.figure.savefig("busbw.png")  # doctest: +SKIP
 """
 
+from ._design.pictures import need, runs
 from ._plot_choices import goodput, layouts, pareto
 from ._plot_curves import busbw, roofline, scaling, terms
 from ._plot_errors import residuals
@@ -16,8 +17,8 @@ from ._plot_explore import front, heat_map, parallel
 from ._plot_machine import topology
 from ._plot_pipeline import pipeline
 
-__all__ = ["busbw", "front", "goodput", "heat_map", "layouts", "parallel", "pareto", "pipeline", "residuals", "roofline", "scaling",
-           "terms", "topology"]
+__all__ = ["busbw", "front", "goodput", "heat_map", "layouts", "need", "parallel", "pareto", "pipeline", "residuals", "roofline", "runs",
+           "scaling", "terms", "topology"]
 
 for _name in __all__:  # users see one module
     globals()[_name].__module__ = __name__

@@ -37,11 +37,21 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
     out.push_back({python::text(key, name), python::real(value, name, 1e-6, 1e6)});
 }
 
+/// Days by machine.
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<OwnDelivery>& out) {
+  if (!pybind11::isinstance<pybind11::dict>(given))
+    python::throw_type(name, "a dict of machines' names and days, as in \"2027-03-31\"", given);
+  for (const auto& [key, value] : pybind11::reinterpret_borrow<pybind11::dict>(given))
+    out.push_back({python::text(key, name), python::text(pybind11::str(value), name)});
+}
+
 }  // namespace fabricost
 
 namespace fabricost::python {
 
 template <>
 inline constexpr bool detail::empty_is_none<std::vector<OwnPrice>> = true;
+template <>
+inline constexpr bool detail::empty_is_none<std::vector<OwnDelivery>> = true;
 
 }  // namespace fabricost::python

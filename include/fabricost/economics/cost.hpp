@@ -14,6 +14,7 @@
 /// fraction p: 1 % of 16,384 GPUs at 3 USD per hour is 163.84 x 3 x 24 = 11,796 USD per day. Prices have a
 /// source and date (data/prices); the user's own take precedence.
 
+#include <fabricost/economics/days.hpp>
 #include <fabricost/economics/power.hpp>
 #include <fabricost/economics/reliability.hpp>
 #include <fabricost/hardware/machine_size.hpp>
@@ -48,6 +49,7 @@ struct GpuPrice {
   Sourced<DollarRate> rent{};  ///< of one GPU, whatever the kind: given by the user
   Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
   Sourced<DollarRate> on_demand{}, reserved{};
+  std::optional<Sourced<Day>> delivery{};  ///< when it can be had at the earliest; none: now, where any price is known
 };
 
 /// Prices used in cost estimates.
@@ -97,6 +99,18 @@ struct Rent : Sourced<DollarRate> {
 [[nodiscard]] inline Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
   if (const GpuPrice* own = prices.of(system.gpu.name); own != nullptr && own->server.value > Dollars{}) return own->server;
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
+}
+
+/// When a machine can be had at the earliest: as its GPU's entry says; else on the day of the prices, where one of them is known of it;
+/// none where nobody knows.
+[[nodiscard]] inline std::optional<Sourced<Day>> delivery_of(const System& system, const Prices& prices) {
+  const GpuPrice* listed = prices.of(system.gpu.name);
+  if (listed != nullptr && listed->delivery) return listed->delivery;
+  const bool sold = rent_of(system, prices).value > DollarRate{} || server_price_of(system, prices).value > Dollars{} ||
+                    (listed != nullptr && (listed->on_demand.value > DollarRate{} || listed->reserved.value > DollarRate{}));
+  const std::optional<Day> day = parse_day(prices.date);
+  if (!sold || !day) return std::nullopt;
+  return Sourced<Day>{*day, {"sold on the day of the prices", Confidence::press}};
 }
 
 /// Switches and cables of the network that joins `gpus` GPUs; zero inside one domain.

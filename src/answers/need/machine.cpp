@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace fabricost {
 namespace need {
@@ -30,17 +32,17 @@ template <class Pair>
     case BestMachine::cheapest: return end_of(r.dollars, r.interval_dollars, end);
     case BestMachine::lowest_power: return r.site_watts;
     case BestMachine::fewest_gpus: return end_of(std::optional<double>{r.gpus}, r.gpus_interval, end);
-    case BestMachine::soonest: return end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end);
+    case BestMachine::soonest: return r.wait_seconds + *end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end);
   }
   return std::nullopt;
 }
 
-[[nodiscard]] std::string words_for(BestMachine by) {
-  switch (by) {
+[[nodiscard]] std::string words_for(const NeedMachineRequest& q) {
+  switch (q.by) {
     case BestMachine::cheapest: return "run, USD";
     case BestMachine::lowest_power: return "site, W";
     case BestMachine::fewest_gpus: return "GPUs";
-    case BestMachine::soonest: return "run, s";
+    case BestMachine::soonest: return q.start.empty() && q.done_by.empty() && q.deliveries.empty() ? "run, s" : "until the end, s";
   }
   return "";
 }
@@ -54,10 +56,22 @@ template <class Pair>
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
   const bool moves = !r.gpus_found;  // GPUs that were found end in time; their own interval says the rest
-  if (q.in_seconds) limit("time", measure_of(r, BestMachine::soonest, moves ? end : RunEnd::predicted), *q.in_seconds, io::duration_text);
+  if (q.in_seconds)
+    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, moves ? end : RunEnd::predicted), *q.in_seconds,
+          io::duration_text);
   if (q.budget_dollars) limit("money", measure_of(r, BestMachine::cheapest, end), *q.budget_dollars, io::dollars_text);
   if (q.megawatts) limit("MW", r.site_watts ? std::optional{*r.site_watts / 1e6} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
+  const auto days = [](const std::string& day) { return static_cast<double>(parse_day(day)->time_since_epoch().count()); };
+  const auto day = [](double x) { return day_text(Day{std::chrono::days{static_cast<int>(x)}}); };
+  if (!q.done_by.empty())
+    limit("end",
+          r.ends ? std::optional{days(end == RunEnd::predicted || !moves ? *r.ends
+                                      : end == RunEnd::fast              ? r.interval_ends->first
+                                                                         : r.interval_ends->second)}
+                 : std::nullopt,
+          days(q.done_by), day);
+  if (!q.delivered_by.empty()) limit("delivery", r.delivery ? std::optional{days(*r.delivery)} : std::nullopt, days(q.delivered_by), day);
   return out;
 }
 
@@ -80,6 +94,8 @@ template <class Pair>
                                                         : "the soonest";
   const auto say = [&out](const std::string& words) { out += ", " + words; };
   if (q.in_seconds) say("in at most " + io::duration_text(*q.in_seconds));
+  if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
+  if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
   if (q.budget_dollars) say("for at most " + io::dollars_text(*q.budget_dollars));
   if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
   if (q.racks) say(fmt::format("at most {} racks", *q.racks));
@@ -143,11 +159,14 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   using need::RunEnd;
   check_ranges(request);
   NeedMachineRequest q = request;
+  for (const auto& [text, field] : {std::pair{&q.delivered_by, "delivered_by"}, std::pair{&q.done_by, "done_by"}})
+    if (!text->empty() && !parse_day(*text))
+      throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text->substr(0, 40)));
   if (q.systems.all.empty()) q.systems = need::catalogue(q);
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const ProjectAnswer all = answer(static_cast<const ProjectRequest&>(q));
   NeedMachineAnswer out;
-  out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
+  out.goal = need::goal_words(q), out.measured = need::words_for(q);
   out.title = fmt::format("{}, {} tokens", all.model, io::count_text(all.tokens));
   need::add_tried(out, q, all.rows);
   const auto named = [](const ProjectedRun* r) { return r == nullptr ? std::nullopt : std::optional{r->system}; };

@@ -26,4 +26,12 @@ inline void from_text(const std::string& text, std::string_view option, const Am
   out = {text.substr(0, equals), cli::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
 }
 
+/// Parses "NAME=DAY".
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos)
+    throw RequestError(fmt::format("{} {}: write a machine and the day on which it can be had, as in {}=2027-03", option, text, text));
+  out = {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 }  // namespace fabricost

@@ -96,6 +96,9 @@ void add_work(Rows& rows) {
   rows.add("days", [](const R& r) {
     return ranged(r.seconds / 86400, {r.interval_seconds.first / 86400, r.interval_seconds.second / 86400});
   });
+  rows.add("ends", [](const R& r) {
+    return r.ends ? fmt::format("{} ({} to {})", *r.ends, r.interval_ends->first, r.interval_ends->second) : std::string{};
+  });
   rows.add("in time", [](const R& r) { return r.in_time ? in_time_text(r) : std::string{}; });
   rows.add("thousand GPU-hours", [](const R& r) {
     return ranged(r.gpu_hours / 1e3, {r.interval_gpu_hours.first / 1e3, r.interval_gpu_hours.second / 1e3});
@@ -146,6 +149,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   std::string out = "\n" + terminal.strong(r.system) + "\n";
   TextTable table{{{""}, {""}}};
   table.row({"layout", layout_text(*r.layout)});
+  if (r.delivery) table.row({"delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source)});
   table.row({"kernels", r.kernels == "measured" ? "measured on processors of this generation"
                                                 : "assumed: no processor of this generation was measured"});
   table.row({"failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
@@ -167,10 +171,12 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
 }
 
 [[nodiscard]] std::string text_of(const ProjectAnswer& a, const Terminal& terminal) {
-  std::string out =
-      terminal.strong(fmt::format("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch,
-                                  a.sequence, a.precision, a.in_seconds ? ", in " + duration_text(*a.in_seconds) : "")) +
-      "\n";
+  std::string out = terminal.strong(fmt::format("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens),
+                                                a.global_batch, a.sequence, a.precision,
+                                                a.in_seconds ? ", in " + duration_text(*a.in_seconds)
+                                                : a.done_by  ? ", by " + *a.done_by
+                                                             : "")) +
+                    "\n";
   Rows rows{a.rows};
   add_work(rows), add_money(rows, a);
   out += rows.text();
@@ -202,8 +208,8 @@ void add_project(CLI::App& app, Runner& runner) {
     return o.json ? printed(json_text(found)) : text_of(found, terminal);
   };
   add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
-                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d",
-                              job, "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
+                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", job,
+                              "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
 }
 
 }  // namespace fabricost::cli

@@ -4,6 +4,7 @@
 
 #include <fabricost/answers/design/need.hpp>
 #include <fabricost/answers/design/project.hpp>
+#include <fabricost/economics/days.hpp>
 
 #include "support/message_of.hpp"
 
@@ -261,4 +262,82 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
     CHECK(inside(433.196, {*r.gpus_joules / 3.6e9 * least, *r.gpus_joules / 3.6e9 * by}));
     CHECK(inside(433.196 + 256.646, {*r.racks_joules / 3.6e9 * least, *r.racks_joules / 3.6e9 * by}));
   }
+}
+
+TEST_CASE("a day is written in three ways, and nothing else is one") {
+  CHECK(day_text(*parse_day("2027-03-31")) == "2027-03-31");
+  CHECK(day_text(*parse_day("2027-02")) == "2027-02-28");
+  CHECK(day_text(*parse_day("2028-02")) == "2028-02-29");
+  CHECK(day_text(*parse_day("2027-Q1")) == "2027-03-31");
+  CHECK(day_text(*parse_day("2027-q4")) == "2027-12-31");
+  for (const char* text : {"", "2027", "2027-", "2027-13", "2027-00", "2027-02-30", "2027-2-3", "2027-Q5", "2027-Q0", "2027-03-31x", "soon",
+                           "20270331", "1999-01", "2200-01", "-027-01", "2027-+1", "2027-01--1", "2027-Q-"})
+    CHECK_FALSE(parse_day(text));
+  for (int day = 0; day < 20000; day += 13) {
+    const Day when = *parse_day("2026-11-20") + std::chrono::days{day};
+    CHECK(*parse_day(day_text(when)) == when);
+    CHECK(after(when, 86400.0 * day) == when + std::chrono::days{day});
+  }
+}
+
+TEST_CASE("a run that must end by a day is one that must end within the days left") {
+  ProjectRequest by = asked("dgx-h100", 0), within = by;
+  by.start = "2027-01-01", by.done_by = "2027-01-31";
+  within.in_seconds = 30 * 86400.0;
+  const ProjectedRun one = answer(by).rows[0], other = answer(within).rows[0];
+  CHECK(one.gpus == other.gpus);
+  CHECK(one.seconds == other.seconds);
+  CHECK(one.in_time == other.in_time);
+  CHECK(one.sure_in_time == other.sure_in_time);
+  CHECK(*one.ends <= "2027-01-31");
+  CHECK(*one.ends == day_text(after(*parse_day("2027-01-01"), one.seconds)));
+  CHECK(one.interval_ends->first <= *one.ends);
+  CHECK(*one.ends <= one.interval_ends->second);
+}
+
+TEST_CASE("a machine that comes later has less time, and one that comes too late says so") {
+  ProjectRequest r = asked("dgx-h100,dgx-b200", 0);
+  r.start = "2027-01-01", r.done_by = "2027-03-31";
+  const int now = answer(r).rows[0].gpus;
+  r.deliveries = {{"dgx-h100", "2027-02"}};
+  const ProjectAnswer later = answer(r);
+  CHECK(later.rows[0].gpus > now);
+  CHECK(later.rows[0].wait_seconds == 58 * 86400.0);
+  CHECK(later.rows[0].delivery_source == "as given");
+  CHECK(*later.rows[0].ends <= "2027-03-31");
+  CHECK(later.rows[1].wait_seconds == 0);
+  r.deliveries = {{"dgx-h100", "2027-04-01"}};
+  CHECK_THAT(answer(r).rows[0].trouble, Contains("2027-04-01") && Contains("2027-03-31"));
+  const auto refused = [&](auto change) {
+    ProjectRequest other = asked("dgx-h100", 0);
+    other.start = "2027-01-01", other.done_by = "2027-03-31";
+    change(other);
+    return message_of([&] { static_cast<void>(answer(other)); });
+  };
+  CHECK_THAT(refused([](ProjectRequest& q) { q.done_by = "soon"; }), Contains("is no day") && Contains("2027-Q1"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.done_by = "2026-01"; }), Contains("not after"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.in_seconds = 1e6; }), Contains("one end"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h10", "2027-02"}}; }), Contains("dgx-h100"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h100", "2027"}}; }), Contains("is no day"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.systems.all = {{.name = "mtia-400-rack", .value = nullptr}}; }), Contains("is not known"));
+}
+
+TEST_CASE("need machine: delivery and the last day are limits like money") {
+  auto r = asked<NeedMachineRequest>("dgx-h100,dgx-b200,vera-rubin-nvl72", 0);
+  r.start = "2026-11-20", r.done_by = "2027-06", r.tokens = 15e12, r.by = BestMachine::fewest_gpus;
+  const NeedMachineAnswer all = answer(r);
+  CHECK(all.value == "vera-rubin-nvl72");
+  r.delivered_by = "2026-11";
+  const NeedMachineAnswer now = answer(r);
+  CHECK(now.value.value_or("none") == "dgx-b200");
+  CHECK(now.next_smaller == "vera-rubin-nvl72");
+  CHECK_THAT(now.binding, Contains("delivery 2026-12-31, at most 2026-11-30"));
+  r.by = BestMachine::soonest, r.gpus = 512, r.delivered_by.clear();
+  r.deliveries = {{"vera-rubin-nvl72", "2027-05-31"}};
+  const NeedMachineAnswer soonest = answer(r);
+  CHECK(soonest.value != "vera-rubin-nvl72");
+  for (const NeedMachineTried& one : soonest.tried)
+    if (one.holds) CHECK(*soonest.measure <= *one.measure);
+  r.delivered_by = "soon";
+  CHECK_THAT(message_of([&] { static_cast<void>(answer(r)); }), Contains("delivered_by") && Contains("is no day"));
 }

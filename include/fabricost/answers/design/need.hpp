@@ -144,6 +144,7 @@ struct NeedMachineRequest : ProjectRequest {
   BestMachine by = BestMachine::cheapest;
   std::optional<double> budget_dollars, megawatts;
   std::optional<int> racks;
+  std::string delivered_by;
 
   static constexpr auto fields() {
     using R = NeedMachineRequest;
@@ -154,7 +155,8 @@ struct NeedMachineRequest : ProjectRequest {
             asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
             asks(&R::budget_dollars, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
             asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
-            asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers")});
+            asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers"),
+            asks(&R::delivered_by, "delivered_by", "--delivered-by", "DAY", "Limit: when the machine can be had, as in 2027-Q1")});
   }
 };
 

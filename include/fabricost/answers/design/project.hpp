@@ -8,6 +8,8 @@
 ///   spares     given, or as many as keep the job waiting at most 0.1 % of its time; where the machine has no room for them, none are paid
 ///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
 ///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
+///   delivery   as the user was told, else as announced (data/prices); what has a price is on sale on the day of the prices
+///   start      the later of delivery and the start asked for (default the day of the prices); ends = start + seconds
 ///   seconds    occupied / use, where the run has the machine for a share of each day; each turn costs a checkpoint and a restart
 ///   intervals  of a step (nine in ten) and of goodput are independent: logarithms of their ends are added in quadrature
 ///   money      one kind of price for all machines (economics/compare.hpp); prices are taken as exact, times are not
@@ -30,6 +32,11 @@ namespace fabricost {
 /// Several machines: in a text, names or files with commas between them.
 struct Machines {
   std::vector<Machine> all{};
+};
+
+/// When one machine can be had, under its name in the request or its own name: a seller's word to the user.
+struct OwnDelivery {
+  std::string machine, day;
 };
 
 namespace detail {
@@ -56,6 +63,8 @@ inline constexpr std::array<std::string_view, 6> not_of_a_project{"--system,-s",
 struct ProjectRequest : PlanRequest {
   Machines systems;
   std::optional<double> tokens, in_seconds;
+  std::string done_by, start;
+  std::vector<OwnDelivery> deliveries;
   std::optional<std::string> fleet;
   std::optional<double> mttf_node_seconds, checkpoint_seconds, restart_seconds, storage_bytes_per_second, repair_seconds;
   bool background = false;
@@ -77,7 +86,12 @@ struct ProjectRequest : PlanRequest {
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
               asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs; default the least that end in time"),
               asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME",
-                   "The longest run, as in 60d; without <gpus>, the least that\nholds it is found")},
+                   "The longest run, as in 60d; without <gpus>, the least that\nholds it is found"),
+              asks(&R::done_by, "done_by", "--done-by", "DAY",
+                   "The run must end by then: 2027-03-31, 2027-03 or 2027-Q1;\nit starts when the machine can be had"),
+              asks(&R::start, "start", "--start", "DAY", "The earliest start; default the day of the prices"),
+              asks(&R::deliveries, "deliveries", "--delivery", "NAME=DAY",
+                   "When one machine can be had, repeatable: dgx-b300=2027-02;\ndefault what its maker announced")},
         detail::fields_without<PlanRequest, detail::not_of_a_project>(),
         Table{asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
               asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
@@ -117,6 +131,10 @@ struct ProjectedRun {
   std::pair<double, double> interval_seconds{};
   double gpu_hours = 0;
   std::pair<double, double> interval_gpu_hours{};
+  std::optional<std::string> delivery{}, ends{};
+  double wait_seconds = 0;
+  std::string delivery_source{};
+  std::optional<std::pair<std::string, std::string>> interval_ends{};
   std::optional<bool> in_time{};
   bool sure_in_time = false;
   std::optional<double> racks{}, site_watts{}, gpus_joules{}, racks_joules{}, joules{};
@@ -157,6 +175,12 @@ struct ProjectedRun {
         gives(&A::interval_seconds, "days_interval", "interval_seconds", "(low, high), s.", days),
         gives(&A::gpu_hours, "gpu_hours", "gpu_hours", "GPUs of the job x the time the run has them / 3600."),
         gives(&A::interval_gpu_hours, "gpu_hours_interval", "interval_gpu_hours", "(low, high)."),
+        gives(&A::delivery, "delivery", "delivery", "The earliest day on which the machine can be had; None: not known."),
+        gives(&A::delivery_source, "delivery_source", "delivery_source", "Who says so.", 1, left_out),
+        gives(&A::wait_seconds, "wait_days", "wait_seconds", "From the earliest start until then, s; 0 where no day was asked for.", days,
+              left_out),
+        gives(&A::ends, "ends", "ends", "The day on which the run ends that starts then, or on the start asked for; None: not known."),
+        gives(&A::interval_ends, "ends_interval", "interval_ends", "(early, late), at both ends of the time.", 1, left_out),
         gives(&A::in_time, "in_time", "in_time", "Whether it ends in time; None: no time was given."),
         gives(&A::sure_in_time, "sure_in_time", "sure_in_time", "Whether it does, or does not, at both ends of the interval."),
         gives(&A::racks, "racks", "racks", "Of servers; None: not known."),
@@ -183,6 +207,7 @@ struct ProjectAnswer {
   std::string model;
   double tokens = 0;
   std::optional<double> in_seconds;
+  std::optional<std::string> done_by, start;
   int global_batch = 0, sequence = 0;
   std::string precision;
   std::vector<ProjectedRun> rows;
@@ -194,6 +219,8 @@ struct ProjectAnswer {
     return Table{gives(&A::model, "model", "model", "Name of the model."),
                  gives(&A::tokens, "tokens", "tokens", "Of the run."),
                  gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", 86400),
+                 gives(&A::done_by, "done_by", "done_by", "The day by which it must end; None: any."),
+                 gives(&A::start, "start", "start", "The earliest start; None: no day is known."),
                  gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
                  gives(&A::sequence, "sequence", "sequence", "Tokens of a sequence."),
                  gives(&A::precision, "precision", "precision", "Of the matrix products."),
@@ -204,7 +231,7 @@ struct ProjectAnswer {
                  gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
                  gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
                  gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
-                 gives(&A::soonest, "best.soonest", "soonest", "The one that ends first.")};
+                 gives(&A::soonest, "best.soonest", "soonest", "The one that ends first, waiting included.")};
   }
 };
 

@@ -1,0 +1,1 @@
+"""Pictures and pages of a design: questions asked backwards, whole runs, spaces of machines."""

@@ -1,0 +1,115 @@
+"""Pictures of questions asked backwards, and of whole runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _plot_style as style
+from .._core import RequestError
+
+DAY = 86400
+
+
+def _logarithmic(values: list[float]) -> bool:
+    return min(values) > 0 and max(values) > 8 * min(values)
+
+
+def need(found: Any, *, ax: Any = None) -> Any:
+    """What need tried: the goal's measure against the unknown, the limit, the answer, and where it moves inside the interval.
+
+    found: a Need, or a NeedMachine, whose machines are bars. Filled: enough. Returns the axes. Raises RequestError where nothing could run.
+    """
+    return _machines(found, ax) if hasattr(found, "run") else _values(found, ax)
+
+
+def _values(found: Any, ax: Any) -> Any:
+    tried = [one for one in found.tried if one.measure is not None]
+    if not tried:
+        raise RequestError(f"found: nothing could run: {found.reason}")
+    ax = style.axes(ax)
+    across, up = [one.value for one in tried], [one.measure for one in tried]
+    ends = [one for one in (found.fast_value, found.slow_value) if one is not None]
+    if found.value is not None:
+        if ends and (min(ends) < found.value or max(ends) > found.value):
+            low, high = min([*ends, found.value]), max([*ends, found.value])
+            ax.axvspan(low, high, color=style.ORANGE, alpha=0.18, linewidth=0, label="the answer inside the interval")
+        which = "most" if found.most else "least"
+        ax.axvline(found.value, color=style.ORANGE, linewidth=1.6, label=f"{which}: {found.value:.4g} {found.unit}")
+    ax.plot(across, up, color=style.SKY, linewidth=1, zorder=2)
+    for holds, label, marker in ((True, "enough", "o"), (False, "not enough", "x")):
+        at = [i for i, one in enumerate(tried) if one.holds == holds]
+        ax.plot([across[i] for i in at], [up[i] for i in at], linestyle="none", marker=marker, markersize=4.5, color=style.BLUE,
+                label=label, zorder=3)
+    ax.axhline(found.limit, color="black", linewidth=0.9, linestyle="--", label="the goal")
+    counted = all(value == round(value) for value in across)
+    if _logarithmic(across):
+        ax.set_xscale("log", base=2 if counted else 10)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    if _logarithmic(up):
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set_xlabel(f"{found.unknown}, {found.unit}" if found.unit else found.unknown)
+    ax.set_ylabel(found.measured)
+    style.grid(ax)
+    style.title(ax, f"{found.unknown} for {found.goal}")
+    style.legend(ax, handles=[one for one in ax.get_legend_handles_labels()[0]], columns=2)
+    return ax
+
+
+def _machines(found: Any, ax: Any) -> Any:
+    tried = [one for one in found.tried if one.measure is not None]
+    if not tried:
+        raise RequestError(f"found: nothing could run: {found.reason}")
+    what, _, unit = found.measured.partition(", ")
+    worth, shown = {"USD": (1e6, "million USD"), "W": (1e6, "MW"), "s": (DAY, "days")}.get(unit, (1.0, unit))
+    ax = style.axes(ax, 6.4, 1.4 + 0.36 * len(tried))
+    places = list(range(len(tried)))[::-1]
+    for place, one in zip(places, tried):
+        best = one.value == found.value
+        ax.barh(place, one.measure / worth, color=style.ORANGE if best else style.SKY if one.holds else "white", height=0.7,
+                edgecolor="black", linewidth=0.6, hatch="" if one.holds else "////")
+        ax.text(one.measure / worth, place, f" {one.measure / worth:.4g}", va="center", ha="left", fontsize=style.SMALL)
+    ax.set_yticks(places, [one.value for one in tried])
+    ax.set_xlim(0, 1.15 * max(one.measure for one in tried) / worth)
+    ax.set_xlabel(f"{what}, {shown}" if shown else what)
+    ax.set_ylabel("machine")
+    style.grid(ax, "x")
+    style.title(ax, f"{found.goal} (hatched: breaks a limit)")
+    return ax
+
+
+def runs(projected: Any, *, ax: Any = None) -> Any:
+    """Whole training runs of project, machine by machine: dollars (days where no price is known of all) with their interval.
+
+    projected: what project returns. Returns the axes. Raises RequestError where no machine can do the job.
+    """
+    rows = [row for row in projected if not row.trouble]
+    if not rows:
+        raise RequestError("projected: no machine can do the job")
+    dollars = all(row.dollars is not None for row in rows)
+    values = [(row.dollars if dollars else row.seconds) / (1e6 if dollars else DAY) for row in rows]
+    ends = [[end / (1e6 if dollars else DAY) for end in (row.interval_dollars if dollars else row.interval_seconds)] for row in rows]
+    ax = style.axes(ax, 6.4, 1.5 + 0.45 * len(rows))
+    places = list(range(len(rows)))[::-1]
+    errors = [[value - low for value, (low, _) in zip(values, ends)], [high - value for value, (_, high) in zip(values, ends)]]
+    late = [row.in_time is False for row in rows]
+    ax.barh(places, values, xerr=errors, color=["white" if one else style.SKY for one in late], edgecolor="black", linewidth=0.6,
+            height=0.62, error_kw={"elinewidth": 1, "capsize": 3})
+    for bar, one in zip(ax.patches, late):
+        bar.set_hatch("////" if one else "")
+    most = max(high for _, high in ends)
+    for place, row, (_, high) in zip(places, rows, ends):
+        ends_on = f", ends {row.ends}" if row.ends else ""
+        ax.text(high + 0.015 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days{ends_on}", va="center", ha="left",
+                fontsize=style.SMALL)
+    ax.set_yticks(places, [row.system for row in rows])
+    ax.set_xlim(0, most * 1.7)
+    ax.set_ylabel("machine")
+    ax.set_xlabel(f"million USD, {str(projected.price_kind).replace('_', ' ')}" if dollars else "days")
+    style.grid(ax, "x")
+    hatched = " (hatched: too late)" if any(late) else ""
+    tokens = projected.tokens
+    power = int(math.log10(tokens) // 3) * 3 if tokens >= 1 else 0
+    style.title(ax, f"{projected.model}, {tokens / 10**power:.4g}e{power} tokens{hatched}")
+    return ax
