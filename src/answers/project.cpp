@@ -44,12 +44,10 @@ void check(const ProjectRequest& r) {
 /// When a run can start, and by when it must end.
 struct Calendar {
   std::optional<Day> start, done_by;
-  bool asked = false;  ///< for a day
 
   Calendar(const ProjectRequest& r, const Prices& prices) {
     start = r.start.empty() ? parse_day(prices.date) : day_of(r.start, "start");
     if (!r.done_by.empty()) done_by = day_of(r.done_by, "done_by");
-    asked = !r.start.empty() || done_by || !r.deliveries.empty();
     if (done_by && !start) throw Refusal("from when? The prices have no date: give <start=2027-01-01>", true);
     if (done_by && *done_by <= *start)
       throw Refusal(
@@ -71,7 +69,7 @@ void add_delivery(ProjectedRun& out, const ProjectRequest& r, const Machine& mac
   for (const OwnDelivery& own : r.deliveries)
     if (own.machine == machine.name || own.machine == machine.value->name)
       out.delivery = day_text(day_of(own.day, "deliveries")), out.delivery_source = "as given";
-  if (const auto from = calendar.start_on(out); calendar.asked && from && calendar.start)
+  if (const auto from = calendar.start_on(out); from && calendar.start)
     out.wait_seconds = std::chrono::duration<double>(*from - *calendar.start).count();
   if (!calendar.done_by) return;
   if (!out.delivery)

@@ -37,12 +37,12 @@ template <class Pair>
   return std::nullopt;
 }
 
-[[nodiscard]] std::string words_for(const NeedMachineRequest& q) {
-  switch (q.by) {
+[[nodiscard]] std::string words_for(BestMachine by) {
+  switch (by) {
     case BestMachine::cheapest: return "run, USD";
     case BestMachine::lowest_power: return "site, W";
     case BestMachine::fewest_gpus: return "GPUs";
-    case BestMachine::soonest: return q.start.empty() && q.done_by.empty() && q.deliveries.empty() ? "run, s" : "until the end, s";
+    case BestMachine::soonest: return "wait and run, s";
   }
   return "";
 }
@@ -166,7 +166,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const ProjectAnswer all = answer(static_cast<const ProjectRequest&>(q));
   NeedMachineAnswer out;
-  out.goal = need::goal_words(q), out.measured = need::words_for(q);
+  out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
   out.title = fmt::format("{}, {} tokens", all.model, io::count_text(all.tokens));
   need::add_tried(out, q, all.rows);
   const auto named = [](const ProjectedRun* r) { return r == nullptr ? std::nullopt : std::optional{r->system}; };

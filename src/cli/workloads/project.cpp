@@ -82,7 +82,8 @@ class Rows {
   TextTable table_{{}};
 };
 
-void add_work(Rows& rows) {
+/// \param dated a day was asked for, or a machine is still to come
+void add_work(Rows& rows, bool dated) {
   using R = ProjectedRun;
   rows.add("GPUs", gpus_text);
   rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
@@ -96,9 +97,11 @@ void add_work(Rows& rows) {
   rows.add("days", [](const R& r) {
     return ranged(r.seconds / 86400, {r.interval_seconds.first / 86400, r.interval_seconds.second / 86400});
   });
-  rows.add("ends", [](const R& r) {
-    return r.ends ? fmt::format("{} ({} to {})", *r.ends, r.interval_ends->first, r.interval_ends->second) : std::string{};
-  });
+  if (dated) {
+    rows.add("ends", [](const R& r) { return r.ends.value_or("?"); });
+    rows.add("  at the earliest", [](const R& r) { return r.interval_ends ? r.interval_ends->first : std::string{}; });
+    rows.add("  at the latest", [](const R& r) { return r.interval_ends ? r.interval_ends->second : std::string{}; });
+  }
   rows.add("in time", [](const R& r) { return r.in_time ? in_time_text(r) : std::string{}; });
   rows.add("thousand GPU-hours", [](const R& r) {
     return ranged(r.gpu_hours / 1e3, {r.interval_gpu_hours.first / 1e3, r.interval_gpu_hours.second / 1e3});
@@ -149,7 +152,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   std::string out = "\n" + terminal.strong(r.system) + "\n";
   TextTable table{{{""}, {""}}};
   table.row({"layout", layout_text(*r.layout)});
-  if (r.delivery) table.row({"delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source)});
+  if (r.wait_seconds > 0) table.row({"delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source)});
   table.row({"kernels", r.kernels == "measured" ? "measured on processors of this generation"
                                                 : "assumed: no processor of this generation was measured"});
   table.row({"failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
@@ -178,7 +181,8 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
                                                              : "")) +
                     "\n";
   Rows rows{a.rows};
-  add_work(rows), add_money(rows, a);
+  const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait_seconds > 0; });
+  add_work(rows, dated), add_money(rows, a);
   out += rows.text();
   for (const ProjectedRun& r : a.rows)
     if (!r.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", r.system, r.trouble), 100);

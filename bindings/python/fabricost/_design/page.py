@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ MOST_ROWS = 2000
 
 def _cell(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
-        return "" if not np.isfinite(value) else f"{value:,.0f}" if abs(value) >= 1e4 and value == round(value) else f"{value:.4g}"
+        return "" if not np.isfinite(value) else f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
     return "yes" if value is True or value is np.True_ else "" if value is False or value is np.False_ else str(value)
 
 
@@ -31,6 +32,7 @@ def page(found: Any, title: str | None) -> str:
     counted = [one.name for one in found.objectives if one.counts]
     varied = [axis.name for axis in found.axes]
     shown = varied + [name for name in objectives if name not in varied]
+    label = functools.partial(plot._label, found)
     out = _Page(title or f"{found.job} {found.model}: {len(found):,} machines")
     runs = [i for i, trouble in enumerate(found["trouble"]) if not trouble]
     out.section(
@@ -42,8 +44,8 @@ def page(found: Any, title: str | None) -> str:
         html.line(f"Money: {found.price_kind}.".replace("_", " ") if found.price_kind else f"No money: {found.no_price}."),
     )
     if found.front:
-        heading = ["number", *shown, "laid out as", "takes most besides computing", ""]
-        rows = [[f"{row:,}", *cells, found["layout"][row], found["binds"][row], "knee" if row == found.knee else ""]
+        heading = ["number", *map(label, shown), "laid out as", "takes most besides computing", ""]
+        rows = [[f"{row:,}", *cells, found["layout"][row].replace(" ", "\u00a0"), found["binds"][row], "knee" if row == found.knee else ""]
                 for row, cells in zip(found.front, _rows(found, found.front, shown))]
         pictures = []
         if len(counted) > 1:
@@ -67,7 +69,8 @@ def page(found: Any, title: str | None) -> str:
     listed = list(range(len(found)))[:MOST_ROWS]
     names = [*shown, "low_seconds", "high_seconds", "layout", "trouble"]
     more = f" The first {MOST_ROWS:,} of {len(found):,}." if len(found) > MOST_ROWS else ""
-    points = _wide(html.table(["number", *names], [[f"{row:,}", *cells] for row, cells in zip(listed, _rows(found, listed, names))]))
+    cells = [[f"{row:,}", *texts] for row, texts in zip(listed, _rows(found, listed, names))]
+    points = _wide(html.table(["number", *map(label, names)], cells))
     out.section("Every point", html.line("low and high: nine steps, or tokens, in ten fall between." + more),
                 f"<details><summary>The table</summary>{points}</details>")
     return out.text(fc.__version__)
