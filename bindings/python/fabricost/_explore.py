@@ -153,7 +153,7 @@ def _values_text(name: str, given: Any) -> str:
         raise _core.RequestError(f"vary: {name} has no values")
     over = 1e9 if name in _GIGA else 1.0
     try:
-        return ",".join(one if isinstance(one, str) else ("no", "yes")[one] if isinstance(one, (bool, np.bool_)) else
+        return ",".join(one if isinstance(one, str) else ("no", "yes")[int(one)] if isinstance(one, (bool, np.bool_)) else
                         f"{float(one) / over:.15g}" for one in values)
     except (TypeError, ValueError):
         raise _core.RequestError(f"vary: {name} has a value that is neither a number nor a text") from None

@@ -9,6 +9,7 @@
 #include <fabricost/economics/bill.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
+#include <fabricost/fields/same.hpp>
 
 #include <optional>
 #include <string>
@@ -159,7 +160,6 @@ struct CostAnswer {
   std::optional<double> run_seconds, run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
   std::optional<double> upgrade_dollars;
-  bool operator==(const CostAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = CostAnswer;
@@ -216,6 +216,7 @@ struct CostAnswer {
         gives(&A::run, "run", "run", "The run, a Money; None: none was asked for.", 1, left_out)};
   }
 };
+[[nodiscard]] inline bool operator==(const CostAnswer& a, const CostAnswer& b) { return same_fields(a, b); }
 
 /// \throws Refusal for values that contradict each other; SpecError, RequestError as load_system, load_model, load_prices
 [[nodiscard]] CostAnswer answer(const CostRequest& request);

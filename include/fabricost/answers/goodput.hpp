@@ -12,6 +12,7 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
+#include <fabricost/fields/same.hpp>
 
 #include <optional>
 #include <string>
@@ -144,7 +145,6 @@ struct GoodputAnswer {
   std::vector<GoodputOfFleet> by_fleet;
   bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
   double reload_seconds = 0, dollars_per_gpu_hour = 0, jitter = 0;
-  bool operator==(const GoodputAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = GoodputAnswer;
@@ -199,6 +199,7 @@ struct GoodputAnswer {
         gives(&A::by_fleet, "by_fleet", "by_fleet", "Other fleets' failures, a list of GoodputOfFleet.")};
   }
 };
+[[nodiscard]] inline bool operator==(const GoodputAnswer& a, const GoodputAnswer& b) { return same_fields(a, b); }
 
 /// \throws Refusal for two rates, a storage without a model, a drain without a background, flaps or lost NICs given by half; RequestError
 /// as failures_of; SpecError for faults of the files of fleets and prices

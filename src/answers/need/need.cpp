@@ -117,6 +117,19 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
   }
 }
 
+/// Why nothing can run at the least value, and at the largest where that is another reason: "at 8: ...; at 1048576: ...".
+[[nodiscard]] std::string troubles_of(const NeedAnswer& out) {
+  const auto without_numbers = [](std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  };
+  const NeedTried &first = out.tried.front(), &last = out.tried.back();
+  const std::string at_first = fmt::format("at {:.6g}: {}", first.value, first.trouble);
+  return without_numbers(first.trouble) == without_numbers(last.trouble)
+             ? at_first
+             : fmt::format("{}; at {:.6g}: {}", at_first, last.value, last.trouble);
+}
+
 /// Where no value holds.
 void say_why(NeedAnswer& out, const Goal& goal) {
   const NeedTried* nearest = nullptr;
@@ -124,7 +137,7 @@ void say_why(NeedAnswer& out, const Goal& goal) {
     if (one.measure && (nearest == nullptr || (goal.at_least ? *one.measure > *nearest->measure : *one.measure < *nearest->measure)))
       nearest = &one;
   if (nearest == nullptr) {
-    out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run at any of the values: " + out.tried.back().trouble;
+    out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run: " + troubles_of(out);
     return;
   }
   const auto number = [](double x) { return x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}", x); };
@@ -155,7 +168,7 @@ template <class Plan, class Ask>
     q.goal.reference = reference.outcome;
   } else if (q.goal.against == Against::least) {
     const auto runs = std::find_if(q.values.begin(), q.values.end(), [&](double value) { return search.at(value).trouble.empty(); });
-    if (runs == q.values.end()) return "nothing can run at any of the values: " + search.at(q.values.back()).trouble;
+    if (runs == q.values.end()) return fmt::format("nothing can run: at {:.6g}: {}", q.values.front(), search.at(q.values.front()).trouble);
     q.goal.reference = search.at(*runs).outcome;
   }
   return "";

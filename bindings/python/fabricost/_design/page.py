@@ -16,6 +16,7 @@ MOST_ROWS = 2000
 
 def _cell(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
+        value = float(value)
         return "" if not np.isfinite(value) else f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
     return "yes" if value is True or value is np.True_ else "" if value is False or value is np.False_ else str(value)
 

@@ -1,0 +1,18 @@
+#pragma once
+/// \file same.hpp
+/// Answers are equal by what their tables give: what else they keep, for their texts, is not compared.
+
+#include <fabricost/fields/fields.hpp>
+
+#include <functional>
+
+namespace fabricost {
+
+template <HasFields Answer>
+[[nodiscard]] bool same_fields(const Answer& a, const Answer& b) {
+  bool out = true;
+  for_each_field<Answer>([&](const auto& field) { out = out && std::invoke(field.member, a) == std::invoke(field.member, b); });
+  return out;
+}
+
+}  // namespace fabricost
