@@ -285,9 +285,10 @@ ExploreAnswer answer(const ExploreRequest& request) {
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
   Objectives objectives = objectives_of(r, axes, false);
-  Read<ExploreRequest> all = read(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
-    return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
-  });
+  Read<ExploreRequest> all =
+      read<PlanRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+        return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
+      });
   load_models(all.requests);
   const auto questions =
       questions_of<TrainingQuestion>(all.requests, [](const ExploreRequest& one, std::size_t) { return training_question(one); });
@@ -330,9 +331,10 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
   check_ranges(static_cast<const ServeRequest&>(r));
   Objectives objectives = objectives_of(r, axes, true);
-  Read<ExploreServeRequest> all = read(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
-    return with_library(machine.get(overrides, {}, one.calibration), {});
-  });
+  Read<ExploreServeRequest> all =
+      read<ServeRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+        return with_library(machine.get(overrides, {}, one.calibration), {});
+      });
   load_models(all.requests);
   Space space{.axes = axes,
               .machines = std::move(all.machines),

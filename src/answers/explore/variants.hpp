@@ -22,8 +22,9 @@ struct Read {
   std::vector<AskedMachine> machines{};
   std::vector<Request> requests{};
 };
-/// Machines are read once. \param on the machine as a request has it: System(const Machine&, overrides, const Request&)
-template <class Request, class On>
+/// Machines are read once. \tparam Forward the question without what explores \param on the machine as a request has it: System(const
+/// Machine&, overrides, const Request&)
+template <class Forward, class Request, class On>
 [[nodiscard]] Read<Request> read(const std::vector<Variant>& variants, const Request& request, const On& on) {
   std::map<std::string, std::shared_ptr<const System>> known;
   Read<Request> out;
@@ -32,7 +33,7 @@ template <class Request, class On>
     std::string key = variant.machine.name;
     for (const std::string& text : variant.overrides) key += "\n" + text;
     for (const auto& [name, value] : variant.options) {
-      varied::put_option(one, name, value, "vary");
+      varied::put_option<Forward>(one, name, value, "vary");
       if (name == "library" || name == "symmetric") key += fmt::format("\n{} {}", name, value);  // the machine's kernels
     }
     std::vector<std::string> overrides = request.overrides;

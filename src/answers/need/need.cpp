@@ -179,7 +179,8 @@ template <class Plan, class Ask>
   NeedAnswer out;
   out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
-  const bool steps = q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+  const bool steps =
+      q.unknown.kind == Kind::option || q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;
@@ -226,6 +227,10 @@ struct Unturned {
   }
 };
 
+/// The question that is asked at each value.
+template <class Request>
+using Forward = std::conditional_t<std::same_as<Request, NeedRequest>, PlanRequest, ServeRequest>;
+
 /// Puts a value into a request.
 template <class Request>
 void put(Request& r, const Varied& unknown, const Unturned& machine, double value) {
@@ -239,7 +244,7 @@ void put(Request& r, const Varied& unknown, const Unturned& machine, double valu
     case Kind::sequence:
       if constexpr (requires { r.sequence; }) r.sequence = count;
       break;
-    case Kind::option: varied::put_option(r, unknown.name, varied::written(unknown, value), "over"); break;
+    case Kind::option: varied::put_option<Forward<Request>>(r, unknown.name, varied::written(unknown, value), "over"); break;
     default: r.system.value = machine.with(unknown, value);
   }
 }
@@ -310,15 +315,15 @@ template <class Plan, class Request, class Answered>
 template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
                                   const Prepare& prepare, const Answered& answered) {
-  using Forward = std::conditional_t<std::same_as<Request, NeedRequest>, PlanRequest, ServeRequest>;
   const std::vector<std::string> machines = request.system.name.empty() ? std::vector<std::string>{} : std::vector{request.system.name};
-  Asked q{.unknown = varied::named(
-              request.unknown, {.serving = serving, .options = varied::options_of<Forward>(), .declared = varied::declared_by(machines)},
-              "unknown"),
-          .goal = goal_of(request),
-          .values = {},
-          .refine = request.over.empty(),
-          .most = request.most};
+  Asked q{
+      .unknown = varied::named(
+          request.unknown,
+          {.serving = serving, .options = varied::options_of<Forward<Request>>(), .declared = varied::declared_by(machines)}, "unknown"),
+      .goal = goal_of(request),
+      .values = {},
+      .refine = request.over.empty(),
+      .most = request.most};
   refuse_given(request, q.unknown);
   check_ranges(request);
   Request r = request;

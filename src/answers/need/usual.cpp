@@ -59,7 +59,7 @@ std::vector<double> usual_values(Varied& unknown, const System& machine, const s
         if (unknown.range.min <= 0) out.push_back(0);
         return out;
       }
-      throw Refusal(fmt::format("<over>: no range of {} is known; name the values, as in <over=1:16:x2>", unknown.name));
+      throw Refusal(fmt::format("<over>: no range of {} is known; name the values, with their unit, as in <over=1:16:x2>", unknown.name));
   }
   if (unknown.dial == Dial::domain) {
     const int each = machine.domain == machine.gpus_per_node ? 1 : machine.gpus_per_node;
