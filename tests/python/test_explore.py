@@ -134,6 +134,12 @@ def test_own_prices_come_first_and_unknown_ones_are_refused():
     ({"system": "dgx-h100,dgx-b200"}, {}, "leave it out"),
     ({"domain": [8]}, {"objectives": "speed"}, "speed"),
     ({"domain": [8]}, {"limits": {"step": "fast"}}, "fast"),
+    ({"tp": [1, 2]}, {"tp": 2}, "tp is varied"),
+    ({"precison": ["fp8"]}, {}, "precision"),
+    ({"precision": ["fp9"]}, {}, "fp9"),
+    ({"tp": ["two"]}, {}, "two"),
+    ({"top": [1]}, {}, "top"),
+    ({"tiers.nic.latency": "1us,2ms"}, {}, "two units"),
 ])
 def test_what_cannot_be_asked_says_why(vary, job, words):
     with pytest.raises(fc.RequestError, match=words):

@@ -169,8 +169,9 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
   std::string option = text;
   std::replace(option.begin(), option.end(), '-', '_');
   for (const Option& one : offered.options) {
-    if (one.name == option && (one.number || offered.many))
-      return {.name = option, .kind = Kind::option, .whole = one.whole, .words = !one.number, .range = one.range};
+    const bool same = one.name == option || one.typed.substr(0, one.typed.find(',')) == text;
+    if (same && (one.number || offered.many))
+      return {.name = std::string{one.name}, .kind = Kind::option, .whole = one.whole, .words = !one.number, .range = one.range};
     if (one.number || offered.many) names.emplace_back(one.name);
   }
   // "nic.bandwith" is a dial with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it

@@ -38,7 +38,7 @@ struct Varied {
 
 /// An option of a question that can be varied.
 struct Option {
-  std::string_view name;
+  std::string_view name, typed;  ///< of the field; as the command has it, without dashes
   bool number = false, whole = false;
   Range range{};
 };
@@ -56,11 +56,26 @@ template <HasFields Request>
         constexpr bool whole = std::same_as<T, int> || std::same_as<T, std::optional<int>>;
         constexpr bool number = whole || std::same_as<T, double> || std::same_as<T, std::optional<double>>;
         if (!field.name.empty() && std::find(others.begin(), others.end(), field.name) == others.end())
-          all.push_back({field.name, number, whole, field.range});
+          all.push_back({field.name, field.option.substr(std::min<std::size_t>(2, field.option.size())), number, whole, field.range});
       }
     });
     return all;
   }();
+  return out;
+}
+
+/// Whether an option has another value than a request has by itself.
+template <HasFields Request>
+[[nodiscard]] bool is_given(const Request& request, std::string_view name) {
+  static const Request defaults{};
+  bool out = false;
+  for_each_field<Request>([&](const auto& field) {
+    const auto &value = request.*(field.member), &other = defaults.*(field.member);
+    if constexpr (requires { value == other; })
+      out = out || (field.name == name && !(value == other));
+    else if constexpr (requires { value.name == other.name; })  // a model, a stack
+      out = out || (field.name == name && (value.name != other.name || value.value != other.value));
+  });
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 namespace fabricost::cli {
 namespace {
@@ -65,28 +66,53 @@ struct Heading {
   return out;
 }
 
-[[nodiscard]] std::string front_text(const ExploreAnswer& a) {
-  constexpr std::size_t most = 40;
+/// Where so few points were asked for that all can be read: those of the front first, the others by the first objective.
+[[nodiscard]] std::vector<int> shown_points(const ExploreAnswer& a) {
+  constexpr std::size_t few = 24, most = 40;
+  std::vector<int> out(a.front.begin(), a.front.begin() + static_cast<std::ptrdiff_t>(std::min(a.front.size(), most)));
+  if (a.points.size() > few) return out;
+  std::vector<int> others;
+  for (const ExplorePoint& point : a.points)
+    if (!point.front) others.push_back(point.number);
+  const auto rank = [&](int number) {
+    const ExplorePoint& point = *point_of(a, number);
+    const std::optional<double> first = point.objectives.front().second;
+    return std::tuple{!point.trouble.empty(), !point.meets, first ? *first * (a.objectives.front().more_is_better ? -1 : 1) : 0.0};
+  };
+  std::stable_sort(others.begin(), others.end(), [&](int one, int other) { return rank(one) < rank(other); });
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
+
+[[nodiscard]] std::string points_text(const ExploreAnswer& a) {
   std::vector<TextTable::Column> columns;
   for (const ExploreAxis& axis : a.axes)
     columns.push_back({axis.unit.empty() ? axis.name : axis.name + ", " + axis.unit, axis.words.empty() ? right : TextTable::Align::left});
+  const auto varied = [&](const ExploreObjective& objective) {
+    return std::any_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == objective.name; });
+  };
   for (const ExploreObjective& objective : a.objectives)
-    if (std::none_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == objective.name; }))
-      columns.push_back({heading_of(objective).text, right});
+    if (!varied(objective)) columns.push_back({heading_of(objective).text, right});
   columns.push_back({"laid out as"}), columns.push_back({"takes most besides computing"}), columns.push_back({""});
   TextTable rows{columns};
-  for (std::size_t i = 0; i < std::min(a.front.size(), most); ++i) {
-    const ExplorePoint& point = *point_of(a, a.front[i]);
+  const std::vector<int> shown = shown_points(a);
+  const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
+  for (const int number : shown) {
+    const ExplorePoint& point = *point_of(a, number);
     std::vector<std::string> cells;
     for (const auto& [axis, value] : point.at) cells.push_back(value_text(value));
     for (std::size_t j = 0; j < a.objectives.size(); ++j)
-      if (std::none_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == a.objectives[j].name; }))
-        cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
-    cells.push_back(point.layout), cells.push_back(point.binds), cells.emplace_back(a.knee == point.number ? "knee" : "");
+      if (!varied(a.objectives[j])) cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
+    const std::string why = point.trouble.size() > 70 ? point.trouble.substr(0, 67) + "..." : point.trouble;
+    cells.push_back(point.trouble.empty() ? point.layout : ""), cells.push_back(point.trouble.empty() ? point.binds : why);
+    cells.emplace_back(a.knee == number                        ? "knee"
+                       : all && point.front                    ? "front"
+                       : !point.meets && point.trouble.empty() ? "beyond a limit"
+                                                               : "");
     rows.row(cells);
   }
   std::string out = rows.text(2);
-  if (a.front.size() > most) out += fmt::format("  ... {} more: --json or --csv FILE has all.\n", a.front.size() - most);
+  if (a.front.size() > shown.size()) out += fmt::format("  ... {} more: --json or --csv FILE has all.\n", a.front.size() - shown.size());
   return out;
 }
 
@@ -137,8 +163,8 @@ struct Heading {
   said += ".";
   out += wrapped("  ", said, 100);
   if (run == 0) return out + wrapped("  ", "Nothing can run: " + a.points.back().trouble, 100);
-  if (a.front.empty()) return out;
-  out += "\n" + front_text(a) + parts_text(a, terminal);
+  if (a.front.empty() && shown_points(a).empty()) return out;
+  out += "\n" + points_text(a) + parts_text(a, terminal);
   if (a.price_kind)
     out += wrapped("  ",
                    *a.price_kind == "owned"

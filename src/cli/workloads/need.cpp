@@ -39,9 +39,9 @@ struct NeedOptions {
                        l.tp, l.pp, l.cp, l.ep, l.dp, l.zero);
   }
   const PlannedDeployment& d = *a.deployment;
-  return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} engines of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
-                     d.tokens_per_second, duration_text(d.ttft_seconds), duration_text(d.tpot_seconds), d.replicas, d.tp, d.pp, d.ep, d.dp,
-                     d.batch);
+  return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
+                     d.tokens_per_second, duration_text(d.ttft_seconds), duration_text(d.tpot_seconds),
+                     d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
 }
 
 [[nodiscard]] std::string range_text(const NeedAnswer& a) {
