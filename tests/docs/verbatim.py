@@ -76,8 +76,8 @@ class Page:
         if self.path == ROOT / "README.md":  # which leaves lines out
             blocks = readme.BLOCK.findall(self.text)
             for command, quoted in blocks:
-                printed = subprocess.run(["bash", "-c", f"'{tool}' {command}"], capture_output=True, text=True, timeout=120, cwd=self.folder).stdout
-                if line := readme.missing(quoted, printed):
+                done = subprocess.run(["bash", "-c", f"'{tool}' {command}"], capture_output=True, text=True, timeout=120, cwd=self.folder)
+                if line := readme.missing(quoted, done.stdout):
                     self.fault(f"fabricost {command} does not print\n  {line}")
         else:
             blocks = pages.cli_page.BLOCK.findall(self.text)
