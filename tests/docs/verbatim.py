@@ -29,7 +29,8 @@ INDENTED = re.compile(r"(?m)(?:^    .*\n|^\n(?=    ))+")
 OUTPUT = re.compile(r"\S+:\d+:\d+: |from_sources: |schedule   what ")
 PROGRAM = re.compile(r"(import|from|const) |\w+ = ")  # run whole; what else is indented are lines of a shell
 not_here = {
-    r"\./quickstart|git clone |export PATH=|pip install|apt-get |cmake |\(cd build|conan |vcpkg |packaging/|podman |rattler-build ": "installs or builds",
+    r"\./quickstart|git clone |export PATH=|pip install|apt-get |cmake |\(cd build|conan |vcpkg ": "installs or builds",
+    r"packaging/|podman |rattler-build ": "packs",
     r"const System |find_package\(|target_link|c\+\+ |#include": "needs a compiler; tests/consumer and examples/ compile it",
     r"(NCCL_DEBUG=\S+ )?mpirun |srun ": "needs a cluster",
     r"(examples/measure_\S+ .*|fabricost measure\b.*)$|found = fc\.measure": "needs GPUs; tests of `measure` have stand-ins for them",
