@@ -57,10 +57,11 @@ step_packages() {
 }
 step_wheels() {
   local interpreter
+  shell "export SOURCE_DATE_EPOCH=$epoch CMAKE_BUILD_PARALLEL_LEVEL=$jobs; packaging/wheels/build.sh ${PYTHONS:-python3}"
   for interpreter in ${PYTHONS:-python3}; do
-    shell "export SOURCE_DATE_EPOCH=$epoch CMAKE_BUILD_PARALLEL_LEVEL=$jobs; $interpreter -m pip wheel --no-deps -w dist ."
-    do_ "$python" tests/python/check_wheel.py checkout sdist --python "$interpreter"
+    do_ "$python" tests/python/check_wheel.py "dist/fabricost-$version-$("$interpreter" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')"*.whl --python "$interpreter"
   done
+  do_ "$python" tests/python/check_wheel.py sdist
   shell "SOURCE_DATE_EPOCH=$epoch $python -m build --sdist --outdir dist ."
 }
 step_docs() { do_ env PYTHON="$PWD/$python" docs/build.sh --links; }

@@ -65,13 +65,22 @@ bool has_data(const fs::path& folder) {
   return fs::is_directory(folder / "systems", error);
 }
 
+namespace {
+/// A folder like /tmp, where strangers put what they like.
+bool open_to_all(const fs::path& folder) {
+  std::error_code error;
+  constexpr fs::perms shared = fs::perms::others_write | fs::perms::sticky_bit;
+  return (fs::status(folder, error).permissions() & shared) == shared;
+}
+}  // namespace
+
 fs::path data_beside(const fs::path& program) {
   if (!program.is_absolute()) return {};
   fs::path folder = program.parent_path();
   std::error_code error;
   if (fs::path wheel = folder.parent_path() / "data"; has_data(wheel)) return wheel;
   for (;; folder = folder.parent_path()) {
-    if (const fs::path share = folder / "share" / "fabricost" / "data"; has_data(share))
+    if (const fs::path share = folder / "share" / "fabricost" / "data"; !open_to_all(folder) && has_data(share))
       return fs::is_symlink(share, error) ? fs::canonical(share, error) : share;
     if (folder == folder.parent_path()) return {};
   }

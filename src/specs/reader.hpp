@@ -110,7 +110,7 @@ class MapReader {
   std::vector<std::string> known_;
 };
 
-/// Minimum number of single-letter edits from one word to the other.
+/// Minimum number of edits from one word to the other: a letter more, less or other, two neighbours swapped.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace fabricost::io

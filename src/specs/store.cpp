@@ -43,13 +43,24 @@ std::vector<SystemName> system_names() {
 
 std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
   if (wanted.size() > longest_name) return {};
+  const auto lower = [](std::string_view text) {  // without the dashes of options, which all begin with
+    std::string out{text.substr(std::min(text.find_first_not_of('-'), text.size()))};
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return io::lower(c); });
+    return out;
+  };
+  const std::string given = lower(wanted);
+  if (given.empty()) return {};
+  // A slip in every third letter; more than one seldom includes the first. Without that, short words are near everything.
+  const std::size_t slips = std::max<std::size_t>(1, (given.size() + 1) / 3);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
-    std::size_t distance = io::edit_distance(wanted, name);
+    const std::string known = lower(name);
+    std::size_t distance = io::edit_distance(given, known);
+    if (distance > 1 && !known.starts_with(given.front())) distance = slips + 1;
     // a substring counts as nearer than its missing letters
-    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos))
+    if (given.size() >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
       distance = std::min<std::size_t>(distance, 1);
-    if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
+    if (distance <= slips) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
   const auto same = [](const std::string& a, const std::string& b) {  // ignoring case

@@ -34,9 +34,9 @@ FIELDS = re.compile(r"(?m)^<!-- fields: (.*) -->\n(?:.*\n)*?<!-- end of fields -
 SEARCHED = re.compile(r"; \d+\.\d+ s$", re.M)  # how long a search took is another time each time
 
 
-def lay_out(text, folder):
+def lay_out(text, folder, data=ROOT / "data"):
     """The files a page shows, in its folder."""
-    (folder / "data").symlink_to(ROOT / "data")
+    (folder / "data").symlink_to(data)
     for match in CAT.finditer(text):
         name = pathlib.PurePosixPath(match[1])
         assert not name.is_absolute() and ".." not in name.parts, match[1]

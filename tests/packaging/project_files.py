@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What outsiders read and machines run beside the code: workflows call scripts that exist, and THIRD_PARTY.md names each library in use.
+"""What outsiders read and machines run beside the code: workflows call scripts that exist, THIRD_PARTY.md and the recipes name each library
+in use.
 
     project_files.py SOURCE"""
 import json
@@ -23,13 +24,22 @@ def faults(source):
                 out.append(f"{path.relative_to(source)} calls {name}, which cannot be executed")
     if calls < 10:
         out.append(f"only {calls} calls found in {len(files)} files")
-    notices = re.sub(r"[^a-z0-9]", "", (source / "THIRD_PARTY.md").read_text(encoding="utf-8").lower())
+    def letters(text):
+        return re.sub(r"[^a-z0-9]", "", text.lower())
+    third = (source / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    loaded = {letters(name) for name in re.findall(r"^\| \[([\w-]+)\].*\| loads \|", third, re.MULTILINE)}
+    notices, recipe, container = (letters((source / name).read_text(encoding="utf-8"))
+                                  for name in ("THIRD_PARTY.md", "packaging/conda/recipe.yaml", "packaging/container/Containerfile"))
     manifest = json.loads((source / "packaging/vcpkg/fabricost/vcpkg.json").read_text(encoding="utf-8"))
     needed = [*manifest["dependencies"], *manifest["features"]["tool"]["dependencies"]]
     for library in [one for one in needed if isinstance(one, str)] + ["pybind11"]:
-        word = re.sub(r"[^a-z0-9]", "", library.removesuffix("3"))
-        if word not in notices:
-            out.append(f"THIRD_PARTY.md does not name {library}")
+        word = letters(library.removesuffix("3"))
+        for name, text, needs in (("THIRD_PARTY.md", notices, True), ("packaging/conda/recipe.yaml", recipe, True),
+                                  ("packaging/container/Containerfile", container, word in loaded)):
+            if needs and word.removesuffix("units") not in text:
+                out.append(f"{name} does not name {library}")
+    if len(loaded) < 6:
+        out.append(f"THIRD_PARTY.md: only {sorted(loaded)} are said to be loaded")
     return out
 
 

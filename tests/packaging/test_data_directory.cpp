@@ -53,6 +53,14 @@ TEST_CASE("the nearest data wins: a prefix inside another is its own") {
   CHECK(data_beside(folder / "bin/fabricost") == outer);
 }
 
+TEST_CASE("data that a stranger put into a folder open to all is not taken") {
+  const Folder folder;
+  const fs::path data = folder.with_systems("tmp/share/fabricost/data");
+  CHECK(data_beside(folder / "tmp/mine/bin/fabricost") == data);
+  fs::permissions(folder / "tmp", fs::perms::all | fs::perms::sticky_bit);
+  CHECK(data_beside(folder / "tmp/mine/bin/fabricost") != data);
+}
+
 TEST_CASE("the command of a wheel finds the data of its package") {
   const Folder folder;
   const fs::path data = folder.with_systems("site-packages/fabricost/data");

@@ -20,6 +20,8 @@ def stated(source, build):
     out = {"CHANGELOG.md": re.search(r"^## (\S+)", (source / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]}
     manifest = source / "packaging/vcpkg/fabricost/vcpkg.json"
     out[str(manifest.relative_to(source))] = json.loads(manifest.read_text(encoding="utf-8"))["version"]
+    recipe = source / "packaging/conda/recipe.yaml"
+    out[str(recipe.relative_to(source))] = re.search(r'^  version: "([^"]+)"', recipe.read_text(encoding="utf-8"), re.MULTILINE)[1]
     if build is None:
         return out
     done = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True)

@@ -1,9 +1,10 @@
 """The package as a user gets it: pip in an empty environment, then the README's example, the command and a report.
 
-    check_wheel.py [checkout] [sdist] [--python PYTHON]... [--pip OPTION]...
+    check_wheel.py [checkout] [sdist] [WHEEL]... [--python PYTHON]... [--pip OPTION]...
 
-checkout: `pip install .`; sdist: a source archive is made, and installed from somewhere else. Default: checkout. Each compiles everything,
-which takes minutes; ccache is used where it is installed. --python: with this interpreter; default the one that runs this. --pip: handed to
+checkout: `pip install .`; sdist: a source archive is made, and installed from somewhere else. Default: checkout. Both compile everything,
+which takes minutes; ccache is used where it is installed. WHEEL: a file, which must contain its libraries and runs the README and the
+how-to pages with all extras (tests/docs/verbatim.py). --python: with this interpreter; default the one that runs this. --pip: handed to
 pip install, as in --pip=-Cbuild-dir=build-wheel. Run by packaging/release.sh. Prints what it saw, fails otherwise.
 """
 import argparse
@@ -27,6 +28,8 @@ assert home.is_relative_to(sys.prefix), home
 held = {p.relative_to(home).as_posix() for p in home.rglob("*") if p.is_file()}
 for name in ("py.typed", "_core.pyi", "data/systems/dgx-h100.yaml", "bin/fabricost"):
     assert name in held, name
+notices = [p.name for p in importlib.metadata.files("fabricost") if "dist-info" in str(p)]
+assert "LICENSE" in notices and "THIRD_PARTY.md" in notices, notices
 assert fabricost.__version__ == importlib.metadata.version("fabricost")
 needed = [r for r in importlib.metadata.requires("fabricost") if "extra ==" not in r]
 assert [r.split(">")[0] for r in needed] == ["numpy"], needed
@@ -62,8 +65,8 @@ def archive(python, folder):
 
 
 def check(python, kind, options, folder):
+    what = {"checkout": SOURCE, "sdist": None}.get(kind, kind) or archive(python, folder)
     begun = time.monotonic()
-    what = SOURCE if kind == "checkout" else archive(python, folder)
     mine = environment(python, folder / "venv")
     away = folder / "away"
     away.mkdir()
@@ -78,8 +81,13 @@ def check(python, kind, options, folder):
     for words in ([command], [mine, "-m", "fabricost"]):
         asked = json.loads(run(*words, *QUESTION, cwd=away))
         assert abs(asked["time_us"] / 1e6 / seconds - 1) < 1e-12, (asked["time_us"], seconds)
-    run(mine, "-m", "pip", "install", "-q", "--disable-pip-version-check", "matplotlib", "pandas", "pyarrow", "tqdm", cwd=away)
-    run(mine, SOURCE / "tests" / "python" / "run_readme.py", SOURCE / "README.md", "--all", cwd=away)
+    if what == kind:
+        outside = {line.split()[0] for file in (folder / "venv").glob("lib/python*/site-packages/fabricost/**/*")
+                   if file.name == "fabricost" and file.is_file() or file.suffix == ".so"
+                   for line in run("ldd", file, cwd=away).splitlines()}
+        assert not any(name in line for line in outside for name in ("fmt", "yaml", "pugi", "libz", "sqlite")), outside
+    run(mine, "-m", "pip", "install", "-q", "--disable-pip-version-check", *options, "fabricost[all]", cwd=away)
+    run(mine, SOURCE / "tests" / "docs" / "verbatim.py", cwd=away)
     run(mine, "-m", "fabricost", "report", "dgx-h100", "all_reduce", "--size", "256MiB", "--ranks", "64", "-o", "report.html", cwd=away)
     page = (away / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>") and page.count("data:image/svg+xml") >= 2, page[:200]
@@ -90,12 +98,13 @@ def check(python, kind, options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="checkout|sdist")
+    parser.add_argument("kinds", nargs="*", metavar="checkout|sdist|WHEEL")
     parser.add_argument("--python", action="append")
     parser.add_argument("--pip", action="append", default=[])
     asked = parser.parse_args()
-    if unknown := set(asked.kinds) - {"checkout", "sdist"}:
-        parser.error(f"{' '.join(sorted(unknown))}: write checkout or sdist")
+    asked.kinds = [str(pathlib.Path(kind).resolve()) if kind.endswith(".whl") else kind for kind in asked.kinds]
+    if unknown := [kind for kind in asked.kinds if kind not in ("checkout", "sdist") and not pathlib.Path(kind).is_file()]:
+        parser.error(f"{' '.join(unknown)}: write checkout, sdist or the file of a wheel")
     for python in asked.python or [getattr(sys, "_base_executable", sys.executable)]:
         for kind in asked.kinds or ["checkout"]:
             with tempfile.TemporaryDirectory() as folder:

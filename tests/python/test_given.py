@@ -197,7 +197,7 @@ def test_columns_of_pandas_that_are_labelled_differently_are_refused():
 @pytest.mark.parametrize("made", ["x = []; x.append(x)", "x = []\nfor _ in range(100_000): x = [x]", "x = ([],); x[0].append(x)"])
 @pytest.mark.parametrize("ask", ["fc.AllReduce(x)", "fc.AllReduce(1, ranks=x)", "fc.validate(x, s)", "fc.calibrate(s, x)",
                                  "fc.validate({'bytes': x, 'seconds': x}, s)", "fc.stragglers(x, ranks=8)",
-                                 "fc.transfer_access(s, bytes=x)", "fc.plot.busbw(s, fc.AllReduce(), x)",
+                                 "fc.transfer_access(s, bytes=x)", "fc.plot.busbw(s, fc.AllReduce(), x)", "fc.System({'name': x})",
                                  "fc.sweep({'system': s, 'bytes': x}, 'x')"])
 def test_lists_without_end_are_refused(tmp_path, made, ask):
     """In a process of its own: what is wrong here ends the process."""

@@ -169,9 +169,10 @@ void add_tiers(py::module_& module) {
   try {
     return loaded({.extends = json.attr("dumps")(given, "indent"_a = 1).cast<std::string>() + "\n", .set = {}, .calibration = {}});
   } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+    const bool too_deep = error.matches(PyExc_RecursionError);
+    if (!too_deep && !error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
     throw RequestError(fmt::format("given: a dict of texts, numbers, lists and dicts is needed ({})",
-                                   error.value().attr("__str__")().cast<std::string>()));
+                                   too_deep ? "this one is nested too deep" : error.value().attr("__str__")().cast<std::string>()));
   }
 }
 

@@ -15,7 +15,7 @@ import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _core, _html
+from . import _extras, _core, _html  # noqa: F401  (_extras first: it refuses interpreters where _core would hang)
 from ._core import *
 from ._core import __version__
 from .names import Algorithm, DataType, Protocol

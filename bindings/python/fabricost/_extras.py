@@ -1,4 +1,4 @@
-"""Optional dependencies, with the extra of this package that installs each."""
+"""What this package meets: the interpreter, and optional dependencies, with the extra that installs each."""
 
 from __future__ import annotations
 
@@ -26,3 +26,19 @@ def module(name: str) -> Any:
             raise  # the module exists, one of its own dependencies does not
         remedy = f"pip install 'fabricost[{EXTRAS[package]}]'"
         raise ImportError(f"{package} is needed for this: {remedy}", name=package) from error
+
+
+def _refuse_sub_interpreters() -> None:
+    """ImportError in a sub-interpreter: the compiled part has one set of classes, and would wait there for itself."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, before
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("fabricost can be imported in the main interpreter only, not in a sub-interpreter "
+                              "(mod_wsgi: WSGIApplicationGroup %{GLOBAL})")
+        return
+
+
+_refuse_sub_interpreters()

@@ -165,7 +165,7 @@ template <class R>
 inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
 template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
-                                       "Message size as nccl-tests counts it: 256MiB, 1GB", false, true);
+                                       "Message size as nccl-tests counts it: 256MiB, 1GB;\na plain number is bytes", false, true);
 
 /// An operation on the given nodes and ranks, without its size. \param path if given \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);

@@ -70,7 +70,7 @@ class CurveTable {
   [[nodiscard]] double operator()(double bytes) const {
     const auto bits = std::bit_cast<std::uint64_t>(bytes);
     const std::uint64_t at = (bits >> 50U) - first_quarter;  // below the first quarter, negative or not a number: beyond every quarter
-    if (at >= static_cast<std::uint64_t>(quarters_.size())) return std::numeric_limits<double>::quiet_NaN();
+    if (at >= static_cast<std::uint32_t>(quarters_.size())) return std::numeric_limits<double>::quiet_NaN();
     const Quarter& c = quarters_[static_cast<int>(at)];
     const double u = 8 * std::bit_cast<double>((bits & below_quarter) | one) - 9;
     const double u2 = u * u;

@@ -30,7 +30,7 @@ namespace {
 
 [[nodiscard]] FindingAnswer cause_of(const std::string& finding, const diagnosis::Row* late) {
   const Cause cause = finding.starts_with("Rank ") ? Cause::stragglers : Cause::other;
-  FindingAnswer out{.cause = std::string{name(cause)}, .confidence = 0.5, .evidence = finding};  // as likely as not
+  FindingAnswer out{.cause = std::string{name(cause)}, .confidence = 0.5, .evidence = finding, .remedy = {}};  // as likely as not
   if (cause == Cause::stragglers && late != nullptr) {
     out.confidence = late->weight;
     out.remedy = late->remedy;

@@ -228,3 +228,25 @@ TEST_CASE("missing and misplaced keys are refused", "[specs]") {
       box("a switch without ports", "ports: 64\n", "", {"ports: is missing"}),
   });
 }
+
+TEST_CASE("near names are those that a slip of the hand makes, not words of alike letters", "[specs]") {
+  const std::vector<std::string> commands{"calibrate", "compare", "import-trace", "need", "plan", "predict", "report", "sweep", "topo"};
+  const auto near = [&](std::string_view wanted) { return near_names(wanted, commands); };
+  using Names = std::vector<std::string>;
+  CHECK(near("prdict") == Names{"predict"});
+  CHECK(near("perdict") == Names{"predict"});
+  CHECK(near("PREDICT") == Names{"predict"});
+  CHECK(near("redict") == Names{"predict"});
+  CHECK(near("sweeps") == Names{"sweep"});
+  CHECK(near("calib") == Names{"calibrate"});
+  CHECK(near("toop") == Names{"topo"});
+  CHECK(near("read").empty());
+  CHECK(near("rapport") == Names{"report"});
+  CHECK(near("import") == Names{"import-trace"});
+  CHECK(near("important").empty());
+  CHECK(near_names("--jsn", Names{"--json", "--isl"}) == Names{"--json"});
+  CHECK(near_names("--csv", Names{"--isl", "--osl"}).empty());
+  CHECK(near("").empty());
+  CHECK(near("--").empty());
+  CHECK(near("x").empty());
+}
