@@ -3,49 +3,26 @@
 /// The command-line face of any question, made from its tables of fields: options, values parsed from what
 /// was typed, answers as JSON.
 
-#include "cli/amounts.hpp"
-#include "cli/counts.hpp"
-#include "cli/names.hpp"
-#include "cli/report.hpp"
 #include "cli/runner.hpp"
+#include "faces/json.hpp"
+#include "faces/typed.hpp"
 
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/named.hpp>
-#include <fabricost/answers/predict.hpp>
-#include <fabricost/fields/samples.hpp>
-#include <fabricost/experts/routing.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <array>
-#include <cmath>
 #include <concepts>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace fabricost::cli {
 
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
-/// Parses a whole number within the range. \throws RequestError
-[[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
-/// Names of OP, with those of expert exchange.
-[[nodiscard]] std::vector<std::string> operation_names();
-/// Parses a number in the notation of its amount, within the range. \throws RequestError
-[[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
-
-/// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
-[[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 
 /// What options and messages need of a field.
 struct OptionField {
@@ -53,11 +30,6 @@ struct OptionField {
   Amount amount = Amount::number;
   bool flag = false, list = false;
 };
-template <class T>
-inline constexpr bool is_list = false;
-template <class T>
-inline constexpr bool is_list<std::vector<T>> = true;
-
 /// The fields of a request in their order.
 template <HasFields Request>
 [[nodiscard]] const std::vector<OptionField>& option_fields() {
@@ -78,57 +50,6 @@ template <HasFields Request>
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
   return as_option(option_fields<Request>(), name, value);
-}
-
-/// Parses "balanced", "uniform", "zipf:1.2" or "histogram:FILE". The file has one count per expert in order,
-/// separated by blanks, commas or lines; lines that start with # are comments. \throws RequestError naming
-/// the option; SpecError with line and column for the file
-[[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
-
-/// Parses one value. Overloaded for the types of requests; types of a single question are overloaded in its
-/// own file, in namespace fabricost.
-template <class E>
-requires std::is_enum_v<E>
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
-  const auto found = worded<E>(text);
-  if (!found) throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_value<E>(text)));
-  out = *found;
-}
-/// The positional argument OP.
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
-/// yes or no, for an option whose absence has a third meaning.
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
-  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
-  out = *one_of<unsigned char>(text, no_yes, "an answer", option) == 1;
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out) {
-  out.values = counts_of(text, option);
-}
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::filesystem::path& out) { out = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
-  out = engine_named(text, option);
-}
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Sample& out) { out.file = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
-  out = routing_typed(text, option);
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, int& out) {
-  out = whole_of(text, option, range);
-}
-inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, double& out) {
-  out = amount_of(text, option, amount, range);
-}
-/// "64B:64KiB:x2"
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, std::vector<double>& out) {
-  for (const Bytes& size : sizes_of(text, option)) out.push_back(size.value());
-}
-template <class T>
-void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, std::optional<T>& out) {
-  from_text(text, option, amount, range, out.emplace());
 }
 
 /// The typed text of each option, until the command runs.
@@ -208,79 +129,6 @@ template <HasFields Request, class Ask>
   } catch (const Refusal& refusal) {
     throw RequestError(with_fields(refusal.text(), as_option<Request>));
   }
-}
-
-/// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
-template <HasFields Answer>
-[[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer);
-
-namespace json_parts {
-using Json = nlohmann::ordered_json;
-
-template <class T>
-[[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
-  if constexpr (HasFields<T>)
-    return json_of(value);
-  else if constexpr (requires { value.valueless_by_exception(); })  // a variant
-    return std::visit([&](const auto& one) { return json_value(one, unit); }, value);
-  else if constexpr (requires {
-                       value.first;
-                       value.second;
-                     })
-    return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
-  else if constexpr (std::same_as<T, double>) {
-    const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
-    return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
-  } else if constexpr (requires { T::from_value(1.0); })
-    return json_value(static_cast<double>(value.value()), unit);
-  else if constexpr (requires { value.view(); })
-    return Json(value.view());
-  else if constexpr (std::is_enum_v<T>)
-    return Json(name(value));
-  else if constexpr (requires {
-                       typename T::value_type;
-                       value.has_value();
-                     })
-    return value ? json_value(*value, unit) : Json(nullptr);
-  else if constexpr (requires { value.begin()->second; }) {
-    Json out = Json::object();
-    for (const auto& [name, each] : value) out[name] = json_value(each, unit);
-    return out;
-  } else if constexpr (requires { requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>; }) {
-    Json out = Json::array();
-    for (const auto& each : value) out.push_back(json_of(each));
-    return out;
-  } else if constexpr (std::constructible_from<Json, const T&>)
-    return Json(value);
-  else
-    throw std::logic_error("a field of Python alone");
-}
-template <class T>
-[[nodiscard]] bool absent(const T& value) {
-  if constexpr (requires { value.has_value(); })
-    return !value.has_value();
-  else if constexpr (requires { value.empty(); })
-    return value.empty();
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>)
-    return value == 0;
-  else
-    return false;
-}
-/// Whether the key of a path is printed. \param left_out it may be, and its value is absent
-[[nodiscard]] bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside);
-/// Objects at the same path are merged; a path that ends in "[]" appends to a list.
-void put(Json& into, std::string_view path, Json value);
-}  // namespace json_parts
-
-template <HasFields Answer>
-nlohmann::ordered_json json_of(const Answer& answer) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for_each_field<Answer>([&](const auto& field) {
-    const auto& value = std::invoke(field.member, answer);
-    if (json_parts::is_printed(out, field.json, field.left_out && json_parts::absent(value), field.beside))
-      json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
-  });
-  return out;
 }
 
 /// Prints an answer. \param text_of, beside as in add_face

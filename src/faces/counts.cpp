@@ -1,9 +1,9 @@
 /// \file counts.cpp
 /// Lists and ranges of counts.
 
-#include "cli/counts.hpp"
+#include "faces/counts.hpp"
 
-#include "cli/amounts.hpp"
+#include "faces/amounts.hpp"
 #include <fabricost/error.hpp>
 #include <fabricost/text/ranges.hpp>
 
@@ -11,7 +11,7 @@
 
 #include <optional>
 
-namespace fabricost::cli {
+namespace fabricost::faces {
 namespace {
 
 constexpr std::size_t max_counts = 10'000;
@@ -44,4 +44,4 @@ std::vector<int> counts_of(const std::string& text, std::string_view option) {
   return out;
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost::faces

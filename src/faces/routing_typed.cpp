@@ -1,15 +1,15 @@
 /// \file routing_typed.cpp
 /// Parses how tokens choose experts: a name, or a file of measured counts.
 
-#include "cli/face.hpp"
-#include "cli/names.hpp"
+#include "faces/typed.hpp"
+#include "faces/names.hpp"
 #include "text/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-namespace fabricost::cli {
+namespace fabricost::faces {
 namespace {
 
 /// Reads the counts of a file.
@@ -46,4 +46,4 @@ Routing routing_typed(const std::string& text, std::string_view option) {
   return *found;
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost::faces
