@@ -70,7 +70,7 @@ void refuse_contradictions(const StragglersRequest& r) {
   const double middle = io::upper_median(sorted);
   for (std::size_t i = 0; i < t.rank_means.size(); ++i)
     if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], t.rank_means[i]});
-  std::sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean_seconds > b.mean_seconds; });
+  std::stable_sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean_seconds > b.mean_seconds; });
   return out;
 }
 

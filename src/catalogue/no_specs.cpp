@@ -6,5 +6,6 @@
 namespace fabricost::io {
 
 const std::string_view shipped_specs{};
+const std::string_view shipped_names{};
 
 }  // namespace fabricost::io

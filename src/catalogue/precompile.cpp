@@ -1,7 +1,8 @@
 /// \file precompile.cpp
 /// Run by the build: parses the YAML files of data/ and writes a C++ file with their catalogue (specs/catalogue.hpp).
 ///
-///     fabricost_precompile DATA_DIRECTORY OUTPUT.cpp
+///     fabricost_precompile DATA_DIRECTORY OUTPUT.cpp            found by their text
+///     fabricost_precompile DATA_DIRECTORY OUTPUT.cpp FOLDER...  the files of these folders, found by name (specs/sources/contained.hpp)
 
 #include "specs/catalogue.hpp"
 
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 std::string literals(const std::string& bytes) {
   constexpr std::size_t per_line = 1000;
   constexpr std::string_view digits = "01234567";
-  std::string out;
+  std::string out = bytes.empty() ? "  \"" : "";
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i % per_line == 0) out += i == 0 ? "  \"" : "\"\n  \"";
     const auto byte = static_cast<unsigned char>(bytes[i]);
@@ -39,19 +40,28 @@ std::string literals(const std::string& bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: fabricost_precompile DATA_DIRECTORY OUTPUT.cpp\n", stderr);
+  if (argc < 3) {
+    std::fputs("usage: fabricost_precompile DATA_DIRECTORY OUTPUT.cpp [FOLDER...]\n", stderr);
     return 2;
   }
   try {
+    const fs::path data = argv[1];
+    const bool by_name = argc > 3;
     std::vector<fs::path> files;
-    for (const auto& entry : fs::recursive_directory_iterator(argv[1]))
-      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    const auto add_files_of = [&](const fs::path& folder) {
+      for (const auto& entry : fs::recursive_directory_iterator(folder))
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    };
+    if (!by_name) add_files_of(data);
+    for (int i = 3; i < argc; ++i) add_files_of(data / argv[i]);
     std::sort(files.begin(), files.end());
+    std::string names;
     std::vector<fabricost::io::ParsedDocument> documents;
     for (const fs::path& file : files) {
       fabricost::io::SpecNode root = fabricost::io::parse_spec(file);
-      std::string text = root.mark.file->text;
+      const std::string name = file.lexically_relative(data).generic_string();
+      std::string text = by_name ? name : root.mark.file->text;
+      if (by_name) names += name + "\n";
       documents.push_back({std::move(text), std::move(root)});
     }
     const std::string bytes = fabricost::io::catalogue_of(documents);
@@ -59,7 +69,9 @@ int main(int argc, char** argv) {
     out << "// written by fabricost_precompile from " << files.size() << " files of data/\n"
         << "#include \"catalogue/shipped_specs.hpp\"\n\n"
         << "namespace fabricost::io {\n\nnamespace {\nconstexpr char bytes[] =\n"
-        << literals(bytes) << ";\n}\n\nconst std::string_view shipped_specs{bytes, sizeof bytes - 1};\n\n}\n";
+        << literals(bytes) << ";\nconstexpr char names[] =\n"
+        << literals(names) << ";\n}\n\nconst std::string_view shipped_specs{bytes, sizeof bytes - 1};\n"
+        << "const std::string_view shipped_names{names, sizeof names - 1};\n\n}\n";
     out.flush();
     if (!out) throw std::runtime_error(std::string{argv[2]} + ": could not be written");
     return 0;

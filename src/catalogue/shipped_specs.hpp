@@ -7,5 +7,7 @@
 namespace fabricost::io {
 
 extern const std::string_view shipped_specs;
+/// Names of its documents, sorted, one a line; empty: they are found by their text.
+extern const std::string_view shipped_names;
 
 }  // namespace fabricost::io

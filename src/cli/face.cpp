@@ -1,65 +1,22 @@
 /// \file face.cpp
-/// Parses numbers of options and places keys in JSON.
+/// Options by their fields, and what they print.
 
 #include "cli/face.hpp"
-
-#include "text/csv.hpp"
-#include "text/short_text.hpp"
-#include "text/units.hpp"
-
-#include <fabricost/answers/moe.hpp>
-#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <system_error>
-
-namespace fabricost {
-
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out) {
-  const auto found = worded<Collective>(text);
-  if (const auto phase = worded<MoePhase>(text))
-    throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone",
-                                   moe_operation_names[static_cast<std::size_t>(*phase)]));
-  if (!found) cli::throw_unknown(text, "an operation", cli::operation_names(), option.starts_with("-") ? option : "");
-  out = *found;
-}
-
-}  // namespace fabricost
 
 namespace fabricost::cli {
 
 std::string_view long_name(std::string_view option) { return option.substr(0, option.find(',')); }
-
-std::string as_typed(std::string_view value, Amount amount) {
-  double number = 0;
-  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
-  std::string out = amount == Amount::seconds ? number < 60 ? io::short_time_text(number) : duration_text(number)
-                    : amount == Amount::size ? size_text(Bytes::from_value(number))
-                    : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
-                        ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
-                        : std::string{value};
-  if (out.front() != '"') std::erase(out, ' ');
-  return out;
-}
 
 std::string as_option(const std::vector<OptionField>& fields, std::string_view name, std::string_view value) {
   for (const OptionField& field : fields)
     if (field.name == name && !field.option.empty())
       return std::string{long_name(field.option)} + (value.empty() || field.flag ? "" : " " + as_typed(value, field.amount));
   return name == "overrides" ? option_text(name, value) : std::string{name};  // Python has them inside of its System
-}
-
-std::vector<std::string> operation_names() {
-  std::vector<std::string> out = listed(collective_names);
-  out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // prepare, the first, belongs to one kernel only
-  return out;
 }
 
 bool Typed::given(std::string_view option) const {
@@ -76,24 +33,6 @@ std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>
       return long_name(field.option);
   }
   return {};
-}
-
-bool json_parts::is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
-  return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
-}
-
-void json_parts::put(Json& into, std::string_view path, Json value) {
-  const std::size_t dot = path.find('.');
-  const bool list = dot == std::string_view::npos && path.ends_with("[]");
-  Json& at = into[std::string{list ? path.substr(0, path.size() - 2) : path.substr(0, dot)}];
-  if (dot != std::string_view::npos)
-    put(at, path.substr(dot + 1), std::move(value));
-  else if (list)
-    at.push_back(std::move(value));
-  else if (at.is_object() && value.is_object())
-    at.update(value);
-  else
-    at = std::move(value);
 }
 
 void OptionRows::add(const std::vector<OptionField>& fields, std::string_view question) {

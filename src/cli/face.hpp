@@ -3,48 +3,26 @@
 /// The command-line face of any question, made from its tables of fields: options, values parsed from what
 /// was typed, answers as JSON.
 
-#include "answers/typed/from_text.hpp"
-#include "cli/amounts.hpp"
-#include "cli/names.hpp"
-#include "cli/report.hpp"
 #include "cli/runner.hpp"
+#include "faces/json.hpp"
+#include "faces/typed.hpp"
 
-#include <fabricost/answers/predict.hpp>
 #include <fabricost/fields/fields.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <array>
-#include <cmath>
 #include <concepts>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
-
-namespace fabricost {
-
-/// The positional argument OP.
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
-
-}  // namespace fabricost
 
 namespace fabricost::cli {
 
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
-/// Names of OP, with those of expert exchange.
-[[nodiscard]] std::vector<std::string> operation_names();
-/// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
-[[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 
 /// What options and messages need of a field.
 struct OptionField {
@@ -151,79 +129,6 @@ template <HasFields Request, class Ask>
   } catch (const Refusal& refusal) {
     throw RequestError(with_fields(refusal.text(), as_option<Request>));
   }
-}
-
-/// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
-template <HasFields Answer>
-[[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer);
-
-namespace json_parts {
-using Json = nlohmann::ordered_json;
-
-template <class T>
-[[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
-  if constexpr (HasFields<T>)
-    return json_of(value);
-  else if constexpr (requires { value.valueless_by_exception(); })  // a variant
-    return std::visit([&](const auto& one) { return json_value(one, unit); }, value);
-  else if constexpr (requires {
-                       value.first;
-                       value.second;
-                     })
-    return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
-  else if constexpr (std::same_as<T, double>) {
-    const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
-    return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
-  } else if constexpr (requires { T::from_value(1.0); })
-    return json_value(static_cast<double>(value.value()), unit);
-  else if constexpr (requires { value.view(); })
-    return Json(value.view());
-  else if constexpr (std::is_enum_v<T>)
-    return Json(name(value));
-  else if constexpr (requires {
-                       typename T::value_type;
-                       value.has_value();
-                     })
-    return value ? json_value(*value, unit) : Json(nullptr);
-  else if constexpr (requires { value.begin()->second; }) {
-    Json out = Json::object();
-    for (const auto& [name, each] : value) out[name] = json_value(each, unit);
-    return out;
-  } else if constexpr (requires { requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>; }) {
-    Json out = Json::array();
-    for (const auto& each : value) out.push_back(json_of(each));
-    return out;
-  } else if constexpr (std::constructible_from<Json, const T&>)
-    return Json(value);
-  else
-    throw std::logic_error("a field of Python alone");
-}
-template <class T>
-[[nodiscard]] bool absent(const T& value) {
-  if constexpr (requires { value.has_value(); })
-    return !value.has_value();
-  else if constexpr (requires { value.empty(); })
-    return value.empty();
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>)
-    return value == 0;
-  else
-    return false;
-}
-/// Whether the key of a path is printed. \param left_out it may be, and its value is absent
-[[nodiscard]] bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside);
-/// Objects at the same path are merged; a path that ends in "[]" appends to a list.
-void put(Json& into, std::string_view path, Json value);
-}  // namespace json_parts
-
-template <HasFields Answer>
-nlohmann::ordered_json json_of(const Answer& answer) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for_each_field<Answer>([&](const auto& field) {
-    const auto& value = std::invoke(field.member, answer);
-    if (json_parts::is_printed(out, field.json, field.left_out && json_parts::absent(value), field.beside))
-      json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
-  });
-  return out;
 }
 
 /// Prints an answer. \param text_of, beside as in add_face

@@ -3,7 +3,6 @@
 
 #include "cli/runner.hpp"
 
-#include "cli/names.hpp"
 #include "specs/overrides.hpp"
 #include "text/plain_text.hpp"
 
@@ -121,6 +120,12 @@ class Help : public CLI::Formatter {
 };
 
 }  // namespace
+
+std::string option_text(std::string_view name, std::string_view value) {
+  std::string out = "--" + std::string{name == "overrides" ? "set" : name};
+  std::replace(out.begin(), out.end(), '_', '-');
+  return value.empty() ? out : fmt::format("{} {}", out, value);
+}
 
 std::string Terminal::strong(std::string_view text) const { return colour ? fmt::format("\033[1m{}\033[0m", text) : std::string{text}; }
 

@@ -4,6 +4,8 @@
 /// with a message on stderr and nothing on stdout; 1 a check that does not hold, or an internal error. A subcommand returns its whole
 /// output, so it is never half written.
 
+#include "faces/names.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -12,6 +14,11 @@
 #include <vector>
 
 namespace fabricost::cli {
+
+using namespace faces;
+
+/// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
+[[nodiscard]] std::string option_text(std::string_view name, std::string_view value);
 
 /// Capabilities of stdout.
 struct Terminal {

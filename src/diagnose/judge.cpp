@@ -19,7 +19,7 @@ namespace {
 double beyond(const ComparedSize& one) { return one.measured / one.high; }
 
 double median_beyond(std::vector<const ComparedSize*>& sizes) {
-  std::sort(sizes.begin(), sizes.end(), [](const ComparedSize* a, const ComparedSize* b) { return beyond(*a) < beyond(*b); });
+  std::stable_sort(sizes.begin(), sizes.end(), [](const ComparedSize* a, const ComparedSize* b) { return beyond(*a) < beyond(*b); });
   return beyond(*sizes[(sizes.size() - 1) / 2]);
 }
 

@@ -163,7 +163,7 @@ std::optional<Facts> rare_stalls(const Context& c, const Numbers& n) {
   for (const Quoted& q : c.quoted)
     if (q.seconds > 0) sorted.push_back(&q);
   if (sorted.size() < 4) return std::nullopt;
-  std::sort(sorted.begin(), sorted.end(), [](const Quoted* a, const Quoted* b) { return a->seconds < b->seconds; });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Quoted* a, const Quoted* b) { return a->seconds < b->seconds; });
   const double usual = sorted[(sorted.size() - 1) / 2]->seconds, longest = sorted.back()->seconds;
   if (longest < n["ratio"] * usual || longest < n["time"]) return std::nullopt;
   return Facts{fmt::format("{}", sorted.back()->line.number), time_text(Time::from_value(longest)), time_text(Time::from_value(usual))};

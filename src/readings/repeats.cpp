@@ -91,8 +91,8 @@ struct Key {
 
 struct KeyHash {
   std::size_t operator()(const Key& k) const {
-    std::size_t h = std::hash<double>{}(k.bytes);
-    const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL + (h >> 29U); };
+    std::uint64_t h = std::hash<double>{}(k.bytes);
+    const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL + (h >> 29U); };
     mix(k.system);
     mix(k.library);
     mix(k.version * 2U + (k.from_host ? 1U : 0U));
@@ -103,7 +103,7 @@ struct KeyHash {
     mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
     mix(static_cast<std::size_t>(k.tuner) + 16U * static_cast<std::size_t>(k.launch.mode) + 256U * std::size_t{k.launch.gpus});
     mix((k.algorithm ? 1U + static_cast<unsigned>(*k.algorithm) : 0U) * 8U + (k.protocol ? 1U + static_cast<unsigned>(*k.protocol) : 0U));
-    return h;
+    return static_cast<std::size_t>(h);
   }
 };
 

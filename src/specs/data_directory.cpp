@@ -4,6 +4,8 @@
 
 #include "specs/data_directory.hpp"
 
+#include "specs/sources/contained.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
@@ -60,9 +62,13 @@ bool remember_package_data(const char* directory) noexcept {
   return true;
 }
 
-bool has_data(const fs::path& folder) {
+bool is_there(const fs::path& path) {
   std::error_code error;
-  return fs::is_directory(folder / "systems", error);
+  return is_contained(path) || fs::exists(path, error);
+}
+
+bool has_data(const fs::path& folder) {
+  return is_there(folder / "systems");
 }
 
 namespace {
@@ -87,6 +93,7 @@ fs::path data_beside(const fs::path& program) {
 }
 
 std::vector<std::string> yaml_names(const fs::path& folder) {
+  if (is_contained(folder)) return contained_names(folder);
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
@@ -103,6 +110,7 @@ void use_data_directory(fs::path directory) {
 }
 
 fs::path data_directory() {
+  if (io::has_contained()) return io::contained_data;
   if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
     if (!io::has_data(given))
       throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));

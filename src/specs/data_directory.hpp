@@ -8,6 +8,9 @@
 
 namespace fabricost::io {
 
+/// A file or a folder, on disk or contained in the program.
+[[nodiscard]] bool is_there(const std::filesystem::path& path);
+
 /// Whether it contains specs.
 [[nodiscard]] bool has_data(const std::filesystem::path& folder);
 

@@ -321,8 +321,7 @@ std::string unknown_model(const Names& names, const std::string& wanted) {
 }
 
 bool has_file(const std::string& name) {
-  std::error_code error;
-  return is_model_name(name) && std::filesystem::exists(data_directory() / "models" / (name + ".yaml"), error);
+  return is_model_name(name) && is_there(data_directory() / "models" / (name + ".yaml"));
 }
 
 }  // namespace
@@ -341,7 +340,7 @@ std::string model_named(const std::string& wanted) {
 Model load_model(const std::string& name_or_path) {
   std::error_code error;
   std::string name = name_or_path;
-  const bool is_file = io::is_path(name) && std::filesystem::exists(name, error);
+  const bool is_file = io::is_path(name) && io::is_there(name);
   if (!is_file) {
     name = model_named(name_or_path);
     const auto ends = [&](std::string_view with) { return name_or_path.ends_with(with); };

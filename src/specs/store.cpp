@@ -25,11 +25,6 @@ namespace {
 
 constexpr std::size_t longest_name = 100;
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 }  // namespace
 
 std::vector<std::string> names_in(std::string_view folder) { return io::yaml_names(data_directory() / folder); }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -175,13 +176,13 @@ class Screen {
     struct Place {
       std::size_t first = 0;
     };
-    std::unordered_map<std::size_t, std::vector<Place>> seen;
+    std::unordered_map<std::uint64_t, std::vector<Place>> seen;
     std::size_t start = 0;
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (i > 0 && !(points_[i].system == points_[i - 1].system)) start = i;
       if (i + 1 < start + same_in_a_row) continue;
       const std::size_t first = i + 1 - same_in_a_row;
-      std::size_t hash = 0;
+      std::uint64_t hash = 0;
       std::set<double> different;
       for (std::size_t j = first; j <= i; ++j) {
         hash = (hash ^ std::hash<double>{}(points_[j].seconds)) * 0x9E3779B97F4A7C15ULL + (hash >> 29U);

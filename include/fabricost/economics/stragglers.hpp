@@ -230,7 +230,7 @@ struct SlowKind {
     shares += k.share;
   }
   if (shares > 1) throw RequestError("shares of slow ranks add up to more than 1");
-  std::sort(kinds.begin(), kinds.end(), [](const SlowKind& a, const SlowKind& b) { return a.factor > b.factor; });
+  std::stable_sort(kinds.begin(), kinds.end(), [](const SlowKind& a, const SlowKind& b) { return a.factor > b.factor; });
   double out = 1, upto = 0, before = 0;
   for (const SlowKind& k : kinds) {
     upto = std::min(1.0, upto + k.share);

@@ -77,7 +77,7 @@ struct LoadClass {
 [[nodiscard]] inline std::vector<LoadClass> classes_of(std::span<const double> means, std::span<const double> dispersions) {
   std::vector<std::size_t> order(means.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return means[a] > means[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return means[a] > means[b]; });
   std::vector<LoadClass> out;
   double first = 0;
   for (const std::size_t i : order) {

@@ -61,12 +61,12 @@ struct LayerSplit {
 /// Layers with experts among the first n: every `expert_every`-th after the dense ones; single blocks evenly.
 [[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
   if (model.experts == 0) return 0;
-  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.expert_layers() / model.layers);
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.expert_layers() / model.layers);
   return std::max(0, n - model.first_dense) / model.expert_every;
 }
 /// Layers with a dense feed-forward block among the first n.
 [[nodiscard]] inline int dense_layers_before(const Model& model, int n) {
-  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.dense_layers() / model.layers);
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.dense_layers() / model.layers);
   return n - expert_layers_before(model, n);
 }
 

@@ -53,7 +53,7 @@ inline int add_block(Topology& t, LinkKind kind, const Label& tier, double capac
   if (tier.kind == TierKind::ring && n > 1)
     for (int a = 0; a < n; ++a)
       for (const int b : {(a + 1) % n, (a + n - 1) % n}) out.push_back({a, b, tier.links / 2.0});
-  std::sort(out.begin(), out.end(), [](const Wire& x, const Wire& y) { return x.from != y.from ? x.from < y.from : x.to < y.to; });
+  std::stable_sort(out.begin(), out.end(), [](const Wire& x, const Wire& y) { return x.from != y.from ? x.from < y.from : x.to < y.to; });
   std::vector<Wire> merged;  // parallel edges listed separately, and both ways around a ring of two
   for (const Wire& w : out)
     if (w.from >= joined || w.to >= joined)

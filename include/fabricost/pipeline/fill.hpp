@@ -39,7 +39,7 @@ struct SlottedWork {
   for (int m = 0; m < microbatches; ++m)
     for (std::size_t k = 0; k < 4; ++k)
       all.push_back({slots[k] + std::int64_t{6} * m, {k < 2 ? WorkKind::forward : WorkKind::backward, k == 1 || k == 2 ? 1 : 0, m}});
-  std::sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) { return x.slot < y.slot; });
+  std::stable_sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) { return x.slot < y.slot; });
   return all;
 }
 

@@ -44,7 +44,7 @@ struct PairsRamp {
       all.push_back({at + 2 * k - (early ? std::min(k, 2 * to_middle) : 0), {WorkKind::forward, chunk, microbatch}});
       all.push_back({2 * way.length() - 1 - at + 2 * k, {WorkKind::full_backward, chunk, microbatch}});
     }
-  std::sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) {
+  std::stable_sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) {
     return x.slot != y.slot ? x.slot < y.slot : x.work.kind < y.work.kind;  // forward before backward
   });
   std::vector<Work> list;

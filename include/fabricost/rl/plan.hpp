@@ -37,7 +37,7 @@ class RlSearch {
     if (!q_.colocated.value_or(false))
       for (const int gpus : splits()) apart(gpus);
     if (plan_.ways.empty()) plan_.why = why_.empty() ? "no split of " + std::to_string(q_.gpus) + " GPUs holds both" : why_;
-    std::sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
+    std::stable_sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
       return std::tuple{a.time.seconds, a.train_gpus, a.offloads} < std::tuple{b.time.seconds, b.train_gpus, b.offloads};
     });
     if (static_cast<int>(plan_.ways.size()) > q_.top) plan_.ways.resize(static_cast<std::size_t>(q_.top));

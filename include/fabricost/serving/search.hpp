@@ -47,7 +47,7 @@ class ServingFront {
   }
   /// Most per user first; both ends, and between them rows that differ by `front_step`.
   [[nodiscard]] std::vector<PricedServing> rows() {
-    std::sort(kept_.begin(), kept_.end(), [](const PricedServing& a, const PricedServing& b) {
+    std::stable_sort(kept_.begin(), kept_.end(), [](const PricedServing& a, const PricedServing& b) {
       const double user_a = rounded(a.tokens_per_s_per_user), user_b = rounded(b.tokens_per_s_per_user);
       return user_a != user_b ? user_a > user_b : better(a, b);
     });
@@ -90,7 +90,7 @@ class ServingSearch {
     });
     if (of_group) list(*of_group);
     std::vector<PricedServing>& found = plan_.layouts;
-    std::sort(found.begin(), found.end(), better);
+    std::stable_sort(found.begin(), found.end(), better);
     if (idle && (found.empty() || better(*idle, found.front()))) found.insert(found.begin(), *idle);
     if (static_cast<int>(found.size()) > q_.top) found.resize(static_cast<std::size_t>(q_.top));
     return std::move(plan_);
@@ -333,7 +333,7 @@ class ServingSearch {
       const bool slow = q_.ttft > 0 && w.prompt.alone > q_.ttft;
       return std::tuple{slow, rounded(slow ? w.prompt.alone : -w.rate), l.tp, l.pp, l.attention_dp, l.ep};
     };
-    std::sort(workers.begin(), workers.end(), [&](const PrefillWorker& a, const PrefillWorker& b) { return key(a) < key(b); });
+    std::stable_sort(workers.begin(), workers.end(), [&](const PrefillWorker& a, const PrefillWorker& b) { return key(a) < key(b); });
     if (workers.size() > prefill_workers_tried)
       workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(prefill_workers_tried), workers.end());
     for (const Engine& decode : engines)

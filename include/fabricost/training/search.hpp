@@ -71,7 +71,7 @@ class TrainingSearch {
 
   [[nodiscard]] TrainingPlan run() {
     std::vector<LayerGroup> groups = layer_groups();
-    std::sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
+    std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
     for (const LayerGroup& group : groups) {
       const bool hopeless = q_.prune && full() && group.bound > worst();
       if (hopeless) {
@@ -80,7 +80,7 @@ class TrainingSearch {
       }
       price(group);
     }
-    std::sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
     return std::move(plan_);
   }
 

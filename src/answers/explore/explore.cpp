@@ -148,9 +148,9 @@ void add_differences(const Space& space, ExploreAnswer& out) {
       const double to = more != nullptr ? axis.shown.values[static_cast<std::size_t>(place + 1)] : here;
       if (!(to > from)) continue;
       for (auto& [objective, by] : point.elasticities) {
-        const auto value = [&](const ExplorePoint* there) {
+        const auto value = [&, wanted = std::string_view{objective}](const ExplorePoint* there) {
           for (const auto& [name, each] : (there != nullptr ? there : &point)->objectives)
-            if (name == objective) return each;
+            if (name == wanted) return each;
           return std::optional<double>{};
         };
         const auto low = value(less), high = value(more);

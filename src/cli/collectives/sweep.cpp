@@ -2,7 +2,7 @@
 /// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
 /// as a table, CSV or JSON.
 
-#include "cli/amounts.hpp"
+#include "faces/amounts.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"

@@ -3,7 +3,8 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/workloads/machines.hpp"
+#include "faces/compared.hpp"
+#include "faces/machines.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
 #include "text/write_file.hpp"
@@ -159,24 +160,15 @@ struct CompareTyped : CompareRequest {
   return out;
 }
 
-/// A machine that cannot do the job has only its error.
-[[nodiscard]] nlohmann::ordered_json json_text(const CompareAnswer& answer) {
-  nlohmann::ordered_json out = json_of(answer);
-  for (auto& row : out["systems"])
-    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
-  return out;
-}
-
 }  // namespace
 
 void add_compare(CLI::App& app, Runner& runner) {
   const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     const auto request = request_of<CompareTyped>(o.typed);
     CompareAnswer found = spelled_out<CompareTyped>([&] { return answer(request); });
-    for (std::size_t i = 0; i < found.rows.size(); ++i)
-      found.rows[i].trouble = with_fields(found.all[i].refused, as_option<CompareRequest>);
+    spell_troubles(found, as_option<CompareRequest>);
     if (!request.plot.empty()) io::write_file(request.plot, comparison_svg(found.all, found.title), "--plot");
-    return o.json ? printed(json_text(found)) : text_of(found, terminal);
+    return o.json ? printed(json_of_compared(found)) : text_of(found, terminal);
   };
   add_command<CompareTyped>(app, runner, "compare", "The best machines make of a job, side by side",
                             "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", job);

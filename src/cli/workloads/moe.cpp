@@ -4,7 +4,7 @@
 #include "cli/workloads/moe.hpp"
 
 #include "cli/face.hpp"
-#include "cli/names.hpp"
+#include "faces/names.hpp"
 #include "cli/report.hpp"
 #include "text/text_table.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/workloads/machines.hpp"
+#include "faces/machines.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/design/need.hpp>

@@ -76,7 +76,7 @@ std::optional<Facts> flight_collectives_differ(const Context& c, const Numbers&)
     if (ways.size() < 2) continue;
     std::vector<const Alike*> order;
     for (const auto& [key, way] : ways) order.push_back(&way);
-    std::sort(order.begin(), order.end(), [](const Alike* a, const Alike* b) {
+    std::stable_sort(order.begin(), order.end(), [](const Alike* a, const Alike* b) {
       return a->ranks.size() != b->ranks.size() ? a->ranks.size() > b->ranks.size() : *a->ranks.begin() < *b->ranks.begin();
     });
     std::set<int> odd;

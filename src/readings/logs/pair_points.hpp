@@ -53,7 +53,7 @@ class PointMaker {
   std::string name_;
   SharedText source_, system_, library_, version_;
   std::vector<Skipped> skipped_;
-  long points_ = 0;
+  long long points_ = 0;
   int gpus_per_node_ = 0;  ///< of the machine, after loading
 };
 

@@ -173,8 +173,8 @@ GpuIdentities::GpuIdentities(const fs::path& data) {
   std::sort(announced_nvlinks_.begin(), announced_nvlinks_.end());
   settle(names_, "name", data);
   settle(pci_, "PCI id", data);
-  std::sort(instances_.begin(), instances_.end(),
-            [](const CloudInstance& a, const CloudInstance& b) { return a.name.size() > b.name.size(); });
+  std::stable_sort(instances_.begin(), instances_.end(),
+                   [](const CloudInstance& a, const CloudInstance& b) { return a.name.size() > b.name.size(); });
   for (const std::string& name : yaml_names(data / "links"))
     if (const int generation = pcie_of(name); generation >= slowest && slowest > 0)
       slots_[generation] = load_link((data / "links" / (name + ".yaml")).string()).lane_rate.value.value();

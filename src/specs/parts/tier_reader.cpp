@@ -265,12 +265,12 @@ class TierReader {
     if (switch_ != nullptr) {
       tier_.reduces_in_network = switch_->reduces;
       tier_.multicasts = switch_->multicasts;
-      long need = static_cast<long>(tier_.endpoints) * tier_.links;
+      long long need = static_cast<long long>(tier_.endpoints) * tier_.links;
       if (tier_.first_stage > 0) {  // both ends of a trunk; two groups are joined directly, more of them by a second stage
         const int groups = tier_.endpoints / tier_.first_stage;
-        need += std::lround(2.0 * (groups == 2 ? 1 : groups) * tier_.first_stage * tier_.links / tier_.oversubscription);
+        need += std::llround(2.0 * (groups == 2 ? 1 : groups) * tier_.first_stage * tier_.links / tier_.oversubscription);
       }
-      const long have = static_cast<long>(tier_.switches) * switch_->ports;
+      const long long have = static_cast<long long>(tier_.switches) * switch_->ports;
       if (tier_.role == TierRole::scale_up && need > have) {
         const SpecNode* at = node_.find("switches");
         in_.fault(at != nullptr ? *at : node_, "switches",

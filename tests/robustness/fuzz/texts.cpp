@@ -1,8 +1,8 @@
 // Short texts: sizes, lists of sizes, durations, quantities with units, counts, layouts, expectations as typed.
 #include "targets.hpp"
 
-#include "cli/amounts.hpp"
 #include "answers/typed/counts.hpp"
+#include "faces/amounts.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
@@ -64,15 +64,15 @@ void option_value(std::string_view bytes) {
   std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
   for (char& c : text)                                  // the runner keeps these from the terminal, whatever is said of them here
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  tolerate([&] { require(std::isfinite(cli::duration_of(text, "--option")), "a duration is finite"); });
-  tolerate([&] { require(std::isfinite(cli::large_count_of(text, "--option")), "a count is finite"); });
-  tolerate([&] { require(std::isfinite(cli::storage_rate_of(text, "--option")), "a rate is finite"); });
+  tolerate([&] { require(std::isfinite(faces::duration_of(text, "--option")), "a duration is finite"); });
+  tolerate([&] { require(std::isfinite(faces::large_count_of(text, "--option")), "a count is finite"); });
+  tolerate([&] { require(std::isfinite(faces::storage_rate_of(text, "--option")), "a rate is finite"); });
   tolerate([&] {
-    const double share = cli::share_of(text, "--option");
+    const double share = faces::share_of(text, "--option");
     require(share >= 0 && share <= 1, "a share is from 0 to 1");
   });
   tolerate([&] {
-    const int number = cli::whole_number_from(text, "--option", 1, 1000);
+    const int number = faces::whole_number_from(text, "--option", 1, 1000);
     require(number >= 1 && number <= 1000, "a whole number keeps its bounds");
   });
   tolerate([&] {

@@ -40,8 +40,10 @@ FLOORS = [
     [("measure", "what to time, how often and what to believe; probes as plugins")],
     [("fields", "what questions are made of: fields with unit, range and words; machines, models and files by name")],
     [("answers", "questions that the command, Python and C++ ask alike")],
-    [("evaluation", "published results beside the model, and what is fitted to them")],
-    [("catalogue", "data/ parsed when the program was built"), ("cli", "the command"), ("python", "the package")],
+    [("evaluation", "published results beside the model, and what is fitted to them"),
+     ("faces", "what the command and the page share: values as they are typed, answers as JSON")],
+    [("catalogue", "data/ parsed when the program was built"), ("cli", "the command"), ("python", "the package"),
+     ("web", "the page: questions and answers as JSON")],
 ]
 ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}
 

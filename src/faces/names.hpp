@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::cli {
+namespace fabricost::faces {
 
 /// "a, b, c"
 [[nodiscard]] std::string joined(std::span<const std::string> names, std::string_view between = ", ");
@@ -23,9 +23,6 @@ using fabricost::unknown_text;
 /// unknown_text
 [[noreturn]] void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names,
                                 std::string_view option = {});
-
-/// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
-[[nodiscard]] std::string option_text(std::string_view name, std::string_view value);
 
 /// A fixed table of names as strings.
 template <class Names>
@@ -44,4 +41,4 @@ template <class Enum, std::size_t N>
   return found;
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost::faces

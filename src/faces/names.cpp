@@ -1,15 +1,13 @@
 /// \file names.cpp
-/// The message for every unknown name on the command line.
+/// The message for every unknown name.
 
-#include "cli/names.hpp"
+#include "faces/names.hpp"
 
 #include <fabricost/error.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-namespace fabricost::cli {
+namespace fabricost::faces {
 
 std::string joined(std::span<const std::string> names, std::string_view between) {
   std::string out;
@@ -21,10 +19,4 @@ void throw_unknown(std::string_view given, std::string_view what, std::span<cons
   throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(given, what, names)));
 }
 
-std::string option_text(std::string_view name, std::string_view value) {
-  std::string out = "--" + std::string{name == "overrides" ? "set" : name};
-  std::replace(out.begin(), out.end(), '_', '-');
-  return value.empty() ? out : fmt::format("{} {}", out, value);
-}
-
-}  // namespace fabricost::cli
+}  // namespace fabricost::faces

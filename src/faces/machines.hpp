@@ -2,7 +2,7 @@
 /// \file machines.hpp
 /// Several machines and a user's own prices of them, as typed.
 
-#include "cli/face.hpp"
+#include "faces/typed.hpp"
 
 #include <fabricost/answers/design/project.hpp>
 
@@ -23,7 +23,7 @@ inline void from_text(const std::string& text, std::string_view option, const Am
   const auto equals = text.rfind('=');
   if (equals == std::string::npos)
     throw RequestError(fmt::format("{} {}: write a machine and USD for a GPU-hour, as in {}=2.50", option, text, text));
-  out = {text.substr(0, equals), cli::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
+  out = {text.substr(0, equals), faces::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
 }
 
 /// Parses "NAME=DAY".

@@ -1,0 +1,82 @@
+// Any question, from its table of fields: backward questions, machines side by side, models, where the choice changes.
+
+import { fieldsOf, form, showError } from '../controls.js';
+import { details, el, table } from '../dom.js';
+import { digits } from '../numbers.js';
+import { exportsOf } from '../export.js';
+
+export const starts = { question: 'need', unknown: 'nic.bandwidth', system: 'dgx-h100', model: 'llama3-70b', gpus: '512',
+    global_batch: '512', within: '3%' };
+const EXAMPLES = { compare: { systems: ['dgx-h100', 'dgx-b200'], model: 'llama3-70b', gpus: '256', global_batch: '512', train: 'true' },
+  explore: { model: 'llama3-8b', system: 'dgx-h100', gpus: '64', global_batch: '128',
+      vary: ['nic.bandwidth=25:100:x2GB/s', 'domain=8,16'] },
+  need_serve: { unknown: 'nodes', system: 'dgx-h100', model: 'llama3-70b', tokens_per_second: '100000', gpus: '' },
+  crossovers: { system: 'dgx-h100', operation: 'all_reduce', nodes: '1,2,4' } };
+const LEFT_OUT = ['systems', 'dials', 'picture', 'validate', 'diagnose'];
+
+const words = (v) =>
+    (typeof v === 'number' ? digits(v, 4) : v === null ? 'none' : typeof v === 'boolean' ? (v ? 'yes' : 'no') : String(v));
+const plain = (v) => v === null || typeof v !== 'object';
+/** JSON as people read it: lists of objects as tables, objects as lists of terms. */
+function shown(name, value) {
+  if (plain(value)) return el('p', {}, words(value));
+  if (Array.isArray(value)) {
+    if (value.length === 0) return el('p', { class: 'hint' }, 'none');
+    if (value.every(plain)) return el('p', {}, value.map(words).join(', '));
+    if (value.every((v) => v && !Array.isArray(v))) {
+      const head = [...new Set(value.flatMap((v) =>
+          Object.keys(v).filter((k) => plain(v[k]) || (Array.isArray(v[k]) && v[k].every(plain)))))];
+      const nested = value.flatMap((v, i) =>
+          Object.entries(v).filter(([k]) => !head.includes(k)).map(([k, each]) =>
+          details(`${i + 1}: ${k.replaceAll('_', ' ')}`, shown(k, each))));
+      return el('div', {},
+          table(name.replaceAll('_', ' '), head.map((h) => h.replaceAll('_', ' ')),
+          value.map((v) =>
+          head.map((h) => (Array.isArray(v[h]) ? v[h].map(words).join(' to ') : v[h] === undefined ? '' : words(v[h]))))),
+          nested.length > 0 ? details('more of each', nested) : '');
+    }
+    return el('ol', {}, value.map((v) => el('li', {}, shown(name, v))));
+  }
+  return el('dl', {},
+      Object.entries(value).flatMap(([k, v]) =>
+      [el('dt', {}, k.replaceAll('_', ' ')),
+      el('dd', {}, plain(v) ? words(v) : Array.isArray(v) && v.length > 4 && !v.every(plain) ? details(`${v.length}`, shown(k, v))
+      : shown(k, v))]));
+}
+
+export function askView(context) {
+  const { model, known, values, change, restart } = context;
+  const names = known.questions.map((q) => q.name).filter((n) => !LEFT_OUT.includes(n));
+  const name = names.includes(values.question) ? values.question : 'need';
+  const question = known.question(name);
+  const result = el('div', { class: 'result', 'aria-live': 'polite' });
+  const needed = question.fields.filter((f) => f.needed).map((f) => f.name);
+  const first = [...needed,
+      ...['train', 'serve', 'within', 'step_seconds', 'over', 'nodes', 'ranks',
+      'objectives'].filter((n) => question.fields.some((f) => f.name === n))];
+  const side = el('div', { class: 'side' },
+    el('div', { class: 'field' }, el('label', { for: 'question' }, 'question'),
+        el('select',
+        { id: 'question', name: 'question',
+        onchange: (e) => restart({ question: e.target.value, ...(EXAMPLES[e.target.value] ?? {}) }) },
+        names.map((n) => el('option', { value: n, selected: n === name }, n.replaceAll('_', ' '))))),
+    form(question.fields, values, known, change, { first }));
+
+  async function update() {
+    result.setAttribute('aria-busy', 'true');
+    const fields = fieldsOf(question, values);
+    const got = await model.ask('ask', name, fields);
+    if (!got) return;
+    result.removeAttribute('aria-busy');
+    const placed = showError(side, got.error);
+    if (got.error) return result.replaceChildren(placed ? el('p', { class: 'waiting' }, 'One field needs another value.')
+        : el('p', { class: 'error', role: 'alert' }, got.error.text));
+    const rows = Array.isArray(got.answer) && got.answer.every((r) => r && typeof r === 'object') && got.answer.length > 0
+        ? { head: Object.keys(got.answer[0]),
+        body: got.answer.map((r) => Object.values(r).map((v) => (plain(v) ? String(v ?? '') : JSON.stringify(v)))) } : null;
+    result.replaceChildren(el('h2', {}, name.replaceAll('_', ' ')), got.text ? el('pre', { tabindex: '0' }, got.text)
+        : shown(name, got.answer),
+      exportsOf(context, { question: name, fields, answer: got.answer, rows, picture: null, name }));
+  }
+  return { root: el('div', { class: 'split' }, side, result), update };
+}

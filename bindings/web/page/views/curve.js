@@ -1,0 +1,175 @@
+// One collective over sizes: bandwidth or time with its interval, what runs, what the time is made of, why, and what would change it; a
+// second machine or setting beside it; the machine's dials as sliders.
+
+import { chart, stack } from '../chart.js';
+import { fieldsOf, form, showError } from '../controls.js';
+import { details, el, table } from '../dom.js';
+import { digits, rate, size, time } from '../numbers.js';
+import { exportsOf } from '../export.js';
+
+export const starts = { system: 'dgx-h100', operation: 'all_reduce', nodes: '2', sizes: '1KiB:8GiB:x2', show: 'busbw', 'b.system': '',
+    at: '' };
+const FIRST = ['system', 'operation', 'nodes', 'ranks', 'sizes'];
+const HIDDEN = ['bytes', 'overrides'];
+const B = 'b.';
+
+const busbw = (row) => row.busbw_GBps;
+/** A row of an answer as a point of a curve; bandwidth turns the interval over. */
+const pointOf = (row, show) => {
+  if (show === 'time') return { x: row.bytes, y: row.time_us, low: row.interval_us[0], high: row.interval_us[1] };
+  const by = (us) => (us > 0 ? (busbw(row) * row.time_us) / us : busbw(row));
+  return { x: row.bytes, y: busbw(row), low: by(row.interval_us[1]), high: by(row.interval_us[0]) };
+};
+const titleOf = (row) => `${row.operation}, ${row.ranks} ranks on ${row.nodes} node${row.nodes === 1 ? '' : 's'}, ${row.system}`;
+
+export function curveView(context) {
+  const { model, known, values, change } = context;
+  const sweep = known.question('sweep');
+  // what a person holds while the answer changes stays in place: the slider of sizes
+  const heading = el('h2', {}), picturePlace = el('div', {}), caption = el('figcaption', { 'aria-live': 'polite' }), rest = el('div', {});
+  const look = (commit) => (event) => change('at', String(drawn[Number(event.target.value)].bytes), { commit });
+  const slider = el('input',
+      { type: 'range', class: 'sizes', min: 0, step: 1, name: 'at', 'aria-label': 'size looked at', oninput: look(false),
+      onchange: look(true) });
+  const kinds = el('select', { name: 'show', onchange: (e) => change('show', e.target.value) },
+      el('option', { value: 'busbw' }, 'bus bandwidth'), el('option', { value: 'time' }, 'time'));
+  kinds.value = values.show === 'time' ? 'time' : 'busbw';
+  const answered = el('div', { hidden: true }, heading, el('div', { class: 'toolbar' }, el('label', {}, 'Show ', kinds)),
+      el('figure', {}, picturePlace, slider, caption), rest);
+  const trouble = el('div', {});
+  const result = el('div', { class: 'result' }, trouble, answered);
+  let drawn = [];
+  const dialsPlace = el('div', {});
+  const comparing = Boolean(values['b.on']);
+  const side = el('div', { class: 'side' },
+    form(sweep.fields, values, known, change, { first: FIRST, hidden: HIDDEN }), dialsPlace,
+    el('p', {},
+        el('label', {},
+        el('input',
+        { type: 'checkbox', name: 'b.on', checked: comparing,
+        onchange: (e) => change('b.on', e.target.checked ? '1' : undefined, { redraw: true }) }),
+        ' Compare with a second machine or setting')),
+    comparing ? el('fieldset', { class: 'second' }, el('legend', {}, 'The second; what is not set here is as above'),
+      form(sweep.fields.map((f) => ({ ...f, needed: false, default: undefined })), values, known, change,
+          { first: ['system', 'nodes', 'ranks', 'library', 'algorithm'], prefix: B, hidden: [...HIDDEN, 'operation', 'sizes'] })) : null);
+  const root = el('div', { class: 'split' }, side, result);
+
+  const asked = () => fieldsOf(sweep, values);
+  const second = () => ({ ...asked(), ...fieldsOf(sweep, values, B) });
+
+  async function dials() {
+    const got = await model.ask('dials', 'dials', { system: values.system });
+    if (!got || got.error) return dialsPlace.replaceChildren();
+    const standing = new Map([].concat(values.overrides ?? []).map((o) => [o.slice(0, o.indexOf('=')), o]));
+    const others = [...standing.values()].filter((o) => !o.startsWith('dial.'));
+    const rows = got.answer.filter((d) => !['arithmetic', 'hbm.size'].includes(d.name)).map((dial) => {
+      const key = `dial.${dial.name}`;
+      const near = dial.stops.reduce((best, s, i) =>
+          (Math.abs(Math.log(s.value / dial.value)) < Math.abs(Math.log(dial.stops[best].value / dial.value)) ? i : best), 0);
+      const set = dial.stops.findIndex((s) => s.override === standing.get(key));
+      const shown = (i) => `${digits(i === near && !standing.has(key) ? dial.value : dial.stops[i].value, 4)} ${dial.unit}`;
+      const output = el('output', {}, shown(set < 0 ? near : set));
+      const turn = (commit) => (event) => {
+        const at = Number(event.target.value);
+        if (at === near) standing.delete(key);
+        else standing.set(key, dial.stops[at].override);
+        output.textContent = shown(at);
+        event.target.setAttribute('aria-valuetext', shown(at));
+        const all = [...others, ...[...standing.values()].filter((o) => o.startsWith('dial.'))];
+        change('overrides', all.length > 0 ? all : undefined, { commit });
+      };
+      return el('label', { class: 'dial' }, el('span', {}, dial.name),
+          el('input',
+          { type: 'range', name: key, min: 0, max: dial.stops.length - 1, step: 1, value: set < 0 ? near : set,
+          'aria-valuetext': shown(set < 0 ? near : set), oninput: turn(false), onchange: turn(true) }), output);
+    });
+    const box = details('Turn the machine’s dials', rows,
+        el('button', { type: 'button', onclick: () => { change('overrides', undefined); dials(); } }, 'As the machine is'));
+    box.open = true;
+    dialsPlace.replaceChildren(rows.length > 0 ? box : '');
+  }
+
+  let shownFor = null;
+  async function update() {
+    const show = values.show === 'time' ? 'time' : 'busbw';
+    const [a, b] = await Promise.all([model.ask('curve', 'sweep', asked()), comparing ? model.ask('second', 'sweep', second()) : null]);
+    if (!a) return;
+    const placed = showError(side, a.error) || (b && showError(side, b.error, B));
+    answered.hidden = Boolean(a.error);
+    if (a.error) return trouble.replaceChildren(placed ? el('p', { class: 'waiting' }, 'One field needs another value.')
+        : el('p', { class: 'error', role: 'alert' }, a.error.text));
+    trouble.replaceChildren();
+    showError(side, null);
+    if (b && !b.error) showError(side, null, B);
+    else if (b?.error) showError(side, b.error, B);
+    draw(a.answer, b && !b.error ? b.answer : null, b?.error, show);
+  }
+
+  function draw(rows, other, otherError, show) {
+    const wanted = Number(values.at) || 256 * 1024 * 1024;
+    const chosen = rows.reduce((best, r, i) =>
+        (Math.abs(Math.log(r.bytes / wanted)) < Math.abs(Math.log(rows[best].bytes / wanted)) ? i : best), 0);
+    const at = rows[chosen];
+    const curves = [{ name: titleOf(rows[0]), kind: 'a', rows: rows.map((r) => pointOf(r, show)) }];
+    if (other) curves.push({ name: titleOf(other[0]), kind: 'b', rows: other.map((r) => pointOf(r, show)) });
+    const words = `At ${size(at.bytes)}: ${time(at.time_us)}, ${rate(at.busbw_GBps)} bus bandwidth. ` +
+      `${at.algorithm} ${at.protocol} runs; most time goes to ${at.bottleneck}. Nine measurements in ten should fall between ` +
+      `${time(at.interval_us[0])} and ${time(at.interval_us[1])} (${at.basis}).`;
+    const title = `${show === 'time' ? 'Time' : 'Bus bandwidth'} over size: ${curves.map((c) => c.name).join('; beside it ')}`;
+    const axes = { x: 'size', y: show === 'time' ? 'time' : 'bus bandwidth, GB/s' };
+    const picture = chart({ title, curves, axes, chosen, choose: (i) => change('at', String(rows[i].bytes)) });
+    drawn = rows;
+    heading.textContent = titleOf(at);
+    picturePlace.replaceChildren(picture);
+    slider.max = rows.length - 1;
+    slider.value = chosen;
+    slider.setAttribute('aria-valuetext', size(at.bytes));
+    const keys = other
+        ? el('span', { class: 'keys' }, el('i', { class: 'key a' }), ` ${curves[0].name}  `, el('i', { class: 'key b' }),
+        ` ${curves[1].name}`) : '';
+    caption.replaceChildren(words, keys);
+    let beside = '';
+    if (other?.[chosen]) {
+      const b = other[chosen];
+      beside = el('p', { class: 'b-words' },
+          `The second: ${time(b.time_us)}, ${rate(b.busbw_GBps)}, ${b.algorithm} ${b.protocol}: ${digits(at.time_us / b.time_us)} times as fast.`);
+    } else if (otherError) {
+      beside = el('p', { class: 'error', role: 'alert' }, `The second: ${otherError.text}`);
+    }
+    const open = new Set([...rest.querySelectorAll('details[open] > summary')].map((s) => s.textContent));
+    const why = el('div', { class: 'why' });
+    const head = ['size', 'time', 'from', 'to', 'bus bandwidth', 'runs', 'bottleneck'];
+    const body = rows.map((r) =>
+        [size(r.bytes), time(r.time_us), time(r.interval_us[0]), time(r.interval_us[1]), rate(r.busbw_GBps),
+        `${r.algorithm} ${r.protocol}`, r.bottleneck]);
+    const terms = at.terms.map((t) => ({ name: `${t.name} (${t.tier})`, value: t.time_us })).sort((p, q) => q.value - p.value);
+    rest.replaceChildren(beside, el('h3', {}, `What ${time(at.time_us)} is made of`), stack('parts of the time', terms, time),
+      at.assumed.length > 0 ? el('p', { class: 'hint' }, `Assumed: ${at.assumed.join('. ')}.`) : '', why,
+      details('All sizes as a table', table(titleOf(at), head, body)),
+      exportsOf(context,
+          { question: 'sweep', fields: asked(), answer: rows, rows: { head, body }, picture, name: `${at.operation}-${at.system}` }));
+    for (const box of rest.querySelectorAll('details')) if (open.has(box.firstChild.textContent)) box.open = true;
+    explain(why, at.bytes, open);
+  }
+
+  let timer;
+  function explain(place, bytes, open) {
+    clearTimeout(timer);
+    if (shownFor) place.replaceChildren(...shownFor.nodes);
+    timer = setTimeout(async () => {
+      const { sizes, ...fields } = asked();
+      const got = await model.ask('explain', 'explain', { ...fields, bytes: String(bytes) });
+      if (!got || got.error || !place.isConnected) return;
+      const nodes = [
+        got.answer.changes?.length > 0
+            ? table('What would change it', ['change', 'time then'], got.answer.changes.map((c) => [c.change, time(c.time_us)])) : null,
+        details('Why: the arithmetic and its sources', el('pre', { tabindex: '0' }, got.text))].filter(Boolean);
+      if (open.has(nodes.at(-1).firstChild.textContent) || shownFor?.nodes.at(-1).open) nodes.at(-1).open = true;
+      shownFor = { nodes };
+      place.replaceChildren(...nodes);
+    }, 120);
+  }
+
+  dials();
+  return { root, update };
+}

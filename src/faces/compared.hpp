@@ -1,0 +1,25 @@
+#pragma once
+/// \file compared.hpp
+/// A comparison as JSON.
+
+#include "faces/json.hpp"
+
+#include <fabricost/answers/compare.hpp>
+
+namespace fabricost::faces {
+
+/// The reason why a machine cannot do the job, in the words of a face. \param spelled as with_fields takes it
+template <class Spelled>
+void spell_troubles(CompareAnswer& answer, Spelled&& spelled) {
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.all[i].refused, spelled);
+}
+
+/// A machine that cannot do the job has only its error.
+[[nodiscard]] inline nlohmann::ordered_json json_of_compared(const CompareAnswer& answer) {
+  nlohmann::ordered_json out = json_of(answer);
+  for (auto& row : out["systems"])
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+  return out;
+}
+
+}  // namespace fabricost::faces

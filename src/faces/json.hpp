@@ -1,0 +1,97 @@
+#pragma once
+/// \file json.hpp
+/// An answer as JSON, from its table of fields.
+
+#include <fabricost/fields/fields.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace fabricost::faces {
+
+/// On lines of their own, with an indent of 2.
+[[nodiscard]] std::string printed(const nlohmann::ordered_json& json);
+
+/// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
+template <HasFields Answer>
+[[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer);
+
+namespace json_parts {
+using Json = nlohmann::ordered_json;
+
+template <class T>
+[[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
+  if constexpr (HasFields<T>)
+    return json_of(value);
+  else if constexpr (requires { value.valueless_by_exception(); })  // a variant
+    return std::visit([&](const auto& one) { return json_value(one, unit); }, value);
+  else if constexpr (requires {
+                       value.first;
+                       value.second;
+                     })
+    return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
+  else if constexpr (std::same_as<T, double>) {
+    const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
+    return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
+  } else if constexpr (requires { T::from_value(1.0); })
+    return json_value(static_cast<double>(value.value()), unit);
+  else if constexpr (requires { value.view(); })
+    return Json(value.view());
+  else if constexpr (std::is_enum_v<T>)
+    return Json(name(value));
+  else if constexpr (requires {
+                       typename T::value_type;
+                       value.has_value();
+                     })
+    return value ? json_value(*value, unit) : Json(nullptr);
+  else if constexpr (requires { value.begin()->second; }) {
+    Json out = Json::object();
+    for (const auto& [name, each] : value) out[name] = json_value(each, unit);
+    return out;
+  } else if constexpr (requires { requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>; }) {
+    Json out = Json::array();
+    for (const auto& each : value) out.push_back(json_of(each));
+    return out;
+  } else if constexpr (std::constructible_from<Json, const T&>)
+    return Json(value);
+  else
+    throw std::logic_error("a field of Python alone");
+}
+template <class T>
+[[nodiscard]] bool absent(const T& value) {
+  if constexpr (requires { value.has_value(); })
+    return !value.has_value();
+  else if constexpr (requires { value.empty(); })
+    return value.empty();
+  else if constexpr (std::integral<T> && !std::same_as<T, bool>)
+    return value == 0;
+  else
+    return false;
+}
+/// Whether the key of a path is printed. \param left_out it may be, and its value is absent
+[[nodiscard]] bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside);
+/// Objects at the same path are merged; a path that ends in "[]" appends to a list.
+void put(Json& into, std::string_view path, Json value);
+}  // namespace json_parts
+
+template <HasFields Answer>
+nlohmann::ordered_json json_of(const Answer& answer) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for_each_field<Answer>([&](const auto& field) {
+    const auto& value = std::invoke(field.member, answer);
+    if (json_parts::is_printed(out, field.json, field.left_out && json_parts::absent(value), field.beside))
+      json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
+  });
+  return out;
+}
+
+}  // namespace fabricost::faces

@@ -1,0 +1,134 @@
+#pragma once
+/// \file code.hpp
+/// The same question for the command, Python and C++: lines to copy, made from the fields that are set.
+
+#include "web/request.hpp"
+
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace fabricost::web {
+
+/// One field that is set, as each face writes it.
+struct SetField {
+  std::string name, option;  ///< option: empty: the command has none; its own name: it stands by itself
+  bool flag = false;         ///< an option without a value
+  std::vector<std::string> typed;
+  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`
+  bool nameless = false;    ///< not an argument of Python's function
+  bool inside = false;      ///< Python has it inside an operation
+  bool machine = false;
+};
+
+/// "a b" as a shell, Python or C++ reads it back.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+[[nodiscard]] std::string quoted(std::string_view text);
+
+/// \param command of the question, as "fabricost plan --train" \param python its function; empty: Python has it another way
+/// \param record of C++
+[[nodiscard]] Json code_of(const std::vector<SetField>& fields, std::string_view command, std::string_view python, std::string_view record);
+
+namespace parts {
+
+template <class T>
+[[nodiscard]] std::string python_of(const T& value, const Json& given) {
+  if constexpr (requires {
+                  value.has_value();
+                  *value;
+                })
+    return value ? python_of(*value, given) : "None";
+  else if constexpr (std::same_as<T, bool>)
+    return value ? "True" : "False";
+  else if constexpr (std::same_as<T, int> || std::same_as<T, double>)
+    return fmt::format("{}", value);
+  else if constexpr (std::is_enum_v<T>)
+    return quoted(words_of(T{}).names[static_cast<std::size_t>(value)]);
+  else if constexpr (std::same_as<T, Counts>)
+    return value.values.size() == 1 ? fmt::format("{}", value.values.front()) : fmt::format("[{}]", fmt::join(value.values, ", "));
+  else if constexpr (std::same_as<T, std::vector<double>>)
+    return fmt::format("[{}]", fmt::join(value, ", "));
+  else if constexpr (faces::is_list<T>) {
+    std::string out;
+    for (const Json& one : given) out += (out.empty() ? "" : ", ") + quoted(text_in(one, {}));
+    return "[" + out + "]";
+  } else
+    return quoted(joined_text_in(given, {}));
+}
+
+/// What follows `request.NAME`.
+template <class T>
+[[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
+  if constexpr (std::same_as<Bare<T>, bool>)
+    return python_of(value, given) == "True" ? " = true" : " = false";
+  else if constexpr (is_number<T>)
+    return " = " + python_of(value, given);
+  else if constexpr (std::is_enum_v<T>)
+    return fmt::format(" = *fabricost::worded<decltype(request.{})>({})", name, python_of(value, given));
+  else if constexpr (std::is_enum_v<Bare<T>>)
+    return fmt::format(" = fabricost::worded<decltype(request.{})::value_type>({})", name, python_of(value, given));
+  else if constexpr (std::same_as<T, Machine> || std::same_as<T, NamedModel> || std::same_as<T, NamedStack>)
+    return ".name = " + quoted(joined_text_in(given, {}));
+  else if constexpr (std::same_as<T, Counts>)
+    return fmt::format(".values = {{{}}}", fmt::join(value.values, ", "));
+  else if constexpr (std::same_as<T, std::optional<std::vector<double>>>)
+    return fmt::format(".emplace({{{}}})", fmt::join(*value, ", "));
+  else if constexpr (std::same_as<T, Machines> || std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
+    std::string out;
+    for (const Json& one : given) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", quoted(text_in(one, {})));
+    return fmt::format(" = {{{}}}", out);
+  } else if constexpr (std::same_as<Bare<T>, Inference>)
+    return fmt::format(" = fabricost::engine_named({}, {})", python_of(value, given), quoted(name));
+  else if constexpr (std::same_as<Bare<T>, Routing>)
+    return fmt::format(" = fabricost::routing_named({}, {})", python_of(value, given), quoted(name));
+  else if constexpr (faces::is_list<T>) {
+    const std::string list = python_of(value, given);
+    return " = {" + list.substr(1, list.size() - 2) + "}";
+  } else
+    return " = " + python_of(value, given);
+}
+
+}  // namespace parts
+
+/// The fields that are set, in the order of the table. \throws as request_from
+template <HasFields Request>
+[[nodiscard]] std::vector<SetField> set_fields(const Json& fields) {
+  const auto request = request_from<Request>(fields);
+  std::vector<SetField> out;
+  for_each_field<Request>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    const std::string name = name_of(field.name, field.option);
+    const auto given = fields.find(name);
+    if (given == fields.end() || given->is_null() || *given == "") return;
+    const T& value = request.*(field.member);
+    SetField one{.name = name,
+                 .option = std::string{field.option.substr(0, field.option.find(','))},
+                 .flag = std::same_as<T, bool>,
+                 .typed = {},
+                 .python = parts::python_of(value, *given),
+                 .cpp = parts::cpp_of(name, value, *given),
+                 .nameless = field.name.empty(),
+                 .inside = field.inside,
+                 .machine = std::same_as<T, Machine>};
+    if constexpr (faces::is_list<T>)
+      for (const Json& each : *given) one.typed.push_back(text_in(each, name));
+    else if constexpr (parts::is_number<T>)
+      one.typed.push_back(given->is_number() ? faces::as_typed(fmt::format("{}", given->template get<double>()), field.amount)
+                                             : text_in(*given, name));
+    else if constexpr (std::same_as<T, bool>) {
+      static const Request defaults{};
+      if (value == defaults.*(field.member)) return;
+    } else
+      one.typed.push_back(given->is_boolean() ? given->template get<bool>() ? "yes" : "no" : joined_text_in(*given, name));
+    out.push_back(std::move(one));
+  });
+  return out;
+}
+
+}  // namespace fabricost::web

@@ -1,0 +1,68 @@
+#pragma once
+/// \file dials.hpp
+/// Dials of a machine, where they stand and the values a slider goes through, each with the override that sets it. The values are those
+/// that `need` looks through.
+
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/named.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost::web {
+
+struct DialsRequest {
+  Machine system;
+
+  static constexpr auto fields() {
+    using R = DialsRequest;
+    return Table{fabricost::detail::ask_machine<R>};
+  }
+};
+
+struct DialStop {
+  double value = 0;
+  std::string override_text{};
+
+  static constexpr auto fields() {
+    using A = DialStop;
+    return Table{gives(&A::value, "value", "value", "In the dial's unit."),
+                 gives(&A::override_text, "override", "override", "What sets it, among a request's overrides.")};
+  }
+};
+
+struct DialAnswer {
+  std::string name{}, unit{};
+  double value = 0;
+  std::vector<DialStop> stops{};
+
+  static constexpr auto fields() {
+    using A = DialAnswer;
+    return Table{gives(&A::name, "name", "name", "As in `nic.bandwidth`."),
+                 gives(&A::unit, "unit", "unit", "Of its values; empty: a count."),
+                 gives(&A::value, "value", "value", "Where the machine has it."),
+                 gives(&A::stops, "stops", "stops", "Ascending; one of them is near where it stands.")};
+  }
+};
+
+/// Those the machine has. \throws SpecError, RequestError as load_system
+[[nodiscard]] std::vector<DialAnswer> answer(const DialsRequest& request);
+
+struct PictureRequest {
+  Machine system;
+  std::vector<std::string> overrides;
+
+  static constexpr auto fields() {
+    using R = PictureRequest;
+    return Table{fabricost::detail::ask_machine<R>, fabricost::detail::ask_override<R>};
+  }
+};
+struct PictureAnswer {
+  std::string svg;
+
+  static constexpr auto fields() { return Table{gives(&PictureAnswer::svg, "svg", "svg", "The machine's tiers, as an SVG.")}; }
+};
+/// As `fabricost show` draws it. \throws SpecError, RequestError as load_system
+[[nodiscard]] PictureAnswer answer(const PictureRequest& request);
+
+}  // namespace fabricost::web

@@ -1,0 +1,29 @@
+/// \file module.cpp
+/// The module's two functions that JavaScript calls (bindings/web/src/model.js): texts go in and out as UTF-8.
+
+#include "catalogue/shipped_specs.hpp"
+#include "specs/catalogue.hpp"
+#include "specs/sources/contained.hpp"
+#include "web/answer.hpp"
+
+#include <emscripten/emscripten.h>
+
+#include <cstdlib>
+#include <string>
+
+extern "C" {
+
+/// \param request made by malloc, and freed here \returns a text that stays until the next call
+EMSCRIPTEN_KEEPALIVE const char* fabricost_answer(char* request) {
+  static std::string answer;
+  answer = fabricost::web::answer(request, ".");
+  std::free(request);
+  return answer.c_str();
+}
+
+}  // extern "C"
+
+int main() {
+  fabricost::io::use_contained(fabricost::io::shipped_names, fabricost::io::shipped_specs);
+  return 0;
+}

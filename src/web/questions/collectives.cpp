@@ -1,0 +1,33 @@
+/// \file collectives.cpp
+/// Questions about collectives, machines and logs.
+
+#include "web/dials.hpp"
+#include "web/questions/question.hpp"
+
+#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/show.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/answers/systems.hpp>
+#include <fabricost/answers/validate.hpp>
+
+namespace fabricost::web {
+
+namespace {
+constexpr auto as_rows = [](const auto& found) -> Json { return faces::json_parts::json_value(found.rows, {}); };
+}
+
+std::vector<Question> collective_questions() {
+  return {question<SystemsRequest>("systems", "fabricost systems", "systems", "SystemsRequest"),
+          question<ShowRequest>("show", "fabricost show", "show", "ShowRequest"),
+          question<DialsRequest>("dials", "", "", ""),
+          question<PictureRequest>("picture", "fabricost show --svg", "", ""),
+          question<PredictRequest>("predict", "fabricost predict", "predict", "PredictRequest"),
+          question<ExplainRequest>("explain", "fabricost explain", "explain", "ExplainRequest"),
+          question<SweepRequest, as_rows>("sweep", "fabricost sweep", "predict", "SweepRequest"),
+          question<CrossoversRequest, as_rows>("crossovers", "fabricost sweep --crossovers", "", "CrossoversRequest"),
+          question<ValidateRequest>("validate", "fabricost validate", "validate", "ValidateRequest"),
+          question<DiagnoseRequest>("diagnose", "fabricost diagnose", "diagnose", "DiagnoseRequest")};
+}
+
+}  // namespace fabricost::web

@@ -1,0 +1,33 @@
+/// \file workloads.cpp
+/// Questions about models and what runs them.
+
+#include "faces/compared.hpp"
+#include "web/questions/question.hpp"
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/design/explore.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/models.hpp>
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
+
+namespace fabricost::web {
+
+namespace {
+constexpr auto as_compared = [](CompareAnswer found) {
+  faces::spell_troubles(found, spelled_field<CompareRequest>);
+  return faces::json_of_compared(found);
+};
+}
+
+std::vector<Question> workload_questions() {
+  return {question<ModelsRequest>("models", "fabricost models", "models", "ModelsRequest"),
+          question<PlanRequest>("plan", "fabricost plan --train", "plan", "PlanRequest"),
+          question<ServeRequest>("serve", "fabricost plan --serve", "plan_serve", "ServeRequest"),
+          question<CompareRequest, as_compared>("compare", "fabricost compare", "compare", "CompareRequest"),
+          question<NeedRequest>("need", "fabricost need --train", "need", "NeedRequest"),
+          question<NeedServeRequest>("need_serve", "fabricost need --serve", "need_serve", "NeedServeRequest"),
+          question<ExploreRequest>("explore", "fabricost explore --train", "", "ExploreRequest")};
+}
+
+}  // namespace fabricost::web

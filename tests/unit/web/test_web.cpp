@@ -1,0 +1,167 @@
+// The face of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
+#include "specs/catalogue.hpp"
+#include "specs/sources/contained.hpp"
+#include "web/answer.hpp"
+
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json ask(const std::string& question, const Json& fields = Json::object(), const std::filesystem::path& folder = {},
+         const Json& files = nullptr) {
+  return Json::parse(web::answer(Json{{"question", question}, {"fields", fields}, {"files", files}}.dump(), folder));
+}
+
+const Json curve{{"system", "dgx-h100"}, {"operation", "all_reduce"}, {"nodes", "2"}, {"sizes", "1MiB:64MiB:x4"}};
+
+}  // namespace
+
+TEST_CASE("a question in JSON is answered as C++ answers it") {
+  const Json found = ask("predict", {{"system", "dgx-h100"}, {"operation", "AllReduce"}, {"nodes", 2}, {"bytes", "256MiB"}})["answer"];
+  PredictRequest request;
+  request.system.name = "dgx-h100";
+  request.operation = Collective::all_reduce;
+  request.nodes = 2;
+  request.bytes = 256.0 * 1024 * 1024;
+  const PredictAnswer same = answer(request);
+  CHECK(found["time_us"].get<double>() == same.seconds * 1e6);
+  CHECK(found["terms"].size() == same.terms.size());
+  CHECK(ask("sweep", curve)["answer"].size() == 4);
+}
+
+TEST_CASE("texts, numbers and lists of a field mean the same") {
+  Json as_list = curve, as_numbers = curve;
+  as_list["sizes"] = {"1MiB", "4MiB", "16MiB", "64MiB"};
+  as_numbers["nodes"] = 2;
+  CHECK(ask("sweep", as_list) == ask("sweep", curve));
+  CHECK(ask("sweep", as_numbers) == ask("sweep", curve));
+}
+
+TEST_CASE("a refusal names its field, in the core's words") {
+  const auto error = [](const Json& fields, const char* question = "sweep") { return ask(question, fields)["error"]; };
+  Json bad = curve;
+  bad["nodes"] = "two";
+  CHECK(error(bad)["field"] == "nodes");
+  bad = curve;
+  bad["operation"] = "all_around";
+  CHECK(error(bad)["field"] == "operation");
+  CHECK(error(bad)["text"].get<std::string>().find("all_around") != std::string::npos);
+  bad = curve;
+  bad["colour"] = "red";
+  CHECK(error(bad)["field"] == "colour");
+  bad = curve;
+  bad.erase("sizes");
+  CHECK(error(bad)["field"] == "sizes");
+  CHECK(error(bad)["text"] == "which sizes? Add sizes, as in sizes = 1KiB:8GiB:x2");
+  bad = curve;
+  bad["nodes"] = 1.5;
+  CHECK(error({{"system", "dgx-h100"}, {"operation", "all_reduce"}, {"nodes", 1.5}, {"bytes", 1}}, "predict")["field"] == "nodes");
+  bad = curve;
+  bad["system"] = "dgx-h1000";
+  CHECK(error(bad)["text"].get<std::string>().find("did you mean") != std::string::npos);
+}
+
+TEST_CASE("whatever is sent, an error comes back") {
+  for (const char* text : {"", "{", "[]", "null", "1", R"({"question": 1})", R"({"question": "predict", "fields": []})",
+                           R"({"question": "prdict"})", R"({"question": "validate", "files": {"../x": "y"}})",
+                           R"({"question": "predict", "fields": {"nodes": {"a": 1}}})", "{\"question\": \"\xFF\"}",
+                           R"({"question": "code", "fields": {"question": "code"}})"})
+    CHECK(Json::parse(web::answer(text)).contains("error"));
+}
+
+TEST_CASE("every question describes each of its fields, and its defaults are accepted") {
+  const Json all = ask("questions")["answer"];
+  CHECK(all["questions"].size() > 10);
+  CHECK(all["systems"].size() > 50);
+  for (const Json& question : all["questions"])
+    for (const Json& field : question["fields"]) {
+      INFO(question["name"] << " " << field.dump());
+      CHECK_FALSE(field["name"].get<std::string>().empty());
+      CHECK_FALSE(field["words"].get<std::string>().empty());
+      CHECK(field["words"].get<std::string>().find('<') == std::string::npos);
+      if (!field.contains("default")) continue;
+      const Json answer = ask(question["name"], {{field["name"].get<std::string>(), field["default"]}});
+      if (answer.contains("error")) CHECK(answer["error"]["field"] != field["name"]);
+    }
+}
+
+TEST_CASE("files of a request are there while it is answered, and gone afterwards") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "fabricost-web-files";
+  std::filesystem::create_directories(folder);
+  const std::string name = (folder / "run.csv").string();
+  const Json files{{"run.csv", "system,operation,nodes,ranks,bytes,time_us\ndgx-h100,all_reduce,1,8,1048576,41\n"}};
+  const Json found = ask("validate", {{"samples", {name}}}, folder, files);
+  CHECK(found["answer"]["points"] == 1);
+  CHECK_FALSE(std::filesystem::exists(name));
+  CHECK(ask("validate", {{"samples", {name}}}, {}, files).contains("error"));
+  std::filesystem::remove(folder);
+}
+
+TEST_CASE("lines to copy ask the same") {
+  Json fields = curve;
+  fields["overrides"] = {"dial.nic.bandwidth=50 GB/s"};
+  const Json code = ask("code", {{"question", "sweep"}, {"fields", fields}})["answer"];
+  CHECK(code["command"] ==
+        "fabricost sweep all_reduce --system dgx-h100 --nodes 2 --set 'dial.nic.bandwidth=50 GB/s' --sizes 1MiB:64MiB:x4");
+  CHECK(code["python"].get<std::string>().find("fc.AllReduce(nodes=2, bytes=[1048576, 4194304, 16777216, 67108864])") != std::string::npos);
+  CHECK(code["cpp"].get<std::string>().find(R"(request.system.name = "dgx-h100";)") != std::string::npos);
+}
+
+TEST_CASE("dials have places around where the machine stands, each with what sets it") {
+  const Json dials = ask("dials", {{"system", "dgx-h100"}})["answer"];
+  const auto nic = std::find_if(dials.begin(), dials.end(), [](const Json& d) { return d["name"] == "nic.bandwidth"; });
+  REQUIRE(nic != dials.end());
+  const double now = (*nic)["value"];
+  CHECK((*nic)["stops"].front()["value"] < now);
+  CHECK((*nic)["stops"].back()["value"] > now);
+  for (const Json& stop : (*nic)["stops"]) {
+    Json fields = curve;
+    fields["overrides"] = {stop["override"]};
+    CHECK(ask("sweep", fields).contains("answer"));
+  }
+}
+
+TEST_CASE("data inside a program gives what data on disk gives") {
+  const std::filesystem::path data = data_directory();
+  std::string names;
+  std::vector<io::ParsedDocument> documents;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const std::string name = file.lexically_relative(data).generic_string();
+    names += name + "\n";
+    documents.push_back({name, io::parse_spec(file)});
+  }
+  const std::string trees = io::catalogue_of(documents);
+  const auto all = system_names();
+  const std::string shown = ask("show", {{"system", "gb200-nvl72"}}).dump(), predicted = ask("sweep", curve).dump();
+  const Json wrong = ask("show", {{"system", "gb20-nvl72"}});
+  io::use_contained(names, trees);
+  CHECK(data_directory() == io::contained_data);
+  const auto inside = system_names();
+  REQUIRE(inside.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(inside[i].name == all[i].name);
+  CHECK(ask("show", {{"system", "gb200-nvl72"}}).dump() == shown);
+  CHECK(ask("sweep", curve).dump() == predicted);
+  CHECK(ask("show", {{"system", "gb20-nvl72"}}) == wrong);
+  CHECK_FALSE(io::is_contained("data/systems/none.yaml"));
+  CHECK_FALSE(io::is_contained("elsewhere/systems/dgx-h100.yaml"));
+  io::use_contained({}, {});
+  CHECK(data_directory() == data);
+}
