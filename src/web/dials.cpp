@@ -3,10 +3,11 @@
 
 #include "web/dials.hpp"
 
-#include "answers/need/unknown.hpp"
+#include "answers/need/usual.hpp"
 
 #include <fabricost/pictures/picture.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -29,16 +30,18 @@ std::vector<DialAnswer> answer(const DialsRequest& request) {
   need_machine(request.system);
   const System system = request.system.load({}, KernelSets::none());
   std::vector<DialAnswer> out;
+  const std::vector<varied::Option> no_options;
   for (const std::string_view name : dial_names) {
-    const need::Unknown& unknown = need::unknown_named(std::string{name}, true);
+    varied::Varied unknown = varied::named(std::string{name}, {.serving = true, .options = no_options}, "dial");
     const std::optional<double> now = standing(system, *unknown.dial);
     if (!now || !(*now > 0)) continue;
     DialAnswer one{.name = std::string{name}, .unit = std::string{unknown.unit}, .value = *now / unknown.worth, .stops = {}};
     constexpr int octaves = 3;  // either way: a slider of 25 places
     const double least = one.value * std::exp2(-octaves), most = one.value * std::exp2(octaves);
-    const int each = *unknown.dial == Dial::domain ? system.gpus_per_node : 1;
-    for (const double value : need::range_of(unknown, system, most, each))
-      if (value >= least && value <= most) one.stops.push_back({value, need::override_of(*unknown.dial, value * unknown.worth)});
+    std::vector<double> values = need::usual_values(unknown, system, std::nullopt);
+    std::sort(values.begin(), values.end());
+    for (const double value : values)
+      if (value >= least && value <= most) one.stops.push_back({value, varied::override_of(unknown, value)});
     if (one.stops.size() > 1) out.push_back(std::move(one));
   }
   return out;
