@@ -23,6 +23,13 @@ bool is_held_out(std::string_view id) {
   return hash % 5 < 2;
 }
 
+std::string submitter_of(const TrainingRow& row) {
+  constexpr std::string_view mlperf = "MLPerf Training ";
+  if (!row.source.starts_with(mlperf)) return {};
+  const auto from = row.source.find(", "), to = from == std::string::npos ? from : row.source.find(',', from + 2);
+  return to == std::string::npos ? std::string{} : row.source.substr(from + 2, to - from - 2);
+}
+
 bool counts(const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; }
 
 namespace {
@@ -92,6 +99,16 @@ Published read_published(const std::string& folder) {
     std::size_t next = 0;
     for (TrainingRow& r : out.left_out)
       if (r.row.group == group) r = its[next++];
+  }
+
+  std::map<std::string, std::vector<TrainingRow>> submitters;
+  for (const TrainingRow& r : out.steps)
+    if (const std::string who = submitter_of(r); !who.empty() && counts(r.row)) submitters[who].push_back(r);
+  for (auto& [who, its] : submitters) {
+    std::vector<TrainingRow> others = out.steps;
+    std::erase_if(others, [&who = who](const TrainingRow& r) { return submitter_of(r) == who; });
+    predict_training_rows(its, fit_without(others, {}));
+    out.submitters.emplace_back(who, std::move(its));
   }
 
   std::vector<TrainingRow> kept;

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace training {
@@ -17,6 +18,7 @@ struct Published {
   std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
   std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
   std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
+  std::vector<std::pair<std::string, std::vector<fabricost::TrainingRow>>> submitters;  ///< MLPerf's fitted rows, by a fit without theirs
   std::vector<fabricost::TrainingRow> newer;     ///< second/workloads/newer_training.csv, predicted as shipped
   std::vector<fabricost::OpsRow> kernels;        ///< all of ops.csv, predicted as shipped
   fabricost::TrainingFit fit;                    ///< of all
@@ -31,6 +33,9 @@ struct Published {
 
 /// Two fifths of the ids, always the same: FNV-1a of the id, remainder by 5 below 2.
 [[nodiscard]] bool is_held_out(std::string_view id);
+
+/// Who submitted a row of MLPerf Training: "MLPerf Training v5.1, Dell, ..."; empty for other rows.
+[[nodiscard]] std::string submitter_of(const fabricost::TrainingRow& row);
 
 /// Counted in errors: priced and fully specified.
 [[nodiscard]] bool counts(const fabricost::WorkloadRow& row);

@@ -40,6 +40,23 @@ std::string not_priced(const std::vector<TrainingRow>& rows) {
   return out + "\n";
 }
 
+/// Of each submitter's rows, by a fit without them.
+std::string by_submitter(const Published& data) {
+  std::string out =
+      "The rows that are fitted, by who submitted them, each by a fit of all others:\n\n"
+      "| submitter | steps | median / mean % | within 10 % | in interval |\n|---|---|---|---|---|\n";
+  double median = 0, mean = 0;
+  for (const auto& [who, its] : data.submitters) {
+    std::vector<const WorkloadRow*> rows;
+    for (const TrainingRow& r : its) rows.push_back(&r.row);
+    const Errors e = errors_of(rows);
+    median += e.median, mean += e.mean;
+    out += fmt::format("| {} | {} | {} | {:.0f} % | {:.0f} % |\n", who, rows.size(), pair(e), within(rows, 0.1), 100 * coverage(rows));
+  }
+  const auto n = static_cast<double>(data.submitters.size());
+  return out + fmt::format("| averaged | | {:.1f} / {:.1f} | | |\n\n", median / n, mean / n);
+}
+
 }  // namespace
 
 std::string never_fitted(const Published& data) {
@@ -50,7 +67,7 @@ std::string never_fitted(const Published& data) {
          "by "
          "a fit that saw none\nof them, all machines of a model together. They are not verified by MLCommons, and step time is no official "
          "metric. The shipped\nconstants were fitted to those of NVIDIA's code as well: the groups `mlperf_` below.\n\n" +
-         table(models, "model") + "\n" + not_priced(data.mlperf);
+         table(models, "model") + "\n" + not_priced(data.mlperf) + by_submitter(data);
 }
 
 }  // namespace training

@@ -143,6 +143,19 @@ void read_adapters(const std::string& notes, Layout& l, std::string& skipped) {
   if (std::regex_search(notes, found, again)) l.recompute = Recompute::full, l.recompute_layers = std::stoi(found[1]);
 }
 
+/// The modules that selective recomputation repeats: "modules layernorm+moe_act", "selective modules=mlp".
+SetOf<RecomputeModule> modules_of(const std::string& notes) {
+  SetOf<RecomputeModule> out;
+  static const std::regex told("modules[ :=]([^;]*)"), word("[a-z_]+");
+  std::smatch found;
+  if (!std::regex_search(notes, found, told)) return out;
+  const std::string list = found[1];
+  for (std::sregex_iterator at(list.begin(), list.end(), word), end; at != end; ++at)
+    for (std::size_t i = 0; i < recompute_module_names.size(); ++i)
+      if (at->str() == recompute_module_names[i]) out.add(static_cast<RecomputeModule>(i));
+  return out;
+}
+
 Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   Layout l;
   l.tp = std::max(1, cells.count("tp", 1));
@@ -172,6 +185,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
   read_adapters(notes, l, skipped);
+  if (l.recompute == Recompute::selective) l.recompute_modules = modules_of(notes);
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
   const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;
   if (gpus < 1 || l.global_batch < 1 || l.sequence < 1)
@@ -240,6 +254,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     TrainingRow job;
     job.row = cells.row("measured_metric");
     job.gpus = cells.count("gpus");
+    job.source = cells.text("source");
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;
     job.model = shape_of(cells, shapes, skipped);

@@ -98,7 +98,7 @@ struct TrainingRow {
   Layout layout;
   std::string system;                  ///< of data/systems or data/clusters
   std::vector<std::string> overrides;  ///< NICs and GPU that the row states
-  std::string stack;
+  std::string stack, source;           ///< the stack it ran with; where the row is published, as stated
   int gpus = 0;
   bool recompute_stated = false;  ///< otherwise the layout is priced without recomputation, like a given layout
   double memory_rate = 0;         ///< bytes/s that the row states; 0: the datasheet's

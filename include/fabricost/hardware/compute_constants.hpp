@@ -15,7 +15,7 @@ struct ComputeConstants {
   double gemm_fp8;            ///< fraction of the fp8 peak, relative to `gemm`
   double gemm_fp4;            ///< fraction of the fp4 peak, relative to `gemm`
   double gemm_watts;          ///< W per 16-bit TFLOP/s of the GPU `gemm` was measured on; 0: one with another power is not told apart
-  double gemm_start;          ///< s per matrix product
+  double gemm_start;          ///< s per matrix product, or other kernel of a layer
   double gemm_overlap;        ///< order q of the norm of its arithmetic and memory time
   double misaligned;          ///< extra time of a product with a side that is not a multiple of 64 on the rank
   double attention;           ///< fraction of the 16-bit peak that fused attention reaches, counting the causal half of the scores
@@ -28,8 +28,6 @@ struct ComputeConstants {
   double elementwise_old;     ///< factor on it for stacks before fused attention
   double row_traffic;         ///< memory traffic of a single element-wise kernel over its minimum
   double layer_floor;         ///< minimum s of a layer's forward: host launches, small kernels
-  double floor_tensor;        ///< its growth per doubling of the tensor ranks
-  double floor_old;           ///< its factor in stacks before fused attention
   double floor_mixture;       ///< its factor in layers with experts
   double floor_expert;        ///< and its growth per expert of the rank
   double floor_overlap;       ///< order q of the norm of a layer's work and its floor

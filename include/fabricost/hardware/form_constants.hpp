@@ -85,7 +85,9 @@ struct ComputeForm {
   double row_overlap;     ///< order of the norm between a row's loads and the traffic of all rows
   double hidden_traffic;  ///< reads and writes of the hidden width per token and layer around attention: norms, residuals
   double routed_traffic;  ///< the same per routed token: sorting, weighting, adding up
-  double power;           ///< exponent with which the rate of products follows the power of GPUs of one generation
+  double layer_kernels;   ///< element-wise kernels and attention of a layer's forward, each with a start
+  double ring_kernels;    ///< kernels of one more step of a ring of context ranks
+  double power;           ///< exponent with which clocks follow the power of GPUs of one generation
 };
 
 /// Of price/custom_reduce.hpp.

@@ -7,8 +7,11 @@
 ///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 times that
 ///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
+///   cast              to fp8 or fp4 of what a product reads, row by row and column by column: 2 + 2 w bytes a value, 4 more in fp4, whose
+///                     scale of the whole tensor and Hadamard transform are passes of their own; over (em BW)
 ///
-/// GPUs of one generation run the same code at the clock that their power allows: e grows with (W / (gemm_watts P))^power.
+/// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels and casts grow
+/// with (W / (gemm_watts P))^power.
 ///
 /// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
 /// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
@@ -34,7 +37,7 @@ struct Processor {
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
   double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
-  double sustained = 1;               ///< rate of products that its power allows, over that of the GPU its constants were measured on
+  double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
   ComputeConstants constants;
@@ -91,6 +94,16 @@ namespace detail {
 /// Seconds of streaming `bytes` through memory.
 [[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
 
+/// Seconds of element-wise kernels that move at least `bytes`.
+[[nodiscard]] inline double element_seconds(const Processor& gpu, double bytes) {
+  return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
+}
+/// Seconds of casting `values` to the precision of products.
+[[nodiscard]] inline double cast_seconds(const Processor& gpu, Precision precision, double values) {
+  const int passes = precision == Precision::fp4 ? 3 : precision == Precision::fp8 ? 1 : 0;
+  return passes == 0 ? 0 : stream_seconds(gpu, 2 * (passes + bytes_of(precision)) * values) / gpu.sustained;
+}
+
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
@@ -144,6 +157,10 @@ namespace detail {
 [[nodiscard]] inline double routed_traffic(const Processor& gpu, double routed, double hidden, double width) {
   return block_traffic(routed, width) + 2 * gpu.constants.form.routed_traffic * routed * hidden;
 }
+
+/// The same where dispatch writes them in the order of experts and the products take activation and sums into their own kernels: a
+/// copy of the rows.
+[[nodiscard]] inline double fused_routed_traffic(double routed, double hidden) { return 2 * routed * hidden; }
 
 /// Seconds of an element-wise kernel on its own, with one block of 1,024 threads per row of `width` values.
 /// The block loads twice per 1,024 values (two inputs of an activation; two passes of a norm), so a few rows

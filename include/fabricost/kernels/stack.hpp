@@ -32,7 +32,7 @@ struct Stack {
   std::string title{};
   AttentionKernel attention = AttentionKernel::fused;
   bool fp8_attention = false; ///< the products of fused attention run in fp8 where those of the layer are narrow
-  bool old_kernels = false;   ///< element-wise kernels and launches of stacks before fused attention
+  bool old_kernels = false;   ///< element-wise kernels of stacks before fused attention
   bool eager_loss = false;    ///< cross entropy in separate kernels
   double tensor_exposed = 1;  ///< share of tensor-parallel communication that is not hidden by matrix products
   double data_exposed = 1;    ///< share of the gradient exchange that is not hidden, of the part that would fit behind the last backward
@@ -44,6 +44,7 @@ struct Stack {
   double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
+  bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
   double scale = 1;                      ///< factor on the whole step
   std::string factor_of{};  ///< the stack whose factor and spread it has, fitted to the steps of both; empty: its own
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model

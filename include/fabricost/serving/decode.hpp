@@ -224,7 +224,7 @@ class Engine {
                                   weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved);
       out.experts = expert_layers_ * (one + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
     }
-    out.elementwise = gpu.constants.elementwise * stream_seconds(gpu, T * token_traffic_);
+    out.elementwise = element_seconds(gpu, T * token_traffic_);
     out.kernels = out.launches * gpu.constants.gemm_start;
     if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h, as.launch);
     if (layout_.attention_dp > 1 && expert_layers_ > 0)

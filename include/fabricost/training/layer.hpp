@@ -3,6 +3,7 @@
 /// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
+///             element-wise: traffic, casts of what narrow products read, starts of kernels (as many again for casts, some a ring's step)
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
@@ -75,6 +76,8 @@ struct LayerModel {
     double selective = 0;             ///< repeated by selective recomputation: the attention core, or for latent attention the
                                       ///< products that unfold the latent
     double adapters = 0;              ///< products and element-wise kernels of adapters
+    double read = 0, written = 0;     ///< values on either side of the products
+    double starts = 0, cast = 0, cast_back = 0;  ///< part of `element`, but for the casts of the backward
     double feed = 0, shared = 0;      ///< part of `products`: the feed-forward block; its shared experts
     double activation = 0, norm = 0;  ///< part of `element`: the routed experts' activation function; both norms
     [[nodiscard]] double sum() const { return products + core + scan + element + adapters; }
@@ -88,6 +91,11 @@ struct LayerModel {
   [[nodiscard]] double product(double M, double N, double K, double count = 1) const {
     return product_seconds(gpu, l.precision, M, N, K, count);
   }
+  [[nodiscard]] double product(Kernels& of, double M, double N, double K, double count = 1) const {
+    of.read += M * K;
+    of.written += M * N;
+    return product(M, N, K, count);
+  }
 
   [[nodiscard]] double key_width() const {
     return m.latent() ? 0 : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim / std::min<double>(l.tp, m.kv_heads);
@@ -98,15 +106,15 @@ struct LayerModel {
     const double query = m.query_width() / t, value = m.value_width() / t;
     double keys = key_width();
     if (m.latent()) {
-      out.products += product(T, m.q_rank + m.kv_rank + m.rope_dim, h);
-      if (m.q_rank > 0) out.selective += product(T, query, m.q_rank);
-      out.selective += product(T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
+      out.products += product(out, T, m.q_rank + m.kv_rank + m.rope_dim, h);
+      if (m.q_rank > 0) out.selective += product(out, T, query, m.q_rank);
+      out.selective += product(out, T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
       out.products += out.selective;
       keys = query + value;
     } else {
-      out.products += product(T, query + keys, h);
+      out.products += product(out, T, query + keys, h);
     }
-    out.products += product(T, h, value);
+    out.products += product(out, T, h, value);
     const double rows = l.sequence_parallel ? T / t : T;
     traffic += attention_traffic(gpu, rows, h, T, query + keys);
     // windowed layers see at most that much of the past
@@ -122,7 +130,7 @@ struct LayerModel {
   void state(Kernels& out, double& traffic) const {
     const Mixer& x = m.mixer;
     const double t = l.tp, T = l.tokens(), h = m.hidden, inner = x.inner / t, keys = x.keys / t;
-    out.products += product(T, 2 * inner + 2 * keys + double(x.gates) * x.heads / t, h) + product(T, h, inner);
+    out.products += product(out, T, 2 * inner + 2 * keys + double(x.gates) * x.heads / t, h) + product(out, T, h, inner);
     traffic += attention_traffic(gpu, l.sequence_parallel ? T / t : T, h, T, 2 * inner + 2 * keys) + 4 * T * (inner + 2 * keys);
     const double corrected = x.gates == 2 ? 2 * (keys + inner) : 0;
     out.scan = T * x.state * (2 * keys + 6 * inner + corrected) / attention_rate(gpu);
@@ -139,6 +147,7 @@ struct LayerModel {
     out.products += mean(attending.products, through_state.products);
     out.core += mean(attending.core, 0), out.scan += mean(0, through_state.scan);
     out.selective += mean(attending.selective, 0);
+    out.read += mean(attending.read, through_state.read), out.written += mean(attending.written, through_state.written);
     traffic += mean(around, beside);
   }
 
@@ -146,22 +155,25 @@ struct LayerModel {
     const double t = l.tp, T = l.tokens(), h = m.hidden, mats = m.ffn_matrices();
     if (!experts) {
       const double f = m.ffn / t;
-      out.products += product(T, (mats - 1) * f, h) + product(T, h, f);
+      out.products += product(out, T, (mats - 1) * f, h) + product(out, T, h, f);
       traffic += block_traffic(T, mats * f);
       return;
     }
     const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
-    out.products += product(routed * l.expert_tp, (mats - 1) * f, h, local) + product(routed * l.expert_tp, h, f, local);
-    traffic += routed_traffic(gpu, routed, h, mats * m.expert_ffn);
+    out.products += product(out, routed * l.expert_tp, (mats - 1) * f, h, local) + product(out, routed * l.expert_tp, h, f, local);
+    traffic += stack.fused_experts ? fused_routed_traffic(routed, h) : routed_traffic(gpu, routed, h, mats * m.expert_ffn);
     if (m.shared_experts > 0) {
       const double shared = double(m.shared_experts) * m.shared_ffn / t;
-      out.products += product(T, (mats - 1) * shared, h) + product(T, h, shared);
+      out.products += product(out, T, (mats - 1) * shared, h) + product(out, T, h, shared);
       traffic += block_traffic(T, mats * shared);
     }
   }
 
-  [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
+  /// Context ranks that do not exchange tokens for heads: each needs the others' keys and values, all at once or in the steps of a ring.
+  [[nodiscard]] int rings() const { return l.context == ContextParallel::ulysses ? l.cp / ranks_of_heads(m, l) : l.cp; }
+  [[nodiscard]] int ring() const { return l.context == ContextParallel::all_gather ? 1 : rings(); }
 
+  [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
   [[nodiscard]] Routing routing() const { return {stack.routing, stack.zipf_exponent, {}}; }
 
   /// Rows of the fullest expert rank over the mean, which all ranks wait for. With a capacity every rank has
@@ -181,10 +193,12 @@ struct LayerModel {
     if (parts.feed) feed_forward(out, traffic, experts);
     out.feed += out.products;
     const ComputeConstants& c = gpu.constants;
-    const auto element = [&](double bytes) {
-      return (stack.old_kernels ? c.elementwise * c.elementwise_old : c.elementwise) * stream_seconds(gpu, bytes);
-    };
-    out.element = element(traffic);
+    const auto element = [&](double bytes) { return (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
+    out.cast = cast_seconds(gpu, l.precision, out.read);
+    out.cast_back = cast_seconds(gpu, l.precision, out.written);
+    const double launched = parts.share() * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
+    out.starts = c.gemm_start * (launched + (parts.mixing ? c.form.ring_kernels * (ring() - 1) : 0));
+    out.element = element(traffic) + out.starts + out.cast;
     if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) {
       const double t = l.tp, T = l.tokens();
       out.norm = parts.share() * element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
@@ -244,8 +258,7 @@ struct LayerModel {
 
   [[nodiscard]] double floor(LayerParts parts) const {
     const ComputeConstants& c = gpu.constants;
-    const double base = c.layer_floor * (1 + c.floor_tensor * std::log2(l.tp)) * (stack.old_kernels ? c.floor_old : 1);
-    return parts.share() * (parts.experts ? base * (c.floor_mixture + c.floor_expert * m.experts / l.ep) : base);
+    return parts.share() * c.layer_floor * (parts.experts ? c.floor_mixture + c.floor_expert * m.experts / l.ep : 1);
   }
 
   /// What the layer exchanges, group by group.
@@ -293,7 +306,7 @@ struct LayerModel {
   void add_context(const Add& add) const {
     const double T = l.tokens(), query = m.query_width() / l.tp, value = m.value_width() / l.tp;
     const double keys = m.latent() ? query + value : key_width(), states = state_share(m), attends = 1 - states;
-    const int among = l.context == ContextParallel::ulysses ? ranks_of_heads(m, l) : 1, rings = l.cp / among;
+    const int rings = this->rings(), among = l.cp / rings;
     const double copies = m.latent() ? 1 : std::max(1.0, among * double(l.tp) / std::max(m.kv_heads, l.tp));
     if (among > 1 && attends > 0) {
       const Placement near = place(among, l.tp, domain());
@@ -334,7 +347,7 @@ struct LayerModel {
     return {.products = (all ? 2 : 1) * k.products,
             .core = ratio * k.core,
             .scan = ratio * k.scan,
-            .element = 2 * k.element,
+            .element = 2 * (k.element - k.cast) + k.cast_back,
             .adapters = (all ? 1 : 2) * k.adapters,
             .repeated = l.recompute == Recompute::selective ? repeated(k, experts) : 0};
   }
@@ -378,19 +391,10 @@ struct LayerModel {
 
 }  // namespace detail
 
-/// \throws RequestError when the machine cannot
-/// join the ranks of a group
+/// \throws RequestError when the machine cannot join the ranks of a group
 [[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                           GroupCosts& costs, LayerParts parts) {
   return detail::LayerModel{model, layout, stack, gpu, costs}.run(parts);
-}
-
-/// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
-[[nodiscard]] inline double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
-  const ComputeConstants& c = gpu.constants;
-  const double T = layout.tokens(), vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
-  return (layout.trains_all() ? 3 : 2) * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
-         stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
 
 }  // namespace fabricost

@@ -75,6 +75,14 @@ struct LayerTimes {
   ParameterCount parameters;
 };
 
+/// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
+[[nodiscard]] inline double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
+  const ComputeConstants& c = gpu.constants;
+  const double T = layout.tokens(), vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
+  return (layout.trains_all() ? 3 : 2) * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
+         stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
+}
+
 /// The GPU that a stack leaves to products.
 [[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack) {
   gpu.peak16 *= stack.compute_share;

@@ -60,7 +60,7 @@ FOLDERS = {
     "include/fabricost/training": {
         "1.1": "sensitivity asks for 10 % more, as its words say",
     },
-    "include/fabricost/training/layer.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
+    "include/fabricost/training/step.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
     "include/fabricost/economics": {
         "0.01": "one per cent, the gain that is asked for",
         "0.57721566490153286": "Euler's constant",

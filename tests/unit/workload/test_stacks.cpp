@@ -76,9 +76,12 @@ TEST_CASE("a row runs the stack that speaks most closely for its group", "[stack
   CHECK(of("megascale_175b", "baseline commit 285068c8") == "megatron-lm-2023");
   CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v3.0") == "nemo-mlperf-2023");
   CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v4.1") == "nemo-mlperf");
-  CHECK(of("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1") == "nemo-lora-2025-09");
-  CHECK(of("mlperf_lora_nvidia", "H200 MLPerf Training v5.1") == "nemo-lora");
-  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0") == "nemo-lora");
+  CHECK(of("mlperf_dsv3_nvidia", "GB200 MLPerf Training v6.0, fp8_attention=1") == "nemo-mlperf-2026");
+  CHECK(of("mlperf_405b_nvidia", "GB200 MLPerf Training v5.1, fp8_attention=1") == "nemo-mlperf-fp8-attention");
+  CHECK(of("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1") == "nemo-lora-2025-09");
+  CHECK(of("mlperf_lora_nvidia", "H200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1") == "nemo-lora");
+  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0 LoRA r=16, fp8_attention=0") == "nemo-lora");
+  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0 LoRA r=16, fp8_attention=1") == "nemo-lora-fp8-attention");
   CHECK(of("vtrain_multi_a100") == "megatron-deepspeed-fp16");
   CHECK(of("somebody_else") == "megatron-core");
 }

@@ -74,6 +74,62 @@ TEST_CASE("a layer cannot be faster than its launches, one forward and two backw
   CHECK(step_time(small(), l, bare(), gpu, costs).seconds == Approx(5 * 4 * 3e-3).epsilon(1e-9));
 }
 
+TEST_CASE("every kernel of a layer starts: its products, ten others, as many for casts, four for each further step of a ring", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e30);
+  gpu.constants.gemm_start = 1e-6;
+  const double beside = gpu.constants.form.layer_kernels, ring = gpu.constants.form.ring_kernels;
+  Layout l{.microbatch = 1, .global_batch = 1, .sequence = 8192};
+  const auto kernels = [&] { return detail::LayerModel{small(), l, bare(), gpu, costs}.kernels({}).sum() / 1e-6; };
+  CHECK(kernels() == Approx(4 + beside));  // queries with keys and values, result, into and out of the feed-forward block
+  CHECK(layer_time(small(), l, bare(), gpu, costs, {}).sum() == Approx(1e-6 * 3 * (4 + beside)));
+  l.precision = Precision::fp8;
+  CHECK(kernels() == Approx(4 + 2 * beside));
+  l.precision = Precision::bf16;
+  l.cp = 4;
+  CHECK(kernels() == Approx(4 + beside + 3 * ring));
+  l.context = ContextParallel::all_gather;
+  CHECK(kernels() == Approx(4 + beside));
+  l.context = ContextParallel::ulysses;  // four ranks share sixteen heads: no ring is left
+  CHECK(kernels() == Approx(4 + beside));
+}
+
+TEST_CASE("what narrow products read is cast: read once and written twice in fp8, read thrice in fp4", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.memory_rate = 1e12, gpu.constants.memory = 1;
+  Layout l{.microbatch = 2, .global_batch = 2, .sequence = 1024};
+  const double T = 2048, in = T * (1024 + 1024 + 1024 + 4096), out = T * (3072 + 1024 + 4096 + 1024);
+  const auto casts = [&] {
+    const auto k = detail::LayerModel{small(), l, bare(), gpu, costs}.kernels({});
+    return std::pair{k.cast * 1e12, k.cast_back * 1e12};
+  };
+  CHECK(casts().first == 0);
+  l.precision = Precision::fp8;
+  CHECK(casts().first == Approx(4 * in));
+  CHECK(casts().second == Approx(4 * out));
+  l.precision = Precision::fp4;
+  CHECK(casts().first == Approx((6 + 2 * bytes_in_4_bit) * in));
+  gpu.sustained = 1.25;  // more power, a higher clock
+  CHECK(casts().first == Approx((6 + 2 * bytes_in_4_bit) * in / 1.25));
+}
+
+TEST_CASE("rows that dispatch sorts by expert are copied once, all others read and written by each kernel between the products", "[step]") {
+  Model m = small();
+  m.ffn = 0, m.experts = 16, m.top_k = 4, m.expert_ffn = 1024, m.gated = true;
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e30);
+  gpu.memory_rate = 1e12, gpu.constants.memory = gpu.constants.elementwise = 1;
+  const Layout l{.microbatch = 1, .global_batch = 1, .sequence = 2048};
+  Stack fused = bare();
+  fused.fused_experts = true;
+  const auto moved = [&](const Stack& stack) {
+    return 1e12 * detail::LayerModel{m, l, stack, gpu, costs}.kernels({true, true, true}).element;
+  };
+  const double rows = 4 * 2048, sorting = gpu.constants.form.routed_traffic;
+  CHECK(moved(bare()) - moved(fused) == Approx(rows * (4 * 3 * 1024 + 2 * (sorting - 1) * 1024)));
+}
+
 TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are narrow", "[step]") {
   Processor gpu = jobs::plain_processor(1e15);
   gpu.peak8 = 2e15;

@@ -107,6 +107,14 @@ TEST_CASE("notes say what columns cannot", "[training]") {
   CHECK(tables::read_one({{"zero_stage", "2"}, {"pp", "2"}}).layout.zero == 1);
   CHECK(tables::read_one({{"notes", "CP uses all-gather of K and V"}}).layout.context == ContextParallel::all_gather);
   CHECK(tables::read_one({{"notes", "full recompute of 99999999999999999999 of 3"}}).layout.recompute_layers == 0);
+  const auto modules = [](const char* recompute, const char* notes) {
+    return tables::read_one({{"recompute", recompute}, {"notes", notes}}).layout.recompute_modules;
+  };
+  const auto two = modules("selective", "modules layernorm+moe_act; forced-balanced routing");
+  CHECK((two.has(RecomputeModule::layernorm) && two.has(RecomputeModule::moe_act) && !two.has(RecomputeModule::moe)));
+  CHECK(modules("selective", "recompute stated as: selective modules=mlp; NICs").has(RecomputeModule::mlp));
+  CHECK(modules("selective", "fp8; mlp stays in 16 bit") == SetOf<RecomputeModule>{});
+  CHECK(modules("none", "modules=mlp") == SetOf<RecomputeModule>{});
 }
 
 TEST_CASE("a layout whose recomputation is not stated is priced as named, MaxText's policies as the nearest", "[training]") {
