@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 
+import gallery
 import reference_command
 import reference_cpp
 import reference_python
@@ -97,7 +98,15 @@ def main(tool, out):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
     (out / "images").mkdir(exist_ok=True)
+    small = {name: source for name, source in images.items() if source.parent == gallery.IMAGES}
+    try:
+        gallery.draw(out / "images", [source.stem for source in small.values()])
+    except ImportError as missing:
+        print(f"pictures in the size of the tests: {missing}")
+        small = {}
     for name, source in images.items():
+        if name in small:
+            continue
         if not (out / "images" / name).exists() or (out / "images" / name).read_bytes() != source.read_bytes():
             shutil.copyfile(source, out / "images" / name)
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:

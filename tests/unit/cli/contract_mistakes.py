@@ -46,7 +46,9 @@ class Mistakes(Contract):
             (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),
             (["show", "dgx-h100", "--svg", "--json"], "--svg"), (["show", "dgx-h100", "--size", "1MiB"], "--svg"),
             (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
-            (["completion", "tcsh"], "bash"),
+            (["completion", "tcsh"], "bash"), (["train"], "here it is fabricost plan --train"), (["serve", "--gpus", "8"], "plan --serve"),
+            (["predict", *good, "--gpus", "8"], '"--gpus" is not an option; write --ranks'),
+            (["predict", "-s", "dgx-h100"], "write --system"), (["predict", "all_reduce", *H100, "256MB"], "write --size 256MB"),
         ]
         for arguments, says in cases:
             with self.subTest(arguments=arguments):
