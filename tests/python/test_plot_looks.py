@@ -93,7 +93,8 @@ def test_the_gallery_of_the_site_has_full_size(tmp_path):
 
     gallery.draw(tmp_path, ["busbw", "topology"])
     for name in ("busbw", "topology"):
-        width, height = Image.open(tmp_path / f"{name}.png").size
+        with Image.open(tmp_path / f"{name}.png") as image:
+            width, height = image.size
         assert width >= 900 and height >= 600
 
 
