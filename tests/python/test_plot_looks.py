@@ -162,7 +162,7 @@ def test_no_text_lies_on_another_or_is_cut_off(name):
 def test_axes_say_what_they_show_and_legends_lie_outside(name):
     axes = picture(name)
     assert axes.get_title()
-    if axes.axison:
+    if axes.axison and len(axes.get_yticks()):  # parallel names its axes at their feet
         assert axes.get_xlabel() and axes.get_ylabel()
     settled(axes)
     if axes.get_legend():

@@ -16,6 +16,7 @@ class Mistakes(Contract):
             (["predict", "all_reduce", *H100], "--size 256MiB"),
             (["predict", "all_reduc", *H100, *size], "did you mean all_reduce?"),
             (["predict", "all_reduce", "--system", "dgx-h10", *size], "dgx-h100"),
+            (["predict", "all_reduce", "--system", "H100", *size], "dgx-h100"),
             (["predict", "all_reduce", "--sytem", "dgx-h100", *size], "did you mean --system?"),
             (["predict", "--sytem", "dgx-h100", "all_reduce", *size], "did you mean --system?"),
             (["predict", *good, "--algorithm", "rng"], "did you mean ring?"),

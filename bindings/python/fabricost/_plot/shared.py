@@ -94,7 +94,7 @@ def checked(color: Any) -> Any:
 def band(ax: Any, curve: Curve, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """The interval of a curve; the legend has it once."""
     ax.fill_between(
-        x, low, high, color=curve.colour, alpha=0.2, linewidth=0, label="_band" if curve.number else BAND, zorder=2 - 0.01 * curve.number
+        x, low, high, color=curve.colour, alpha=0.22, linewidth=0, label="_band" if curve.number else BAND, zorder=2 - 0.01 * curve.number
     )
 
 
