@@ -127,7 +127,8 @@ class Headers(unittest.TestCase):
         self.assertEqual(cpp_declarations.declared(text)[0].comment, ["Twice x."])
 
     def test_a_type_has_its_public_members_and_no_bodies(self):
-        text = "class A {\n public:\n  /// Sum.\n  int sum() const { return a_ + 1; }\n  explicit A(int a) : a_{a} {}\n\n private:\n  int a_ = 0;\n};\n" \
+        text = "class A {\n public:\n  /// Sum.\n  int sum() const { return a_ + 1; }\n  explicit A(int a) : a_{a} {}\n\n" \
+               " private:\n  int a_ = 0;\n};\n" \
                "struct B {\n  double x = 0;  ///< byte\n  A a{};\n  friend bool operator==(B, B) = default;\n};\n"
         made = self.declared(text)
         self.assertEqual([one[:2] for one in made], [("class", "A"), ("struct", "B")])

@@ -200,9 +200,10 @@ LEAST_POINTS = 6.0
 def test_texts_can_be_read_in_half_the_width_of_a_page(name):
     axes = picture(name)
     width = axes.figure.get_size_inches()[0]
-    shown = [text for one in [axes, *axes.child_axes] for text in one.findobj(matplotlib.text.Text) if text.get_text() and text.get_visible()]
+    there = [text for one in [axes, *axes.child_axes] for text in one.findobj(matplotlib.text.Text)]
+    shown = [text for text in there if text.get_text() and text.get_visible()]
     least = min(shown, key=lambda text: text.get_fontsize())
-    assert least.get_fontsize() * HALF_PAGE / width >= LEAST_POINTS, f"{least.get_text()!r}: {least.get_fontsize()} points on {width} inches"
+    assert least.get_fontsize() * HALF_PAGE / width >= LEAST_POINTS, f"{least.get_text()!r}: {least.get_fontsize()} points, {width} inches"
 
 
 def update():
