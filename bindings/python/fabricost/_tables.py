@@ -1,7 +1,7 @@
 """Columns of the compiled module (arrays; of texts numbers and the words that they count) as tables, without an object for each row.
 
-Units are attributes where a library has them: `attrs["units"]` of a pandas frame, the metadata of a field of Arrow; polars has none, so there
-the names say them.
+Units are attributes where a library has them: `attrs["units"]` of a pandas frame, the metadata of a field of Arrow. polars has none, so
+there the names say them.
 """
 
 from __future__ import annotations
