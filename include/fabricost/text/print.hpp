@@ -21,8 +21,8 @@
 
 namespace fabricost {
 
-/// "256 MiB" and "12.3 us" as size_text and time_text write them; others with four digits and a decimal prefix: "400 Gbit/s", "989.4 Tflop/s",
-/// "900 GB/s both directions", "2.95 USD/h".
+/// "256 MiB" and "12.3 us" as size_text and time_text write them; others with four digits and a decimal prefix: "400 Gbit/s",
+/// "989.4 Tflop/s", "900 GB/s both directions", "2.95 USD/h".
 [[nodiscard]] std::string text_of(Bytes size);
 [[nodiscard]] std::string text_of(Time time);
 [[nodiscard]] std::string text_of(Bandwidth rate);

@@ -224,7 +224,8 @@ def pareto(plans: Any, *, label: str | None = None, color: Any = None, ax: Any =
         markeredgewidth=0.5,
         zorder=3,
     )
-    ax.plot(listed[:, 0], listed[:, 1], markeredgecolor=curve.colour if curve.number else style.VERMILLION, label="_listed", zorder=4, **small)
+    edge = curve.colour if curve.number else style.VERMILLION
+    ax.plot(listed[:, 0], listed[:, 1], markeredgecolor=edge, label="_listed", zorder=4, **small)
     ax.plot(*place(first), label="_first", zorder=5, **star)
     if not curve.number:
         state.extra = [style.proxy(label="listed, best first", markeredgecolor=style.VERMILLION, **small),

@@ -238,7 +238,8 @@ def _against(system: System, operation: Operation, against: str, values: Any) ->
     if against != "size" and operation.bytes is None:
         raise RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)")
     if values is None:
-        values = 2.0 ** np.arange(10, 35, 2) if against == "size" else _whole_groups(system) * (1 if against == "nodes" else system.gpus_per_node)
+        each = 1 if against == "nodes" else system.gpus_per_node
+        values = 2.0 ** np.arange(10, 35, 2) if against == "size" else each * _whole_groups(system)
     out = np.unique(numbers(values, "values", "byte" if against == "size" else "").astype(float if against == "size" else np.int64))
     if out.size < 2 or out[0] <= 0:
         raise RequestError(f"values: two or more different {against} above 0 are needed")

@@ -62,7 +62,8 @@ def residuals(errors: Any, *, label: str | None = None, color: Any = None, ax: A
     state, curve = shared.start(ax, ("size", "predicted / measured"), facts, label=label, color=color, note="")
     state.top = max(state.top, float(np.clip(1.12 * furthest, np.log2(1.3), 2)))
     state.series.append((curve, table["bytes"], np.log2(ratio)))
-    state.span = min(state.span[0], table["bytes"].min() / 1.5), max(state.span[1], max(table["bytes"].max(), table["bytes"].min() * 4) * 1.5)
+    smallest, largest = table["bytes"].min(), table["bytes"].max()
+    state.span = min(state.span[0], smallest / 1.5), max(state.span[1], max(largest, smallest * 4) * 1.5)
     if not curve.number:
         style.grid(ax)
         state.extra.append(ax.axhspan(1 / 1.1, 1.1, color="#E8EEF4", zorder=0, label="within 10 %"))

@@ -86,9 +86,8 @@ def topology(system: System, *, ax: Any = None) -> Any:
             ax.text(x, y, "...", ha="center", va="center", fontsize=12)
         else:
             _box(ax, x, y, width, 0.5, f"GPU\n{name}", style.GREY)
-    ax.text(
-        right + 0.02, y, "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory), ha="left", va="center", fontsize=style.SMALL
-    )
+    rates = "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory)
+    ax.text(right + 0.02, y, rates, ha="left", va="center", fontsize=style.SMALL)
     below = [x for x, name in spots if name != "..."]
     for tier in host:
         y = _row(ax, tier, below, y, step, left, right)

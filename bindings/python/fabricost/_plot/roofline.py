@@ -123,7 +123,8 @@ def _roofs(system: System, dtypes: Sequence[str] | None, one: bool) -> dict[floa
     for name in dtypes or ():
         if name not in known:
             raise RequestError(f'dtypes: {system.gpu} has no figure for "{name}"; there are {" ".join(known)}')
-    wanted = dtypes or [name for name in ("bf16", "fp8", "fp4") if name in known][: 1 if one else 3] or [max(known, key=lambda name: known[name])]
+    usual = [name for name in ("bf16", "fp8", "fp4") if name in known][: 1 if one else 3]
+    wanted = dtypes or usual or [max(known, key=lambda name: known[name])]
     out: dict[float, list[str]] = {}
     for name in wanted:
         out.setdefault(known[name], []).append(name)
@@ -135,7 +136,8 @@ def _name_roofs(ax: Any, state: shared.Shared) -> None:
     for text in [one for one in ax.texts if one.get_gid() == "roof"]:
         text.remove()
     low, top = ax.get_ylim()
-    line = (top / low) ** (1.5 * style.SMALL / 72 * ax.figure.dpi / ax.get_window_extent().height)  # the factor that a line of text takes
+    tall = 1.5 * style.SMALL / 72 * ax.figure.dpi / ax.get_window_extent().height
+    line = (top / low) ** tall  # the factor of a line of text
     below, taken = 0.0, 0.0
     for rate, name in sorted(state.roofs):
         taken = taken if rate < line * below else 0.0

@@ -160,7 +160,8 @@ def count_axis(ax: Any, values: Sequence[float], label: str) -> None:
     across, ticks = math.log(values[-1] / values[0]) or 1.0, [values[0]]
     room = ax.get_window_extent().width / ax.figure.dpi * 72
     for value in values[1:]:
-        if room * math.log(value / ticks[-1]) / across > 0.55 * (text_width(f"{value:,.0f}", SMALL) + text_width(f"{ticks[-1]:,.0f}", SMALL)) + 4:
+        both = text_width(f"{value:,.0f}", SMALL) + text_width(f"{ticks[-1]:,.0f}", SMALL)
+        if room * math.log(value / ticks[-1]) / across > 0.55 * both + 4:
             ticks.append(value)
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_minor_locator(NullLocator())
