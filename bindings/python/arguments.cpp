@@ -58,12 +58,13 @@ double number_of(py::handle given, std::string_view argument) {
   if (PyFloat_CheckExact(object)) {
     value = PyFloat_AS_DOUBLE(object);
   } else {
-    const bool text_or_flag = PyBool_Check(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
-                              PyComplex_Check(object) || object == Py_None;
+    const bool bytes_or_flag =
+        PyBool_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) || PyComplex_Check(object) || object == Py_None;
     const auto* const slots = Py_TYPE(object)->tp_as_number;
-    if (text_or_flag || slots == nullptr || (slots->nb_float == nullptr && slots->nb_index == nullptr))
-      throw_type(argument, "a number", given);
+    const bool numeric = slots != nullptr && (slots->nb_float != nullptr || slots->nb_index != nullptr);
+    if (bytes_or_flag || (!numeric && PyUnicode_Check(object) == 0)) throw_type(argument, "a number", given);
     const py::object plain = plain_number(given, argument);
+    if (PyUnicode_Check(plain.ptr())) throw_type(argument, "a number", given);  // of what has no unit
     value = PyFloat_AsDouble(plain.ptr());
     if (value == -1 && PyErr_Occurred() != nullptr) {
       const bool huge = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;

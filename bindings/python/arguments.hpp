@@ -3,8 +3,8 @@
 /// The accepted types of arguments, and the exceptions that name the argument for any other type:
 ///
 ///   text      str (including an enum whose members are str, such as fc.Algorithm)
-///   number    int, float, NumPy's scalars, objects with __float__ or __index__; never bool, str, complex, None, NaN; a value with
-///             units is converted to those the argument's name ends with, or refused (fabricost/_given.py)
+///   number    int, float, NumPy's scalars, objects with __float__ or __index__; never bool, str, complex, None, NaN; a value or
+///             a str with units is converted to those the argument's name ends with, or refused (fabricost/_given.py)
 ///   count     the same for whole numbers from 0 to 2^31 - 1
 ///
 /// TypeError for a wrong type, RequestError (a ValueError) for a wrong value: "ranks: -1 is negative; ...".
@@ -53,8 +53,10 @@ inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole num
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
 
-/// \throws ImportError naming the extra to install
-[[nodiscard]] inline pybind11::object pandas() { return pybind11::module_::import("fabricost._extras").attr("module")("pandas"); }
+/// A pandas.DataFrame with the units of its columns (fabricost/_given.py). \throws ImportError naming the extra to install
+[[nodiscard]] inline pybind11::object frame_of(const pybind11::object& rows) {
+  return pybind11::module_::import("fabricost._given").attr("table")(rows);
+}
 
 /// An array of NumPy's own class, without units and mask (fabricost/_given.py). \param unit of its numbers;
 /// null: the one that its name ends with \throws RequestError, TypeError

@@ -35,7 +35,7 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
   }
 }
 
-/// Parsers of amounts for the package's own command.
+/// Parsers of amounts, for arguments with units (_given.py) and the package's own command.
 void add_amounts(pybind11::module_& module) {
   using namespace fabricost;
   const auto bytes = [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); };
@@ -46,6 +46,7 @@ void add_amounts(pybind11::module_& module) {
     return out;
   });
   module.def("_seconds_of", &io::duration_of);
+  module.def("_rate_of", &io::one_way_rate_of);
 }
 
 }  // namespace

@@ -64,7 +64,6 @@ void restore_members(void* record, const py::tuple& state, const Members& member
 }
 
 py::object to_pandas(const py::list& records) {
-  const py::object frame = pandas().attr("DataFrame");
   py::list rows;
   for (const py::handle record : records) {
     py::dict row;
@@ -72,7 +71,7 @@ py::object to_pandas(const py::list& records) {
     for (const auto& [name, value] : fields) add_cell(row, name.cast<std::string>(), py::reinterpret_borrow<py::object>(value));
     rows.append(row);
   }
-  return frame(rows);
+  return frame_of(rows);
 }
 
 }  // namespace fabricost::python

@@ -76,6 +76,9 @@ def with_aliases(text, aliases):
     return text
 
 
+QUANTITY = re.compile(r"^bytes|(bytes|bytes_per_second|seconds|hours|years)$")  # what _given.py reads from a text
+
+
 def function_text(name, function, typed):
     arguments, starred = [], False
     for one in inspect.signature(function).parameters.values():
@@ -83,7 +86,10 @@ def function_text(name, function, typed):
             arguments.append("*")
             starred = True
         default = "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
-        arguments.append(f"{one.name}: {typed[one.name]}{default}")
+        given = typed[one.name]
+        if QUANTITY.search(one.name):
+            given = re.sub(r"^float\b", "float | str", given)
+        arguments.append(f"{one.name}: {given}{default}")
     first, *others = typed["return"].split(" | ")
     given = first if not others else f"{first} | None" if others == ["None"] else f"{first} | Any"  # nobody should have to ask which
     line = f"def {name}({', '.join(arguments)}) -> {given}: ..."

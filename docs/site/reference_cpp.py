@@ -1,8 +1,10 @@
-"""The C++ reference in brief: headers by layer with their \\file comments and what they declare, read from the sources."""
+"""The C++ reference: headers by room with their \\file comments and all that they declare for users, read from the sources."""
 import importlib.util
 import pathlib
 import re
+import sys
 
+import cpp_declarations
 
 
 def floors(root):
@@ -49,42 +51,63 @@ def file_comment(text):
     return [line[3:].removeprefix(" ") for line in match[1].splitlines()] if match else []
 
 
-def declarations(text):
-    """[(signature, first paragraph of its comment)] of what a header declares for users."""
-    text = re.sub(r"(?ms)^namespace detail \{.*?^\}  // namespace detail\n", "", text)
+def described(comment):
+    """A comment as Markdown: \\param and \\throws begin sentences of their own."""
+    lines = []
+    for line in comment:
+        pieces = re.split(r"\\(param|throws|returns?) ?", line)
+        lines.append(pieces[0])
+        for word, text in zip(pieces[1::2], pieces[2::2]):
+            if word == "param":
+                name, _, rest = text.partition(" ")
+                lines += ["", f"`{name}`: {rest}"]
+            else:
+                lines += ["", f"{'Throws' if word == 'throws' else 'Returns'} {text}"]
+    return prose(lines).strip()
+
+
+def shown(declaration):
+    """A declaration as Markdown."""
+    after = f"  // {declaration.after}" if declaration.after else ""
+    return f"```cpp\n{declaration.text};{after}\n```\n\n" + (f"{described(declaration.comment)}\n" if declaration.comment else "")
+
+
+def folders(root):
+    """{folder: title} of the public headers, from the ground up."""
+    return {"": "Words"} | {room: room.capitalize() for rooms in floors(root) for room, _ in rooms if room != "."}
+
+
+def headers(root, folder):
+    return sorted((pathlib.Path(root) / "include/fabricost" / folder).glob("**/*.hpp" if folder else "*.hpp"))
+
+
+def names(root):
+    """What is public: the text of docs/reference/cpp-names.txt, a line for each header."""
+    base = pathlib.Path(root) / "include/fabricost"
     out = []
-    for match in re.finditer(r"(?m)((?:^/// (?!\\file).*\n(?:^///.*\n)*))^((?!///|//|#|namespace|\})\S[^;{]*)[;{]", text):
-        comment = [line[3:].removeprefix(" ") for line in match[1].splitlines()]
-        if comment and comment[0].startswith("\\file"):
-            continue
-        first = []
-        for line in comment:
-            if not line.strip() or line.startswith((" ", "\\")):
-                break
-            first.append(line.split(" \\param")[0])
-        signature = re.sub(r"\s+", " ", match[2]).strip().replace("[[nodiscard]] ", "").removeprefix("inline ").removeprefix("constexpr ")
-        signature = re.sub(r"\) : .*$", ")", signature)
-        if first and len(signature) < 400:
-            out.append((signature, " ".join(first)))
-    return out
+    for header in sorted(base.rglob("*.hpp"), key=lambda one: one.relative_to(base).as_posix()):
+        found = sorted({one.name for one in cpp_declarations.declared(header.read_text(encoding="utf-8"))})
+        out.append(f"{header.relative_to(base).as_posix()}: {' '.join(found) or '(nothing for users)'}\n")
+    return "".join(out)
 
 
 def pages(root):
-    """{file name: Markdown}, one page a layer."""
+    """{file name: Markdown}, one page a room."""
     base = pathlib.Path(root) / "include/fabricost"
-    folders = {"": "Words"} | {room: room.capitalize() for rooms in floors(root) for room, _ in rooms if room != "."}
     out = {}
-    for folder, title in folders.items():
-        headers = sorted((base / folder).glob("**/*.hpp" if folder else "*.hpp"))
-        if not headers:
-            continue
+    for folder, title in folders(root).items():
         page = [f"# {title}\n", f"`include/fabricost/{folder + '/' if folder else ''}`\n"]
-        for header in headers:
+        for header in headers(root, folder):
             text = header.read_text(encoding="utf-8")
-            page.append(f"## {header.name}\n")
-            page.append(f"`#include <fabricost/{header.relative_to(base)}>`\n")
-            page.append(prose(file_comment(text)) + "\n")
-            for signature, comment in declarations(text):
-                page.append(f"```cpp\n{signature};\n```\n\n{escaped(comment)}\n")
-        out[folder or "words"] = "\n".join(page)
+            page += [f"## {header.name}\n", f"`#include <fabricost/{header.relative_to(base)}>`\n", prose(file_comment(text)) + "\n"]
+            page += [shown(one) for one in cpp_declarations.declared(text)]
+        if len(page) > 2:
+            out[folder or "words"] = "\n".join(page)
     return out
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        sys.exit("reference_cpp.py --write      lists the public names in docs/reference/cpp-names.txt")
+    here = pathlib.Path(__file__).resolve().parents[2]
+    (here / "docs/reference/cpp-names.txt").write_text(names(here), encoding="utf-8")

@@ -13,6 +13,8 @@ import re
 import shutil
 import sys
 
+import gallery
+import notebooks
 import reference_command
 import reference_cpp
 import reference_python
@@ -38,6 +40,8 @@ def relinked(text, page, shown_from):
             site = AT_ROOT[at]
         elif re.fullmatch(r"examples/\w+\.cpp", at):
             site, anchor = "reference/examples.md", posixpath.basename(at).replace(".", "")
+        elif notebook := re.fullmatch(r"examples/notebooks/(\w+)\.ipynb", at):
+            site = f"notebooks/{notebook[1]}.md"
         elif header := re.fullmatch(r"include/fabricost/(?:(\w+)/)?(\w+\.hpp)", at):
             site, anchor = f"reference/cpp/{header[1] or 'words'}.md", header[2].replace(".", "")
         elif (ROOT / at).exists():
@@ -82,6 +86,15 @@ def main(tool, out):
                  "headers": lambda: contents("cpp", cpp)}
     staged = {f"reference/python/{file}.rst": text for file, text in python.items()}
     staged |= {f"reference/cpp/{file}.md": text for file, text in cpp.items()}
+    (out / "images").mkdir(parents=True, exist_ok=True)
+
+    def kept(name, picture):
+        (out / "images" / name).write_bytes(picture)
+        return f"../images/{name}"
+    lessons = notebooks.pages(kept)
+    generated["notebooks"] = lambda: contents("notebooks", lessons)
+    for file, text in lessons.items():
+        staged[f"notebooks/{file}.md"] = relinked(text, f"notebooks/{file}.md", "examples/notebooks")
     images = {}
     for source in sorted((ROOT / "docs").rglob("*.md")):
         page = source.relative_to(ROOT / "docs").as_posix()
@@ -96,8 +109,15 @@ def main(tool, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    (out / "images").mkdir(exist_ok=True)
+    small = {name: source for name, source in images.items() if source.parent == gallery.IMAGES}
+    try:
+        gallery.draw(out / "images", [source.stem for source in small.values()])
+    except ImportError as missing:
+        print(f"pictures in the size of the tests: {missing}")
+        small = {}
     for name, source in images.items():
+        if name in small:
+            continue
         if not (out / "images" / name).exists() or (out / "images" / name).read_bytes() != source.read_bytes():
             shutil.copyfile(source, out / "images" / name)
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:

@@ -13,58 +13,91 @@
 ///   power taken for energy       Joules e = kW(10.2);                   write kW(10.2) * h(24)
 ///
 /// docs/units-mistakes.md goes from a compiler's message to the mistake and its fix, and lists what no compiler sees.
-/// A scalar factor must be floating point (`2.0 * t`), and a quantity is not trivially copyable: hot loops run on
-/// plain doubles in coherent units and wrap the result once.
+/// A quantity is as large as its double and is passed like one. Messages of the compiler name it by its powers:
+/// `Quantity<byte<1>, second<-1>>` is a bandwidth.
 
-#include <boost/units/base_dimension.hpp>
-#include <boost/units/base_unit.hpp>
-#include <boost/units/base_units/si/second.hpp>
-#include <boost/units/make_scaled_unit.hpp>
-#include <boost/units/quantity.hpp>
-#include <boost/units/unit.hpp>
-
+#include <compare>
+#include <concepts>
 #include <cstdio>     // snprintf
 #include <stdexcept>  // invalid_argument
 #include <string>
+#include <type_traits>
+#include <utility>  // pair
 
 namespace fabricost {
+
+template <class... Powers>
+class Quantity;
+namespace detail {
+template <class Of, long Base, long Exponent>
+struct Unit;
+}
+
+/// What quantities are counted in, to a power. Each converts into no other one.
+namespace power {
+template <int N>
+struct byte;  ///< payload: what a message or a memory holds
+template <int N>
+struct wire_bit;  ///< bits on a wire include encoding and headers, so no constant factor leads from them to payload
+template <int N>
+struct flop;  ///< floating-point operations
+template <int N>
+struct joule;
+template <int N>
+struct dollar;  ///< United States dollars
+template <int N>
+struct both_directions;  ///< of a rate that sums the two directions of a link
+template <int N>
+struct second;
+template <int N>
+struct ten;  ///< this and the next two: the scale of a count, as `in` makes it
+template <int N>
+struct two;
+template <int N>
+struct hour;  ///< 3600
+}  // namespace power
+
 namespace detail {
 
-namespace bu = boost::units;
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
-// Each dimension below converts into no other one. Ordinals only have to differ from those of every other dimension
-// in the program; Boost's own are negative.
+template <template <int> class Base, class Power>
+inline constexpr int exponent = 0;
+template <template <int> class Base, int N>
+inline constexpr int exponent<Base, Base<N>> = N;
 
-/// Payload bytes: what a message or a memory holds. Our own and not Boost's byte, which would convert to and from bits.
-struct byte_dimension : bu::base_dimension<byte_dimension, 7001> {};
-struct byte_base_unit : bu::base_unit<byte_base_unit, byte_dimension::dimension_type, 7001> {};
-/// Bits on a wire include encoding and headers, so no constant factor leads from them to payload.
-struct wire_bit_dimension : bu::base_dimension<wire_bit_dimension, 7002> {};
-struct wire_bit_base_unit : bu::base_unit<wire_bit_base_unit, wire_bit_dimension::dimension_type, 7002> {};
-/// Tags a rate that sums the two directions of a link.
-struct both_directions_dimension : bu::base_dimension<both_directions_dimension, 7003> {};
-struct both_directions_base_unit
-    : bu::base_unit<both_directions_base_unit, both_directions_dimension::dimension_type, 7003> {};
-/// Floating-point operations.
-struct flop_dimension : bu::base_dimension<flop_dimension, 7004> {};
-struct flop_base_unit : bu::base_unit<flop_base_unit, flop_dimension::dimension_type, 7004> {};
-/// Energy is a base here, because nothing in this library has a mass; the watt is derived from it.
-struct joule_dimension : bu::base_dimension<joule_dimension, 7005> {};
-struct joule_base_unit : bu::base_unit<joule_base_unit, joule_dimension::dimension_type, 7005> {};
-/// United States dollars.
-struct dollar_dimension : bu::base_dimension<dollar_dimension, 7006> {};
-struct dollar_base_unit : bu::base_unit<dollar_base_unit, dollar_dimension::dimension_type, 7006> {};
+/// The quantity of these powers without those to the power 0; a plain double if nothing is left.
+template <class Kept, class... Powers>
+struct Reduced;
+template <>
+struct Reduced<Quantity<>> {
+  using type = double;
+};
+template <class Power, class... Kept>
+struct Reduced<Quantity<Power, Kept...>> {
+  using type = Quantity<Power, Kept...>;
+};
+template <class... Kept, template <int> class Base, class... Rest>
+struct Reduced<Quantity<Kept...>, Base<0>, Rest...> : Reduced<Quantity<Kept...>, Rest...> {};
+template <class... Kept, template <int> class Base, int N, class... Rest>
+struct Reduced<Quantity<Kept...>, Base<N>, Rest...> : Reduced<Quantity<Kept..., Base<N>>, Rest...> {};
 
-using byte = byte_base_unit::unit_type;
-using wire_bit = wire_bit_base_unit::unit_type;
-using flop = flop_base_unit::unit_type;
-using joule = joule_base_unit::unit_type;
-using dollar = dollar_base_unit::unit_type;
-using second = bu::si::second_base_unit::unit_type;
-
-template <class U> using per_second = typename bu::divide_typeof_helper<U, second>::type;
-template <class U> using both_directions =
-    typename bu::multiply_typeof_helper<U, both_directions_base_unit::unit_type>::type;
+/// Powers in their one order, those of A plus Sign times those of B.
+template <class A, class B, int Sign>
+struct Combined;
+template <class... A, class... B, int Sign>
+struct Combined<Quantity<A...>, Quantity<B...>, Sign> {
+  template <template <int> class Base>
+  using Power = Base<(0 + ... + exponent<Base, A>)+Sign*(0 + ... + exponent<Base, B>)>;
+  using type = typename Reduced<Quantity<>, Power<power::byte>, Power<power::wire_bit>, Power<power::flop>, Power<power::joule>,
+                                Power<power::dollar>, Power<power::both_directions>, Power<power::second>, Power<power::ten>,
+                                Power<power::two>, Power<power::hour>>::type;
+};
+template <class A, class B>
+using Product = typename Combined<A, B, 1>::type;
+template <class A, class B>
+using Quotient = typename Combined<A, B, -1>::type;
 
 /// base^|exponent|. Exact for every unit of this file, so a whole count is rounded once: `us(5)` equals `s(5e-6)`.
 [[nodiscard]] constexpr double magnitude(long base, long exponent) {
@@ -73,19 +106,61 @@ template <class U> using both_directions =
   return result;
 }
 
-/// A named unit of `Quantity`, worth Base^Exponent coherent units: builds a quantity from a count, and tags `in`.
-template <class Quantity, long Base, long Exponent>
+/// What a pure scale is worth: 10^9 of Quantity<ten<9>>.
+template <class Scale>
+inline constexpr double worth = -1;  // no pure scale
+template <>
+inline constexpr double worth<double> = 1;
+template <class... Powers>
+  requires((exponent<power::ten, Powers> + exponent<power::two, Powers> + exponent<power::hour, Powers> != 0) && ...)
+inline constexpr double worth<Quantity<Powers...>> = [] {
+  constexpr int tens = (0 + ... + exponent<power::ten, Powers>), twos = (0 + ... + exponent<power::two, Powers>),
+                hours = (0 + ... + exponent<power::hour, Powers>);
+  double result = 1;
+  for (const auto& [base, times] : {std::pair{10L, tens}, {2L, twos}, {3600L, hours}})
+    result = times < 0 ? result / magnitude(base, times) : result * magnitude(base, times);
+  return result;
+}();
+
+/// Quantities that differ in their scale alone, as a count of GB and one of GiB.
+template <class A, class B>
+concept OtherScale = !std::same_as<A, B> && (worth<Quotient<A, B>> > 0);
+
+/// A named unit of `Of`, worth Base^Exponent coherent units: builds a quantity from a count, and tags `in`.
+template <class Of, long Base, long Exponent>
 struct Unit {
-  [[nodiscard]] constexpr Quantity operator()(double count) const {
+  [[nodiscard]] constexpr Of operator()(double count) const {
     const double m = magnitude(Base, Exponent);
-    return Quantity::from_value(Exponent < 0 ? count / m : count * m);
+    return Of::from_value(Exponent < 0 ? count / m : count * m);
+  }
+  /// 256 * MiB
+  template <Number N>
+  [[nodiscard]] friend constexpr Of operator*(N count, Unit unit) {
+    return unit(static_cast<double>(count));
   }
 };
 
 /// A count of that unit. The scale is part of its type, so a count of GB does not mix with a count of GiB.
-template <class Quantity, long Base, long Exponent>
-using counted_in = bu::quantity<
-    typename bu::make_scaled_unit<typename Quantity::unit_type, bu::scale<Base, bu::static_rational<Exponent>>>::type>;
+template <class Of, long Base, long Exponent>
+struct Counted;
+template <class Of, long Exponent>
+struct Counted<Of, 10, Exponent> {
+  using type = Quotient<Of, Quantity<power::ten<-static_cast<int>(Exponent)>>>;
+};
+template <class Of, long Exponent>
+struct Counted<Of, 2, Exponent> {
+  using type = Quotient<Of, Quantity<power::two<-static_cast<int>(Exponent)>>>;
+};
+template <class Of, long Exponent>
+struct Counted<Of, 3600, Exponent> {
+  using type = Quotient<Of, Quantity<power::hour<-static_cast<int>(Exponent)>>>;
+};
+template <class Of>
+struct Counted<Of, 3600000, 1> {
+  using type = Quotient<Of, Quantity<power::ten<-3>, power::hour<-1>>>;
+};
+template <class Of, long Base, long Exponent>
+using counted_in = typename Counted<Of, Base, Exponent>::type;
 
 [[noreturn]] inline void throw_efficiency_out_of_range(double efficiency) {
   char text[32];
@@ -101,19 +176,114 @@ using counted_in = bu::quantity<
 
 }  // namespace detail
 
-using Bytes = detail::bu::quantity<detail::byte>;                          ///< payload, in byte
-using WireBits = detail::bu::quantity<detail::wire_bit>;                   ///< size on a wire, in bit
-using Flops = detail::bu::quantity<detail::flop>;                          ///< work, in floating-point operations
-using Joules = detail::bu::quantity<detail::joule>;                        ///< energy, in J
-using Dollars = detail::bu::quantity<detail::dollar>;                      ///< money, in USD
-using Time = detail::bu::quantity<detail::second>;                         ///< elapsed time, in s
-using Bandwidth = detail::bu::quantity<detail::per_second<detail::byte>>;  ///< payload in ONE direction, in byte/s
-using LineRate = detail::bu::quantity<detail::per_second<detail::wire_bit>>;  ///< WireBits / Time, ONE direction
-using FlopRate = detail::bu::quantity<detail::per_second<detail::flop>>;      ///< Flops / Time, in flop/s
-using Watts = detail::bu::quantity<detail::per_second<detail::joule>>;        ///< power, Joules / Time, in W
-using DollarRate = detail::bu::quantity<detail::per_second<detail::dollar>>;  ///< rent, Dollars / Time, in USD/s
+/// A double with its unit. The powers of its unit are in the order of namespace power; those to the power 0 are left out.
+template <class... Powers>
+class Quantity {
+ public:
+  constexpr Quantity() = default;
+  /// A number says nothing about its unit: GiB(80), 80 * GiB or 80_GiB.
+  template <detail::Number N>
+  Quantity(N) = delete;
+  /// A unit without a count.
+  template <class Of, long Base, long Exponent>
+  Quantity(detail::Unit<Of, Base, Exponent>) = delete;
+  /// Another kind of quantity.
+  template <class... Other>
+    requires(!std::same_as<Quantity, Quantity<Other...>> && !detail::OtherScale<Quantity, Quantity<Other...>>)
+  Quantity(Quantity<Other...>) = delete;
+  /// The same amount in another scale: Bytes{in(memory, GiB)}.
+  template <class... Other>
+    requires detail::OtherScale<Quantity, Quantity<Other...>>
+  explicit constexpr Quantity(Quantity<Other...> count)
+      : value_{count.value() * detail::worth<detail::Quotient<Quantity<Other...>, Quantity>>} {}
+
+  /// From a number in the coherent unit: byte, s, byte/s, ...
+  [[nodiscard]] static constexpr Quantity from_value(double value) {
+    Quantity out;
+    out.value_ = value;
+    return out;
+  }
+  /// The number in the coherent unit.
+  [[nodiscard]] constexpr double value() const { return value_; }
+
+  [[nodiscard]] friend constexpr bool operator==(Quantity, Quantity) = default;
+  [[nodiscard]] friend constexpr std::partial_ordering operator<=>(Quantity, Quantity) = default;
+  [[nodiscard]] friend constexpr Quantity operator+(Quantity a, Quantity b) { return from_value(a.value_ + b.value_); }
+  [[nodiscard]] friend constexpr Quantity operator-(Quantity a, Quantity b) { return from_value(a.value_ - b.value_); }
+  [[nodiscard]] constexpr Quantity operator-() const { return from_value(-value_); }
+  constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
+  constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }
+
+  template <detail::Number N>
+  [[nodiscard]] friend constexpr Quantity operator*(N factor, Quantity q) {
+    return from_value(static_cast<double>(factor) * q.value_);
+  }
+  template <detail::Number N>
+  [[nodiscard]] friend constexpr Quantity operator*(Quantity q, N factor) {
+    return from_value(q.value_ * static_cast<double>(factor));
+  }
+  template <detail::Number N>
+  [[nodiscard]] friend constexpr Quantity operator/(Quantity q, N divisor) {
+    return from_value(q.value_ / static_cast<double>(divisor));
+  }
+  template <detail::Number N>
+  constexpr Quantity& operator*=(N factor) {
+    return *this = *this * factor;
+  }
+  template <detail::Number N>
+  constexpr Quantity& operator/=(N divisor) {
+    return *this = *this / divisor;
+  }
+
+ private:
+  double value_ = 0;
+};
+
+/// Products and quotients have the unit that follows: Bytes / Time is a Bandwidth, Bytes / Bytes a double.
+template <class... A, class... B>
+[[nodiscard]] constexpr detail::Product<Quantity<A...>, Quantity<B...>> operator*(Quantity<A...> a, Quantity<B...> b) {
+  using Out = detail::Product<Quantity<A...>, Quantity<B...>>;
+  if constexpr (std::same_as<Out, double>) return a.value() * b.value();
+  else return Out::from_value(a.value() * b.value());
+}
+template <class... A, class... B>
+[[nodiscard]] constexpr detail::Quotient<Quantity<A...>, Quantity<B...>> operator/(Quantity<A...> a, Quantity<B...> b) {
+  using Out = detail::Quotient<Quantity<A...>, Quantity<B...>>;
+  if constexpr (std::same_as<Out, double>) return a.value() / b.value();
+  else return Out::from_value(a.value() / b.value());
+}
+template <detail::Number N, class... B>
+[[nodiscard]] constexpr auto operator/(N number, Quantity<B...> b) {
+  return detail::Quotient<Quantity<>, Quantity<B...>>::from_value(static_cast<double>(number) / b.value());
+}
+
+/// Different kinds of quantities are neither added nor compared.
+template <class... A, class... B>
+  requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
+void operator+(Quantity<A...>, Quantity<B...>) = delete;
+template <class... A, class... B>
+  requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
+void operator-(Quantity<A...>, Quantity<B...>) = delete;
+template <class... A, class... B>
+  requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
+bool operator==(Quantity<A...>, Quantity<B...>) = delete;
+template <class... A, class... B>
+  requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
+std::partial_ordering operator<=>(Quantity<A...>, Quantity<B...>) = delete;
+
+using Bytes = Quantity<power::byte<1>>;                              ///< payload, in byte
+using WireBits = Quantity<power::wire_bit<1>>;                       ///< size on a wire, in bit
+using Flops = Quantity<power::flop<1>>;                              ///< work, in floating-point operations
+using Joules = Quantity<power::joule<1>>;                            ///< energy, in J
+using Dollars = Quantity<power::dollar<1>>;                          ///< money, in USD
+using Time = Quantity<power::second<1>>;                             ///< elapsed time, in s
+using Bandwidth = Quantity<power::byte<1>, power::second<-1>>;       ///< payload in ONE direction, in byte/s
+using LineRate = Quantity<power::wire_bit<1>, power::second<-1>>;    ///< WireBits / Time, ONE direction
+using FlopRate = Quantity<power::flop<1>, power::second<-1>>;        ///< Flops / Time, in flop/s
+using Watts = Quantity<power::joule<1>, power::second<-1>>;          ///< power, Joules / Time, in W
+using DollarRate = Quantity<power::dollar<1>, power::second<-1>>;    ///< rent, Dollars / Time, in USD/s
 /// Payload of the two directions of a link added up, in byte/s: the headline figure of a datasheet.
-using DuplexBandwidth = detail::bu::quantity<detail::both_directions<detail::per_second<detail::byte>>>;
+using DuplexBandwidth = Quantity<power::byte<1>, power::both_directions<1>, power::second<-1>>;
 
 /// The names of the units. `Unit<Q, 10, 9>` is worth 10^9 of the coherent unit of Q.
 namespace units {

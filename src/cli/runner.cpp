@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -37,6 +38,39 @@ class UsageError : public Error {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
   return out;
+}
+
+/// What people call a thing who know it from another tool, and the word here.
+struct OtherWord {
+  std::string_view theirs, ours;
+};
+constexpr OtherWord other_commands[] = {
+    {"train", "plan --train"}, {"training", "plan --train"}, {"serve", "plan --serve"}, {"inference", "plan --serve"},
+    {"rl", "plan --rl"},       {"list", "systems"},          {"machines", "systems"},   {"clusters", "systems"},
+    {"simulate", "predict"},   {"estimate", "predict"},      {"check", "diagnose"},     {"analyze", "diagnose"},
+    {"fit", "calibrate"},      {"price", "cost"},            {"buy", "compare"},        {"benchmark", "measure"},
+    {"bench", "measure"},      {"topology", "topo"}};
+constexpr OtherWord other_options[] = {
+    {"--gpus", "--ranks"},      {"--num-gpus", "--ranks"}, {"--ngpus", "--ranks"},  {"-g", "--ranks"},
+    {"--ranks", "--gpus"},      {"--bytes", "--size"},     {"-b", "--size"},        {"--machine", "--system"},
+    {"--cluster", "--system"},  {"-s", "--system"},        {"--hardware", "--system"}, {"-m", "--model"},
+    {"-n", "--nodes"},          {"-N", "--nodes"},         {"--input-length", "--isl"}, {"--output-length", "--osl"},
+    {"--batch-size", "--batch"}, {"--gbs", "--global-batch"}, {"--seq-len", "--sequence"}};
+
+/// The word here for one of theirs, if it is one of `known`; empty for other words. (Of a command the first word has to be known.)
+[[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWord> words, const std::vector<std::string>& known) {
+  for (const OtherWord& word : words)
+    if (word.theirs == typed && std::find(known.begin(), known.end(), word.ours.substr(0, word.ours.find(' '))) != known.end())
+      return word.ours;
+  return {};
+}
+
+/// Why a word that belongs to no option is refused: values follow their option.
+[[nodiscard]] std::string extra_text(const std::string& extra, const std::vector<std::string>& known) {
+  const auto has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+  const bool number = !extra.empty() && extra.front() >= '0' && extra.front() <= '9';
+  return fmt::format("\"{}\" is one word too many ({})", extra,
+                     number && has("--size") ? fmt::format("write --size {}", extra) : "quote values that contain blanks");
 }
 
 [[nodiscard]] bool colour_wanted() {
@@ -171,6 +205,8 @@ void Runner::check_extras() const {
     if (extras.front().starts_with("-"))
       throw UsageError(
           fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
+    if (const std::string_view here = word_here(extras.front(), other_commands, names); !here.empty())
+      throw UsageError(fmt::format("\"{}\" is not a command; here it is fabricost {}", extras.front(), here));
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
@@ -182,9 +218,14 @@ void Runner::check_extras() const {
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
       throw UsageError(fmt::format("option {0} must come after the command: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
-    if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", known));
+    if (extra.starts_with("-") && extra != "--") {
+      const std::string typed = extra.substr(0, extra.find('='));
+      if (const std::string_view here = word_here(typed, other_options, known); !here.empty())
+        throw UsageError(fmt::format("\"{}\" is not an option; write {}", typed, here));
+      throw UsageError(unknown_text(typed, "an option", known));
+    }
   for (const std::string& extra : extras)
-    if (extra != "--") throw UsageError(fmt::format("\"{}\" is one word too many (quote values that contain blanks)", extra));
+    if (extra != "--") throw UsageError(extra_text(extra, known));
 }
 
 std::string Runner::output(int argc, char** argv) {

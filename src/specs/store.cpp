@@ -142,7 +142,7 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   }
   const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
-  const auto near = near_names(wanted, names);
+  const auto near = near_names(lowered(wanted), names);  // names are in lower case
   if (!near.empty()) return message + fmt::format("did you mean {}?", fmt::join(near, " or "));
   return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
                                         : fmt::format("known: {}", fmt::join(names, " ")));

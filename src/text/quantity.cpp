@@ -3,6 +3,7 @@
 /// ambiguous unit (64k, 64KB, 8Gb) is refused with both spellings to choose from.
 
 #include <fabricost/error.hpp>
+#include <fabricost/text/print.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/text/ranges.hpp>
 
@@ -188,5 +189,31 @@ std::string rate_text(Bandwidth bandwidth) {
   if (rate >= 0.99995e6) return fmt::format("{:.4g} MB/s", rate / 1e6);
   return fmt::format("{:.4g} kB/s", rate / 1e3);
 }
+
+namespace {
+/// Four digits, a decimal prefix and the unit.
+[[nodiscard]] std::string prefixed(double value, std::string_view unit) {
+  constexpr std::array<std::string_view, 7> prefixes{"", "k", "M", "G", "T", "P", "E"};
+  std::size_t place = 0;
+  while (place + 1 < prefixes.size() && std::fabs(value) >= 999.95) {
+    value /= 1000;
+    ++place;
+  }
+  return fmt::format("{:.4g} {}{}", value, prefixes[place], unit);
+}
+}  // namespace
+
+std::string text_of(Bytes size) { return size_text(size); }
+std::string text_of(Time time) { return time_text(time); }
+std::string text_of(Bandwidth rate) { return rate_text(rate); }
+std::string text_of(DuplexBandwidth rate) { return rate_text(Bandwidth::from_value(rate.value())) + " both directions"; }
+std::string text_of(WireBits bits) { return prefixed(bits.value(), "bit"); }
+std::string text_of(LineRate rate) { return prefixed(rate.value(), "bit/s"); }
+std::string text_of(Flops work) { return prefixed(work.value(), "flop"); }
+std::string text_of(FlopRate rate) { return prefixed(rate.value(), "flop/s"); }
+std::string text_of(Joules energy) { return prefixed(energy.value(), "J"); }
+std::string text_of(Watts power) { return prefixed(power.value(), "W"); }
+std::string text_of(Dollars money) { return fmt::format("{:.2f} USD", money.value()); }
+std::string text_of(DollarRate rent) { return fmt::format("{:.4g} USD/h", in(rent, units::USD_per_h).value()); }
 
 }  // namespace fabricost

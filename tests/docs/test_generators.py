@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/docs")]
 
 import check_site  # noqa: E402
+import cpp_declarations  # noqa: E402
 import docstrings  # noqa: E402
 import pages  # noqa: E402
 import reference_cpp  # noqa: E402
@@ -116,10 +117,48 @@ class Headers(unittest.TestCase):
             self.assertIn(f"#include <fabricost/{header.relative_to(ROOT / 'include/fabricost').as_posix()}>", made)
             self.assertTrue(reference_cpp.file_comment(header.read_text(encoding="utf-8")), f"{header}: no \\file comment")
 
+    def declared(self, text):
+        return [(one.kind, one.name, one.text) for one in cpp_declarations.declared(text)]
+
     def test_declarations_are_those_for_users(self):
         text = "/// Twice x.\n[[nodiscard]] inline double twice(double x) { return 2 * x; }\n" \
-               "namespace detail {\n/// Hidden.\nint hidden();\n}  // namespace detail\n"
-        self.assertEqual(reference_cpp.declarations(text), [("double twice(double x)", "Twice x.")])
+               "namespace detail {\n/// Hidden.\nint hidden();\n}  // namespace detail\nstruct Later;\n"
+        self.assertEqual(self.declared(text), [("function", "twice", "[[nodiscard]] inline double twice(double x)")])
+        self.assertEqual(cpp_declarations.declared(text)[0].comment, ["Twice x."])
+
+    def test_a_type_has_its_public_members_and_no_bodies(self):
+        text = "class A {\n public:\n  /// Sum.\n  int sum() const { return a_ + 1; }\n  explicit A(int a) : a_{a} {}\n\n" \
+               " private:\n  int a_ = 0;\n};\n" \
+               "struct B {\n  double x = 0;  ///< byte\n  A a{};\n  friend bool operator==(B, B) = default;\n};\n"
+        made = self.declared(text)
+        self.assertEqual([one[:2] for one in made], [("class", "A"), ("struct", "B")])
+        self.assertEqual(made[0][2], "class A {\n public:\n  /// Sum.\n  int sum() const;\n  explicit A(int a);\n}")
+        self.assertEqual(made[1][2], "struct B {\n  double x = 0;  ///< byte\n  A a{};\n  friend bool operator==(B, B) = default;\n}")
+
+    def test_what_looks_like_another_thing_is_read_right(self):
+        for text, kind, name in (
+                ("template <class T>\n  requires(sizeof(T) > 1)\nint f(T t, int x = g(1)) { return 1; }", "function", "f"),
+                ("inline constexpr std::array<int, 2> both{1, 2};  ///< two", "value", "both"),
+                ("inline constexpr auto three = [](auto a) { return a; }(3);", "value", "three"),
+                ("enum class Kind : unsigned char { a, b };", "enum", "Kind"),
+                ("using Words = std::vector<std::string>;", "alias", "Words"),
+                ("template <class T>\nconcept Sized = requires(T t) { t.size(); };", "concept", "Sized"),
+                ("bool operator<(A a, A b) { return a.x < b.x; }", "function", "operator<"),
+                ("const char* word(int n = 1'000) { return n > 1 ? \"}{\" : \"\"; }  // }", "function", "word")):
+            self.assertEqual([one[:2] for one in self.declared(text)], [(kind, name)], text)
+
+    def test_what_is_public_is_listed(self):
+        listed = (ROOT / "docs/reference/cpp-names.txt").read_text(encoding="utf-8").splitlines()
+        there = reference_cpp.names(ROOT).splitlines()
+        for line in sorted({*listed} ^ {*there}):
+            print("listed, but not there:" if line in listed else "not listed:", line[:200])
+        self.assertTrue(listed == there, "public names have changed: python3 docs/site/reference_cpp.py --write")
+
+    def test_every_public_name_is_on_a_page(self):
+        made = "\n".join(reference_cpp.pages(ROOT).values())
+        for line in reference_cpp.names(ROOT).splitlines():
+            for name in [] if line.endswith(")") and "(" in line else line.split(": ")[1].split():
+                self.assertIn(name, made)
 
 
 class Checks(unittest.TestCase):

@@ -57,23 +57,58 @@ def schedule(name, exchange=0.0):
     )
 
 
-def space():
-    vary = {"system": ["dgx-h100", "dgx-b200"], "nic_bandwidth": "12.5:100:x2GB/s", "domain": [8, 16, 32]}
-    return fc.explore(model="llama3-8b", gpus=256, global_batch=512, vary=vary, objectives=["step", "W"])
+def fitted():
+    """The scattered points after a fit that more than halves what they are off."""
+    out = scattered()
+    out["predicted_seconds"] = out["measured_seconds"] * (out["predicted_seconds"] / out["measured_seconds"]) ** 0.4
+    return out
+
+
+def explored():
+    vary = {"nic_bandwidth": [25e9, 50e9, 100e9], "domain": [8, 16, 32]}
+    return fc.explore("dgx-h100", "llama3-8b", gpus=64, global_batch=128, vary=vary, objectives=["step", "nic.bandwidth"])
+
+
+def two(first, second):
+    """Two curves on one axes."""
+    return second(first())
 
 
 PICTURES = {
     "busbw": lambda: plot.busbw(h100(), fc.AllReduce(), measured=measured()),
     "busbw-4-nodes": lambda: plot.busbw(h100(), fc.AllReduce(nodes=4)),
+    "busbw-two-machines": lambda: two(
+        lambda: plot.busbw(h100(), fc.AllReduce()), lambda ax: plot.busbw(fc.load_system("dgx-b200"), fc.AllReduce(), ax=ax)
+    ),
+    "busbw-time": lambda: two(
+        lambda: plot.busbw(h100(), fc.AllReduce(nodes=4), show="time"),
+        lambda ax: plot.busbw(h100(), fc.AllReduce(nodes=4), algorithm="ring", label="ring forced", color="black", ax=ax),
+    ),
     "terms-by-size": lambda: plot.terms(h100(), fc.AllReduce(nodes=4)),
     "terms-by-nodes": lambda: plot.terms(h100(), fc.AllReduce(64 * fc.MiB), "nodes"),
-    "roofline": lambda: plot.roofline(h100()),
+    "roofline": lambda: plot.roofline(h100(), points={"decode, one sequence": 2, "prompt": 700}),
+    "roofline-two-machines": lambda: two(
+        lambda: plot.roofline(h100(), tiers=["hbm", "nvlink"], label="H100"),
+        lambda ax: plot.roofline(fc.load_system("dgx-b200"), tiers=["hbm", "nvlink"], label="B200", ax=ax),
+    ),
+    "roofline-messages": lambda: plot.roofline(h100(), show="algbw"),
     "roofline-all-reduce": lambda: plot.roofline(h100(), fc.AllReduce(nodes=4)),
     "scaling": lambda: plot.scaling(h100(), fc.AllReduce(64 * fc.MiB)),
+    "scaling-two-machines": lambda: two(
+        lambda: plot.scaling(h100(), fc.AllReduce(64 * fc.MiB)),
+        lambda ax: plot.scaling(fc.load_system("gb200-nvl72"), fc.AllReduce(64 * fc.MiB), ax=ax),
+    ),
     "scaling-relative": lambda: plot.scaling(h100(), fc.AllReduce(fc.GiB), "nodes", show="relative"),
     "layouts": lambda: plot.layouts("dgx-h100", "llama3-70b", gpus=64, global_batch=256, recompute="none", zero=1, cp=1),
     "pareto-training": lambda: plot.pareto(fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)),
     "pareto-serving": lambda: plot.pareto(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)),
+    "pareto-two-machines": lambda: two(
+        lambda: plot.pareto(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)),
+        lambda ax: plot.pareto(fc.plan_serve("dgx-b200", "llama3-70b", gpus=8), ax=ax),
+    ),
+    "front": lambda: plot.front(explored()),
+    "heat-map": lambda: plot.heat_map(explored()),
+    "parallel": lambda: plot.parallel(explored()),
     "pipeline-1f1b": lambda: plot.pipeline(schedule("1f1b")),
     "pipeline-zb-h1": lambda: plot.pipeline(schedule("zb_h1", 3e-3)),
     "pipeline-dualpipe": lambda: plot.pipeline(schedule("dualpipe")),
@@ -85,11 +120,11 @@ PICTURES = {
     "need-batch": lambda: plot.need(fc.need("batch", "dgx-h100", "llama3-405b", gpus=4096, sequence=8192, mfu=0.4)),
     "need-machine": lambda: plot.need(fc.need_machine(
         ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", global_batch=1024, tokens=1e12, in_seconds=30 * 86400, by="fewest_gpus")),
-    "explore-front": lambda: plot.front(space()),
-    "explore-heat-map": lambda: plot.heat_map(space()),
-    "explore-parallel": lambda: plot.parallel(space()),
     "project": lambda: plot.runs(fc.project(
         ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", global_batch=1024, sequence=8192, tokens=15e12, in_seconds=60 * 86400)),
+    "residuals-two-fits": lambda: two(
+        lambda: plot.residuals(scattered(), label="before the fit"), lambda ax: plot.residuals(fitted(), label="after it", ax=ax)
+    ),
     "goodput": lambda: plot.goodput(checkpoint_seconds=30, restart_seconds=600),
 }
 

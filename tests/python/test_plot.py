@@ -64,18 +64,6 @@ def test_stacked_terms_sum_to_the_time_of_predict():
         assert tops[place] == pytest.approx(fc.predict(h100(), fc.AllReduce(64 * fc.MiB, nodes=nodes)).seconds * 1e6, rel=1e-9)
 
 
-def test_a_roofline_is_flat_at_the_latency_then_rises_at_the_rate():
-    axes = plot.roofline(h100(), tiers=["nvlink"], sizes=[1, 1e6, 1e12])
-    tier = h100().tiers["nvlink"]
-    assert axes.get_lines()[0].get_ydata()[[0, -1]] == pytest.approx([tier.latency_seconds, 1e12 / tier.bytes_per_second])
-
-
-def test_no_tier_takes_longer_than_the_whole_prediction():
-    axes = plot.roofline(h100(), fc.AllReduce(nodes=4))
-    whole, *parts = [line.get_ydata() for line in axes.get_lines() if len(line.get_xdata()) > 50]
-    assert all((np.nan_to_num(part) <= whole * (1 + 1e-12)).all() for part in parts)
-
-
 def test_cells_of_the_heat_map_are_the_fastest_plan_with_both_words_fixed():
     asked = dict(gpus=32, global_batch=64, recompute="none")
     axes = plot.layouts("dgx-h100", "llama3-70b", rows="tp", columns="zero", row_values=[2, 8], **asked)

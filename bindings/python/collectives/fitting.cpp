@@ -105,7 +105,7 @@ void add_fit(py::module_& module) {
       .def(
           "to_yaml", [](const Fit& f) { return f.yaml("fitted", today()); }, "to_yaml(self)\n--\n\nThe text save() writes.")
       .def(
-          "to_pandas", [](const Fit& f) { return pandas().attr("DataFrame")(dicts_of(f.constants())); },
+          "to_pandas", [](const Fit& f) { return frame_of(dicts_of(f.constants())); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each constant.")
       .def("__repr__", [](const Fit& f) {
         return fmt::format("<Fit of {}: {} points, median error {:.2f} -> {:.2f} %, {} of {} constants determined>",
@@ -137,7 +137,7 @@ void add_this_machine(py::module_& module) {
           "findings", [](const M& m) { return dicts_of(m.findings()); },
           "What sets it apart, likeliest first: dicts of cause, confidence, evidence, remedy.")
       .def(
-          "to_pandas", [](const M& m) { return pandas().attr("DataFrame")(dicts_of(m.figures())); },
+          "to_pandas", [](const M& m) { return frame_of(dicts_of(m.figures())); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each of `figures`.")
       .def(
           "to_yaml", [](const M& m) { return this_machine_yaml(m.made); }, "to_yaml(self)\n--\n\nThe text save() writes.")

@@ -176,6 +176,14 @@ void add_tiers(py::module_& module) {
   }
 }
 
+[[nodiscard]] std::map<std::string, double> dense_rates(const Machine& s) {
+  std::map<std::string, double> out;
+  for (const auto& [type, rate] : {std::pair{"fp32", &Gpu::fp32}, {"tf32", &Gpu::tf32}, {"fp16", &Gpu::fp16}, {"bf16", &Gpu::bf16},
+                                   {"fp8", &Gpu::fp8}, {"int8", &Gpu::int8}, {"fp4", &Gpu::fp4}})
+    if (const FlopRate dense = (s.gpu.*rate).value; dense > FlopRate{}) out.emplace(type, dense.value());
+  return out;
+}
+
 void add_system(py::module_& module) {
   py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
   py::class_<Machine, System> type(module, "System",
@@ -199,6 +207,13 @@ A machine from the text of a system's YAML file, or a dict of the same keys, rea
       .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
       .def_property_readonly(
           "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU as its driver shows it, byte.")
+      .def_property_readonly("flops_per_second", &dense_rates,
+                             R"(Dense arithmetic of one GPU by type of number, operations per second; types that it lacks are left out.
+
+>>> import fabricost as fc
+>>> fc.load_system("dgx-h100").flops_per_second["bf16"] / 1e12
+989.4
+)")
       .def_property_readonly(
           "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
       .def_property_readonly(

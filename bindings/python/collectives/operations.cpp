@@ -50,7 +50,8 @@ namespace {
 
 /// NumPy's array of what was given, of float64 or int64. \throws TypeError, RequestError
 [[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
-  if (PyUnicode_Check(given.ptr()) || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
+  const bool text = PyUnicode_Check(given.ptr()) != 0 && (whole || is_numpys(given));  // the text of a size has its unit
+  if (text || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
   const py::array array =
       is_numpys(given) ? py::array::ensure(given) : py::array(py::module_::import("fabricost._given").attr("numbers")(given, field));
   if (!array) throw_type(field, "a number or an array of numbers", given);

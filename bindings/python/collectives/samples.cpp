@@ -128,7 +128,7 @@ py::array structured(const std::vector<std::pair<const char*, py::array>>& colum
 py::object data_frame(const py::array& structured) {
   py::dict columns;
   for (const py::handle name : structured.attr("dtype").attr("names")) columns[name] = structured[name];
-  return pandas().attr("DataFrame")(columns);
+  return frame_of(columns);
 }
 
 py::array samples_of(const std::vector<Point>& points) {

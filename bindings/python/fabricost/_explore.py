@@ -86,7 +86,7 @@ class Exploration:
         output: the file, replaced only when the page is complete; its Path is returned. Without it the page is returned as text.
         Raises RequestError where nothing can be written, ImportError without matplotlib.
         """
-        from ._design.page import page
+        from ._explore_page import page
         from ._output import checked_output, written
 
         path = checked_output(output) if output is not None else None

@@ -1,19 +1,20 @@
 """Conversion of numbers as callers have them: with units, masked, with named axes, in lists of lists. The compiled
 part calls it for everything except plain numbers and plain NumPy arrays.
 
-A quantity is converted by its own library to the unit that the argument's name ends with (bytes, seconds,
-bytes_per_second, hours, years), or refused; units are never dropped. A masked element is refused.
+A quantity is converted by its own library, and a text such as "256 MiB" by the command's parser, to the unit that the argument's
+name ends with (bytes, seconds, bytes_per_second, hours, years), or refused; units are never dropped. A masked element is refused.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from . import _core
 from . import units as _sizes
 from ._core import RequestError
 
@@ -34,12 +35,14 @@ def unit_of(argument: str) -> str:
     for end, unit in _UNITS:
         if argument.endswith(end):
             return unit
-    return "byte" if argument.startswith("bytes") or argument.endswith("bytes") else ""
+    return "byte" if argument.startswith("bytes") or argument.endswith(("bytes", "sizes")) else ""
 
 
 def plain(given: Any, argument: str, unit: str) -> Any:
     """`given` without units: converted if it has units, else unchanged. Raises RequestError for units of another
     dimension."""
+    if isinstance(given, str):
+        return _amount(str(given), argument, unit) if unit else given
     if isinstance(given, np.timedelta64):
         if unit != "s":
             _refuse(argument, unit, "a duration")
@@ -57,6 +60,15 @@ def plain(given: Any, argument: str, unit: str) -> Any:
         return _converted(given, unit)
     except Exception as error:  # each library has its own exceptions
         raise RequestError(_refusal(argument, unit, str(units))) from error
+
+
+def _amount(text: str, argument: str, unit: str) -> float:
+    """A text with its unit, "256 MiB", "30 ms", "200 Gbit/s", read as the command reads it."""
+    if unit == "byte":
+        return _core._size_of(text, argument)
+    if unit == "byte/s":
+        return _core._rate_of(text, argument)
+    return _core._seconds_of(text, argument) / {"s": 1, "hour": 3600, "year": 8766 * 3600}[unit]
 
 
 def _units_of(given: Any) -> Any:
@@ -142,7 +154,7 @@ def _stripped_of_nothing(given: Any) -> np.ndarray:
 def _listed(given: Sequence[Any], argument: str, unit: str, depth: int) -> Any:
     if depth > DEEPEST:
         raise RequestError(f"{argument}: lists lie in lists more than {DEEPEST} deep")
-    if set(map(type, given)) <= {float, int, str}:
+    if set(map(type, given)) <= ({float, int} if unit else {float, int, str}):
         return given
     return [
         _listed(one, argument, unit, depth + 1) if isinstance(one, (list, tuple)) else _element(one, argument, unit)
@@ -222,11 +234,23 @@ COLUMNS = (
 )
 
 
-def frame(answers: Any) -> Any:
-    """A pandas.DataFrame of Predictions, in C order."""
+def units(columns: Iterable[str]) -> dict[str, str]:
+    """The units of the columns whose names end with one."""
+    return {name: unit_of(name) for name in columns if unit_of(name)}
+
+
+def table(rows: Any) -> Any:
+    """A pandas.DataFrame with the units of its columns in attrs["units"]."""
     from ._extras import module
 
-    return module("pandas").DataFrame({name: getattr(answers, name).reshape(-1) for name in COLUMNS})
+    out = module("pandas").DataFrame(rows)
+    out.attrs["units"] = units(map(str, out.columns))
+    return out
+
+
+def frame(answers: Any) -> Any:
+    """A pandas.DataFrame of Predictions, in C order, its attribute `units` that of the columns that have one."""
+    return table({name: getattr(answers, name).reshape(-1) for name in COLUMNS})
 
 
 def dataset(answers: Any, axes: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
-from ._plot_style import rate_text, seconds_text, size_text
+from ._plot.style import rate_text, seconds_text, size_text
 
 GIB = 2**30
 MOST_ROWS = 10

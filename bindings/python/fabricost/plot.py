@@ -9,13 +9,15 @@ each.
 >>> axes.figure.savefig("busbw.png")  # doctest: +SKIP
 """
 
-from ._design.pictures import need, runs
-from ._plot_choices import goodput, layouts, pareto
-from ._plot_curves import busbw, roofline, scaling, terms
-from ._plot_errors import residuals
-from ._plot_explore import front, heat_map, parallel
-from ._plot_machine import topology
-from ._plot_pipeline import pipeline
+from ._plot.choices import goodput, layouts, pareto
+from ._plot.curves import busbw, scaling
+from ._plot.errors import residuals
+from ._plot.explore import front, heat_map, parallel
+from ._plot.machine import topology
+from ._plot.need import need, runs
+from ._plot.pipeline import pipeline
+from ._plot.roofline import roofline
+from ._plot.terms import terms
 
 __all__ = ["busbw", "front", "goodput", "heat_map", "layouts", "need", "parallel", "pareto", "pipeline", "residuals", "roofline", "runs",
            "scaling", "terms", "topology"]

@@ -16,7 +16,7 @@ from typing import Any, Callable, cast
 
 from . import _html as html
 from ._output import checked_output, written
-from ._plot_style import pyplot, rate_text, seconds_text, size_text
+from ._plot.style import pyplot, rate_text, seconds_text, size_text
 
 STYLE = """
 :root{color-scheme:light}
@@ -107,7 +107,7 @@ def _predicted(page: _Page, system: Any, op: Any, sizes: Any, samples: Any, choi
     """One size in full, and the curve over sizes."""
     import fabricost as fc
     from . import plot
-    from ._plot_curves import again, default_sizes
+    from ._plot.curves import again, default_sizes
 
     if op.bytes is not None:
         p = fc.predict(system, op, **choice)
@@ -290,7 +290,7 @@ def report(
     """
     import fabricost as fc
     from ._given import numbers
-    from ._plot_curves import again
+    from ._plot.curves import again
 
     machine = fc.load_system(system) if isinstance(system, (str, os.PathLike)) else system
     if not isinstance(machine, fc.System):
@@ -373,7 +373,7 @@ def _machine(page: _Page, machine: Any) -> None:
 
 def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dict[str, Any], best: Any) -> None:
     import fabricost as fc
-    from ._plot_curves import again, default_sizes, regions
+    from ._plot.curves import again, default_sizes, regions
 
     said = []
     if operation is not None:

@@ -42,7 +42,7 @@ void add_run(py::module_& module) {
       "The Gantt chart, a structured array: stage, kind (forward, backward, weight, full_backward), chunk, microbatch, start_seconds,\n"
       "end_seconds; stage by stage, in order of time.");
   type.def(
-      "to_pandas", [](const P& p) { return pandas().attr("DataFrame")(bars_of(p)); },
+      "to_pandas", [](const P& p) { return frame_of(bars_of(p)); },
       "to_pandas(self)\n--\n\nThe bars as a pandas.DataFrame. Needs pandas.");
   type.def(
       "__eq__", [](const P& a, const P& b) { return a.request == b.request; }, py::is_operator());

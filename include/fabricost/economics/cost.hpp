@@ -29,7 +29,7 @@
 namespace fabricost {
 
 /// Dollars per energy, USD/J: electricity by the kWh, or a site by rated power and time.
-using EnergyPrice = detail::bu::divide_typeof_helper<Dollars, Joules>::type;
+using EnergyPrice = decltype(Dollars{} / Joules{});
 
 /// The kind of a GPU-hour's price. Prices of different kinds are never compared.
 enum class PriceKind : unsigned char {

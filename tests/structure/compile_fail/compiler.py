@@ -40,6 +40,7 @@ class Unavailable(Exception):
 class Result:
     ok: bool
     message: str  # the first error, shortened; empty when ok
+    lines: int = 0  # of the longest error with its notes
 
 
 class Compiler:
@@ -55,23 +56,21 @@ class Compiler:
         self.prelude = {strict: self.precompile(strict) for strict in (False, True)}
 
     def identify(self) -> str:
-        """Compiler, Boost and standard library: all three have a say in the text of a message."""
+        """Compiler and standard library: both have a say in the text of a message."""
         probe = """
-            #include <boost/version.hpp>
             #include <cstddef>
             #ifdef __clang__
             clang++ __clang_major__.__clang_minor__.__clang_patchlevel__
             #else
             g++ __GNUC__.__GNUC_MINOR__.__GNUC_PATCHLEVEL__
             #endif
-            , Boost BOOST_LIB_VERSION
             #ifdef _GLIBCXX_RELEASE
             , libstdc++ _GLIBCXX_RELEASE
             #endif
         """
         run = self.call(["-E", "-P", "-x", "c++", "-"], probe)
         if run.returncode:
-            raise Unavailable(f"{self.path} cannot preprocess <boost/version.hpp>: {first_error(run.stderr)}")
+            raise Unavailable(f"{self.path} cannot preprocess <cstddef>: {first_error(run.stderr)}")
         words = re.search(r"^\s*(clang\+\+|g\+\+).*\Z", run.stdout, re.DOTALL | re.MULTILINE)
         if not words:
             raise Unavailable(f"{self.path} does not say what it is")
@@ -102,7 +101,7 @@ class Compiler:
         run = self.call([*(STRICT if strict else []), *guard, *use, "-fsyntax-only", "-x", "c++", "-"], text)
         if run.returncode < 0 or "internal compiler error" in run.stderr or "not used because" in run.stderr:
             raise RuntimeError(f"{self.path} broke on: {body}\n{run.stderr}")
-        return Result(run.returncode == 0, "" if run.returncode == 0 else first_error(run.stderr))
+        return Result(run.returncode == 0, "" if run.returncode == 0 else first_error(run.stderr), longest_error(run.stderr))
 
     def call(self, arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
         # LC_ALL=C: English messages with plain quotes.
@@ -133,38 +132,15 @@ def first_error(stderr: str) -> str:
     return shorten(found[1]) if found else stderr.strip().partition("\n")[0]
 
 
-def shorten(message: str, width: int = 160) -> str:
-    """Drops what differs between machines (folders) and what nobody reads (most of the template arguments)."""
+def longest_error(stderr: str) -> int:
+    """Lines of the longest error with its notes; 0 if a note lists functions of the standard library, of which there may be many."""
+    errors = re.split(r"(?m)^(?=.*(?:fatal )?error: )", stderr)
+    return max((len(one.splitlines()) for one in errors if not re.search(r"(?m)^/.*/c\+\+/.* note: +candidate", one)), default=0)
+
+
+def shorten(message: str, width: int = 200) -> str:
+    """Drops what differs between machines (folders) and the names of namespaces."""
     message = re.sub(r" [{(]aka '[^']*'[)}]", "", message)
-    message = summarize_template_arguments(message)
-    message = re.sub(r"\[with .*?\](?:\((?:[^()]|\([^()]*\))*\))?", "[with ...]", message)
     message = re.sub(r"(?<![\w<)])(?:/[\w.+-]+)+/([\w.+-]+)", r"\1", message)
-    message = message.replace("boost::units::", "")
+    message = re.sub(r"fabricost::(power::|detail::)?|(?<![\w:])power::", "", message)
     return message if len(message) <= width else message[: width - 3].rstrip() + "..."
-
-
-def summarize_template_arguments(message: str, keep: int = 30) -> str:
-    """quantity<(400 characters)> -> quantity<... time^-1 byte ...>: the dimensions and scales tell two types apart."""
-    out, start, depth = "", 0, 0
-    for i, c in enumerate(message):
-        shift_or_less = c == "<" and (message[i + 1 : i + 2] in ("<", " ", "'") or message[i - 1] in "< ")
-        if c == "<" and not shift_or_less:
-            depth += 1
-            if depth == 1:
-                out, start = out + message[start:i], i
-        elif c == ">" and depth and message[i - 1] != "-":
-            depth -= 1
-            if depth == 0:
-                whole = message[start : i + 1]
-                out, start = out + (whole if len(whole) <= keep else summary(whole) + ">"), i + 1
-    rest = message[start:]
-    return out + (rest if depth == 0 else summary(rest))  # depth: the compiler cut the line off itself
-
-
-def summary(arguments: str) -> str:
-    number = r"(?:boost::units::)?static_rational<(-?\d+)"
-    found = re.findall(rf"\bdim<[\w:]*?(\w+?)(?:_base)?_dimension\s*,\s*(?:{number})?", arguments)
-    parts = [name if exponent in ("", "1") else f"{name}^{exponent}" for name, exponent in found]
-    parts += [f"{base}^{power}" for base, power in re.findall(rf"\bscale<(\d+),\s*{number}", arguments)]
-    unique = " ".join(dict.fromkeys(parts))
-    return f"<... {unique} ..." if unique else "<..."

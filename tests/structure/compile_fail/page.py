@@ -16,15 +16,15 @@ HEAD = f"""\
 
 # From the compiler's message to the mistake
 
-A program that mixes units does not compile, and the message is about templates. Look for the first line with `error:`
-in the table of your compiler; it leads to the mistakes that produce it, each with its fix. Below, the same by topic.
+A program that mixes units does not compile. Look for the first line with `error:` in the table of your compiler; it leads to
+the mistakes that produce it, each with its fix. Below, the same by topic.
 
-- `quantity<... time^-1 wire_bit ...>` stands for a longer type with `time_base_dimension` to the power -1 and
-  `wire_bit_dimension` in it; scales such as `2^30` tell counts apart. `boost::units::`, aliases in `{{aka ...}}` and
-  all other template arguments are left out, and long lines end in `...`.
+- `Quantity<wire_bit<1>, second<-1>>` has the unit bit/s: each base unit with its power. `ten<9>`, `two<30>` and `hour<1>` are the
+  scales of counts, which tell GB, GiB and hours apart. The namespaces `fabricost::` and `fabricost::power::` and aliases in
+  `{{aka ...}}` are left out, and long lines end in `...`.
+- `[with Other = ...]` names what was given, `Powers` what is wanted.
 - Numbers are those of the example.
-- A message that points into a Boost header is about a line of yours all the same: g++ marks it `required from here`,
-  clang++ `requested here`.
+- An error has at most 15 lines with its notes, except where a compiler lists functions of the standard library.
 - Every pair of programs here is compiled by the tests: the first must fail and the second must pass.
 """
 

@@ -30,6 +30,7 @@ import page  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77
+LONGEST = 15  # lines of an error with its notes
 
 
 def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
@@ -40,6 +41,8 @@ def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
         problems.append(f"BAD compiles: {case.bad}")
     elif case.rejected and MISSPELT.search(bad.message):
         problems.append(f"BAD fails for a misspelt name: {case.bad}\n      {bad.message}")
+    elif case.rejected and bad.lines > LONGEST:
+        problems.append(f"BAD: a message of {bad.lines} lines, at most {LONGEST}: {case.bad}")
     elif not case.rejected and not bad.ok:
         problems.append(f"ACCEPTED is rejected by now, call it BAD: {case.bad}\n      {bad.message}")
     good = compiler.compile(case.good, strict=True)
@@ -116,7 +119,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clang", metavar="PROGRAM", help="clang++ (found on the PATH when left out)")
     include = HERE.parents[2] / "include"
     parser.add_argument("--include", type=pathlib.Path, default=include, metavar="DIR", help="folder of fabricost/")
-    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder (Boost)")
+    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder")
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")

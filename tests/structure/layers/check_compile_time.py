@@ -5,7 +5,7 @@
 
 Processor time, best of several runs, because other programs only ever add to it. On a machine where <vector> takes longer than on the one
 the limits were set on, they grow in proportion. What is counted rather than timed does not depend on the machine: bytes after the
-preprocessor, and that the headers of prices, schedules and choices bring in no Boost.Units. Exit status 1 and a line per fault."""
+preprocessor, and that the headers of prices, schedules and choices bring in no quantities. Exit status 1 and a line per fault."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ import tempfile
 
 RUNS = 5
 VECTOR_SECONDS = 0.12  # <vector> alone, g++ 12 at -O0, where the limits were set
-# header: seconds, preprocessed bytes. units.hpp is Boost.Units itself but for a twentieth.
+# header: seconds, preprocessed bytes.
 LIMITS = {"fabricost/fabricost.hpp": (1.5, 2_850_000), "fabricost/units.hpp": (0.5, 1_850_000)}
 SLACK = 1.2  # of seconds: the processor's clock, its neighbours
 PLAIN = ("price", "algorithms", "choice")
@@ -68,16 +68,16 @@ def main():
         print(f"{header}: {seconds:.2f} s, {seconds / vector:.1f} times <vector> ({vector:.2f} s); {len(text)} bytes preprocessed")
         faults += faults_of(header, seconds, vector, len(text), limits)
     plain = sorted(str(p.relative_to(base)) for folder in PLAIN for p in (base / "fabricost" / folder).glob("*.hpp"))
-    units = re.compile(r'^# \d+ "[^"]*boost/units/', re.MULTILINE)
+    units = re.compile(r'^# \d+ "[^"]*fabricost/units.hpp"', re.MULTILINE)
     assert units.search(cost(command, "fabricost/units.hpp", 0)[1])
     with tempfile.TemporaryDirectory() as folder:  # all at once: one of them is enough to be found
         source = pathlib.Path(folder) / "include.cpp"
         source.write_text("".join(f"#include <{header}>\n" for header in plain))
         text = subprocess.run([*command, "-E", str(source)], capture_output=True, text=True, check=True).stdout
     if units.search(text):
-        faults.append(f"the headers of {', '.join(PLAIN)} include Boost.Units; structure.layers says through whom")
+        faults.append(f"the headers of {', '.join(PLAIN)} include units.hpp; structure.layers says through whom")
     else:
-        print(f"{len(plain)} headers of {', '.join(PLAIN)}: no Boost.Units")
+        print(f"{len(plain)} headers of {', '.join(PLAIN)}: no units.hpp")
     print("\n".join(faults))
     sys.exit(1 if faults else 0)
 

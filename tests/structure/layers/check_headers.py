@@ -25,7 +25,7 @@ def compiles(command, source):
 
 
 def poisoned(others, headers, tail=""):
-    """Other people's headers first: Boost has a template parameter I."""
+    """Other people's headers first: some have a template parameter I."""
     lines = ([f"#include <{h}>" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] +
              [f"#include <{h}>" for h in headers])
     return "\n".join(lines) + "\n" + tail + "int main() {}\n"

@@ -50,7 +50,7 @@ ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}
 UMBRELLA = "fabricost.hpp"
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
              "hardware/shipped_tuners.inc", "choice/shipped_engines.inc"}  # by configuring
-# Boost.Units lives in these; whoever computes with plain doubles must not reach them, however far down.
+# Quantities live in these; whoever computes with plain doubles must not reach them, however far down.
 WITH_UNITS = {"units.hpp", "operation.hpp"} | {f"hardware/{name}.hpp" for name in ("gpu", "link", "tier", "system", "provenance")}
 WITHOUT_UNITS = ("algorithms", "price", "choice")
 
@@ -108,8 +108,7 @@ def check(root):
                     came_from[target] = at
                     open_.append(target)
         for reached in sorted(came_from):
-            boost = reached in headers and any(t.startswith("boost/units") for _, t in included(headers[reached]))
-            if reached in WITH_UNITS or boost:
+            if reached in WITH_UNITS:
                 way, at = [reached], came_from[reached]
                 while at is not None:
                     way.append(at)
@@ -217,7 +216,7 @@ def prove_that_it_can_fail():
                 (base / name).write_text(text)
             return check(folder)
 
-    sound = {"units.hpp": "#include <boost/units/unit.hpp>\n", "hardware/kinds.hpp": "#include <array>\n",
+    sound = {"units.hpp": "#include <compare>\n", "hardware/kinds.hpp": "#include <array>\n",
              "algorithms/s.hpp": "#include <cmath>\n",
              "price/p.hpp": "#include <fabricost/algorithms/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
              "predict/x.hpp": "#include <fabricost/price/p.hpp>\n#include <fabricost/units.hpp>\n"}

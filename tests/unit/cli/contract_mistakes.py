@@ -16,6 +16,7 @@ class Mistakes(Contract):
             (["predict", "all_reduce", *H100], "--size 256MiB"),
             (["predict", "all_reduc", *H100, *size], "did you mean all_reduce?"),
             (["predict", "all_reduce", "--system", "dgx-h10", *size], "dgx-h100"),
+            (["predict", "all_reduce", "--system", "H100", *size], "dgx-h100"),
             (["predict", "all_reduce", "--sytem", "dgx-h100", *size], "did you mean --system?"),
             (["predict", "--sytem", "dgx-h100", "all_reduce", *size], "did you mean --system?"),
             (["predict", *good, "--algorithm", "rng"], "did you mean ring?"),
@@ -46,7 +47,9 @@ class Mistakes(Contract):
             (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),
             (["show", "dgx-h100", "--svg", "--json"], "--svg"), (["show", "dgx-h100", "--size", "1MiB"], "--svg"),
             (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
-            (["completion", "tcsh"], "bash"),
+            (["completion", "tcsh"], "bash"), (["train"], "here it is fabricost plan --train"), (["serve", "--gpus", "8"], "plan --serve"),
+            (["predict", *good, "--gpus", "8"], '"--gpus" is not an option; write --ranks'),
+            (["predict", "-s", "dgx-h100"], "write --system"), (["predict", "all_reduce", *H100, "256MB"], "write --size 256MB"),
         ]
         for arguments, says in cases:
             with self.subTest(arguments=arguments):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _plot_style as style
-from ._core import System, Tier
+from . import style
+from .._core import System, Tier
 
 MOST_DRAWN = 8
 HOST = ("pcie", "c2c")
@@ -32,7 +32,7 @@ def _places(count: int) -> list[tuple[float, str]]:
     return [((i + 0.5) / MOST_DRAWN, name) for i, name in enumerate(shown)]
 
 
-def _box(ax: Any, x: float, y: float, width: float, height: float, text: str, colour: str, size: float = 8) -> None:
+def _box(ax: Any, x: float, y: float, width: float, height: float, text: str, colour: str, size: float = style.SMALL) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     ax.add_patch(
@@ -52,7 +52,7 @@ def _box(ax: Any, x: float, y: float, width: float, height: float, text: str, co
 
 
 def _caption(tier: Tier) -> str:
-    latency = f", {style.seconds_text(tier.latency_seconds)} a hop" if tier.latency_seconds > 0 else ""
+    latency = f"\n{style.seconds_text(tier.latency_seconds)} a hop" if tier.latency_seconds > 0 else ""
     return f"{style.rate_text(tier.bytes_per_second)} one way{latency}"
 
 
@@ -72,8 +72,8 @@ def topology(system: System, *, ax: Any = None) -> Any:
     placed = {t.name for t in memory + scale_up + host + nics}
     network = [t for t in tiers if t.name not in placed]
     rows = len(scale_up) + len(host) + len(nics) + len(network)
-    ax = style.axes(ax, 7.2, 1.7 + 0.78 * rows)
-    left, right = 0.02, 0.70
+    ax = style.axes(ax, style.WIDTH, 1.5 + 0.72 * rows)
+    left, right = 0.01, 0.68
     gpus = max(system.domain, system.gpus_per_node)
     spots = [(left + (right - left) * x, name) for x, name in _places(gpus)]
     step = 1.0
@@ -85,10 +85,9 @@ def topology(system: System, *, ax: Any = None) -> Any:
         if name == "...":
             ax.text(x, y, "...", ha="center", va="center", fontsize=12)
         else:
-            _box(ax, x, y, width, 0.5, f"GPU\n{name}", style.GREY, 7)
-    ax.text(
-        right + 0.02, y, "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory), ha="left", va="center", fontsize=8
-    )
+            _box(ax, x, y, width, 0.5, f"GPU\n{name}", style.GREY)
+    rates = "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory)
+    ax.text(right + 0.02, y, rates, ha="left", va="center", fontsize=style.SMALL)
     below = [x for x, name in spots if name != "..."]
     for tier in host:
         y = _row(ax, tier, below, y, step, left, right)
@@ -101,8 +100,8 @@ def topology(system: System, *, ax: Any = None) -> Any:
                 ax.text(x, y, "...", ha="center", va="center", fontsize=12)
                 continue
             _link(ax, (near, y - step + 0.22), (x, y - 0.2), tier.name)
-            _box(ax, x, y, min(0.1, 0.72 * (right - left) / len(own)), 0.4, "NIC", style.tier_colour(tier.name), 7)
-        ax.text(right + 0.02, y, f"{tier.name}, {tier.endpoints} a node:\n{_caption(tier)}", ha="left", va="center", fontsize=8)
+            _box(ax, x, y, min(0.1, 0.72 * (right - left) / len(own)), 0.4, "NIC", style.tier_colour(tier.name))
+        ax.text(right + 0.02, y, f"{tier.name}, {tier.endpoints} a node:\n{_caption(tier)}", ha="left", va="center", fontsize=style.SMALL)
         below = [x for x, name in own if name != "..."]
     for tier in network:
         y = _row(ax, tier, below, y, step, left, right)
@@ -132,7 +131,7 @@ def _bar(ax: Any, tier: Tier, x: float, y: float, width: float, text: str, spots
     for at, name in spots:
         if name != "...":
             _link(ax, (at, to), (at, y), tier.name)
-    ax.text(x + width / 2 + 0.02, y, f"{tier.name}, each GPU:\n{_caption(tier)}", ha="left", va="center", fontsize=8)
+    ax.text(x + width / 2 + 0.02, y, f"{tier.name}, each GPU:\n{_caption(tier)}", ha="left", va="center", fontsize=style.SMALL)
 
 
 def _row(ax: Any, tier: Tier, below: list[float], y: float, step: float, left: float, right: float) -> float:
@@ -150,5 +149,5 @@ def _row(ax: Any, tier: Tier, below: list[float], y: float, step: float, left: f
         f"{tier.name}: {KIND_WORDS.get(tier.kind, tier.kind)}, joins {tier.endpoints}",
         style.tier_colour(tier.name),
     )
-    ax.text(right + 0.02, top, f"{tier.name}, {each}:\n{_caption(tier)}", ha="left", va="center", fontsize=8)
+    ax.text(right + 0.02, top, f"{tier.name}, {each}:\n{_caption(tier)}", ha="left", va="center", fontsize=style.SMALL)
     return top

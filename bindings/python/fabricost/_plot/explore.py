@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _plot_style as style
-from ._core import RequestError
+from . import shared, style
+from .._core import RequestError
 
 HEADINGS = {
     "step_seconds": "step, s",
@@ -41,27 +41,40 @@ def _counted(found: Any, fewest: int) -> list[str]:
     return names
 
 
-def front(found: Any, *, x: str | None = None, y: str | None = None, ax: Any = None) -> Any:
+def front(
+    found: Any, *, x: str | None = None, y: str | None = None, label: str | None = None, color: Any = None, ax: Any = None
+) -> Any:
     """Points of an Exploration by two of their objectives, the front and its knee marked.
 
-    x, y: columns; default the first two objectives. Returns the axes. Raises RequestError for other columns, and where only one counts.
+    With ax= of an earlier call the points and their front are added to that picture.
+
+    x, y: columns; default the first two objectives. label: name of the front. color: of the front; by default the next free one.
+
+    Returns the axes. Raises RequestError for other columns, where only one counts, and for axes that show something else.
     """
     names = _counted(found, 1 if x and y else 2)
     x, y = x or names[0], y or names[1]
     across, up = _column(found, x, "x"), _column(found, y, "y")
     ax = style.axes(ax)
+    shared.asked_show(ax, None, (y,), x)
+    state, curve = shared.start(ax, (x, y), (f"{found.job} {found.model}", f"{len(found.front)} of {len(found):,} points on the front"),
+                                label=label, color=color, note="")
+    dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 3.5, "alpha": 1 if curve.number == 0 else 0.5}
+    star: dict[str, Any] = {"linestyle": "none", "marker": "*", "markersize": 14, "color": style.ORANGE, "markeredgecolor": "black",
+                            "markeredgewidth": 0.7}
     runs = np.isfinite(across) & np.isfinite(up)
     meets = runs & found["meets"]
     ax.plot(across[runs & ~meets], up[runs & ~meets], linestyle="none", marker="x", markersize=4, color="#999999",
-            label="outside the limits")
-    ax.plot(across[meets], up[meets], linestyle="none", marker="o", markersize=3.5, color=style.SKY, label="points")
+            label="_outside")
+    colour = curve.colour if curve.number else style.SKY
+    ax.plot(across[meets], up[meets], color=colour, label="_points", **dots)
     rows = [row for row in found.front if runs[row]]
     ordered = sorted(rows, key=lambda row: across[row])
-    ax.plot(across[ordered], up[ordered], linestyle="-" if len(names) == 2 else "none", marker="s", markersize=5, linewidth=1.4,
-            color=style.BLUE, markeredgecolor="black", markeredgewidth=0.5, label="the front", zorder=3)
+    (curve.line,) = ax.plot(across[ordered], up[ordered], linestyle=curve.dashes if len(names) == 2 else "none", linewidth=1.4,
+                            marker="sD^vPX*o"[curve.number % 8], markersize=5, color=curve.colour, markeredgecolor="black",
+                            markeredgewidth=0.5, zorder=3)
     if found.knee is not None and runs[found.knee]:
-        ax.plot(across[found.knee], up[found.knee], linestyle="none", marker="*", markersize=14, color=style.ORANGE,
-                markeredgecolor="black", markeredgewidth=0.7, label="its knee", zorder=4)
+        ax.plot(across[found.knee], up[found.knee], label="_knee", zorder=4, **star)
     for axis, values, scale in (("x", across, ax.set_xscale), ("y", up, ax.set_yscale)):
         shown = values[runs]
         if shown.size and shown.min() > 0 and shown.max() > 8 * shown.min():
@@ -69,9 +82,14 @@ def front(found: Any, *, x: str | None = None, y: str | None = None, ax: Any = N
     ax.set_xlabel(_label(found, x))
     ax.set_ylabel(_label(found, y))
     style.grid(ax)
-    style.title(ax, f"{found.job} {found.model}: {int(meets.sum()):,} points, {len(found.front)} on the front")
-    handles = [line for line in ax.get_lines() if len(line.get_xdata())]
-    style.legend(ax, handles=handles)
+    ax.tick_params(labelsize=style.SMALL)
+    if not curve.number:
+        state.extra = [style.proxy(label="points", color=style.SKY, **dots)]
+        if (runs & ~meets).any():
+            state.extra.append(style.proxy(label="outside the limits", linestyle="none", marker="x", markersize=4, color="#999999"))
+        if found.knee is not None and runs[found.knee]:
+            state.extra.append(style.proxy(label="its knee", **star))
+    shared.finish(ax, state, alone="the front")
     return ax
 
 
@@ -104,19 +122,20 @@ def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None,
         raise RequestError(f"value: no point has {value}")
     import matplotlib
 
-    ax = style.axes(ax, 1.8 + 0.62 * cells.shape[1], 1.9 + 0.42 * cells.shape[0])
+    ax = style.axes(ax, max(3.6, 1.3 + 0.5 * cells.shape[1]), 1.7 + 0.36 * cells.shape[0])
     colours = matplotlib.colormaps["cividis" if more else "cividis_r"]
     low, high = np.nanmin(cells), np.nanmax(cells)
     ax.imshow(np.ma.masked_invalid(cells), cmap=colours, vmin=low, vmax=high if high > low else low + 1, aspect="auto")
     for (i, j), number in np.ndenumerate(cells):
         if np.isfinite(number):
             shade = colours((number - low) / (high - low) if high > low else 0.0)
-            ax.text(j, i, f"{number:.3g}", ha="center", va="center", fontsize=8, color=style.ink(shade))
+            ax.text(j, i, f"{number:.3g}", ha="center", va="center", fontsize=style.SMALL, color=style.ink(shade))
         else:
             ax.add_patch(matplotlib.patches.Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////",
                                                       linewidth=0))
     ax.set_xticks(range(cells.shape[1]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[columns]])
     ax.set_yticks(range(cells.shape[0]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[rows]])
+    ax.tick_params(labelsize=style.SMALL)
     ax.set_xlabel(_label(found, columns))
     ax.set_ylabel(_label(found, rows))
     style.title(ax, f"{found.job} {found.model}: {_label(found, value)}")
@@ -131,7 +150,7 @@ def parallel(found: Any, *, ax: Any = None) -> Any:
     names = [axis.name for axis in found.axes]
     names += [name for name in _counted(found, 1) if name not in names]
     words = {axis.name: list(axis.words) for axis in found.axes if axis.words}
-    ax = style.axes(ax, max(6.4, 1.5 * len(names)), 4.0)
+    ax = style.axes(ax, max(style.WIDTH, 1.2 * len(names)))
     heights, ends = [], []
     for name in names:
         values = np.array([words[name].index(one) for one in found[name]], dtype=float) if name in words else _column(found, name, "found")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import _plot_style as style
+from . import style
 from .._core import RequestError
 
 DAY = 86400

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _plot_style as style
-from ._core import RequestError, System
-from ._given import numbers
+from . import shared, style
+from .._core import RequestError, System
+from .._given import numbers
 
 GIB = 2**30
 LAYOUT_WORDS = ("tp", "pp", "vp", "cp", "ep", "dp", "expert_tp", "zero", "microbatch", "schedule", "recompute")
@@ -51,7 +51,7 @@ def layouts(
 
     Returns the axes. Raises RequestError for another field, if nothing fits anywhere, and if plan does so for all cells.
     """
-    from ._core import load_system, plan
+    from .._core import load_system, plan
 
     for what, word in (("rows", rows), ("columns", columns)):
         if word not in LAYOUT_WORDS:
@@ -85,10 +85,11 @@ def layouts(
                 best = one
     if best is None:
         raise lacking or impossible or RequestError("rows, columns: nothing that was tried fits")
-    ax = style.axes(ax, 1.6 + 0.72 * len(values[1]), 1.9 + 0.48 * len(values[0]))
+    ax = style.axes(ax, max(3.6, 1.1 + 0.52 * len(values[1])), 1.7 + 0.38 * len(values[0]))
     _heat(ax, steps, unfit)
     ax.set_xticks(range(len(values[1])), [str(v) for v in values[1]])
     ax.set_yticks(range(len(values[0])), [str(v) for v in values[0]])
+    ax.tick_params(labelsize=style.SMALL)
     ax.set_xlabel(_word_label(columns))
     ax.set_ylabel(_word_label(rows))
     style.title(ax, f"{best.model} on {gpus:,} {machine.name} GPUs, {global_batch:,} sequences a step, step time in s")
@@ -132,7 +133,7 @@ def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
                 f"{step:.3g}",
                 ha="center",
                 va="center",
-                fontsize=8,
+                fontsize=style.SMALL,
                 color=style.ink(colours(norm(step))),
                 fontweight="bold" if (i, j) == top else "normal",
             )
@@ -176,14 +177,16 @@ def _layout_text(plan: Any) -> str:
     return " ".join(words) or "one GPU each"
 
 
-def pareto(plans: Any, *, ax: Any = None) -> Any:
+def pareto(plans: Any, *, label: str | None = None, color: Any = None, ax: Any = None) -> Any:
     """Trade-off between two goals, with the front that nothing else beats in both.
 
     ServePlans: tokens per second and GPU against tokens per second and user (1 / time per token). Plans of
     training: step time against memory of a GPU. The front is plans.pareto(), over all layouts; the listed plans
-    are shown as well.
+    are shown as well. With ax= of an earlier call the front is added to that picture; what differs names the fronts.
 
-    Returns the axes. Raises TypeError for anything else.
+    label: name of the front; by default what sets it apart from the others. color: by default the next free one.
+
+    Returns the axes. Raises TypeError for anything else, RequestError for axes that show something else.
     """
     front = plans.pareto() if hasattr(plans, "pareto") else None
     if front is None or len(front) == 0:
@@ -199,59 +202,51 @@ def pareto(plans: Any, *, ax: Any = None) -> Any:
     line = np.array([place(one) for one in ordered])
     listed = np.array([place(one) for one in plans])
     ax = style.axes(ax)
+    what = ("tokens/s of a user", "tokens/s of a GPU") if serving else ("memory", "step time")
+    shared.asked_show(ax, None, (what[1],), what[0])
+    first = plans[0]
+    facts = (str(first.model), f"{first.gpus:,} {first.system} GPUs", str(first.stack))
+    state, curve = shared.start(ax, what, facts, label=label, color=color, note="")
     style.grid(ax)
-    ax.plot(
+    small: dict[str, Any] = {"linestyle": "none", "marker": "D", "markersize": 5, "markerfacecolor": "none", "markeredgewidth": 1.2}
+    star: dict[str, Any] = {"linestyle": "none", "marker": "*", "markersize": 13, "color": style.ORANGE, "markeredgecolor": "black",
+                            "markeredgewidth": 0.7}
+    (curve.line,) = ax.plot(
         line[:, 0],
         line[:, 1],
-        color=style.BLUE,
-        marker="o",
+        color=curve.colour,
+        marker=curve.marker,
         markersize=5,
         linewidth=1.6,
+        linestyle=curve.dashes,
         drawstyle="steps-pre" if serving else "steps-post",
         markeredgecolor="black",
         markeredgewidth=0.5,
-        label="nothing beats it in both",
         zorder=3,
     )
-    ax.plot(
-        listed[:, 0],
-        listed[:, 1],
-        linestyle="none",
-        marker="D",
-        markersize=5,
-        markerfacecolor="none",
-        markeredgecolor=style.VERMILLION,
-        markeredgewidth=1.2,
-        label="listed, best first",
-        zorder=4,
-    )
-    best = place(plans[0])
-    ax.plot(
-        *best,
-        linestyle="none",
-        marker="*",
-        markersize=13,
-        color=style.ORANGE,
-        markeredgecolor="black",
-        markeredgewidth=0.7,
-        label="first of the list",
-        zorder=5,
-    )
+    edge = curve.colour if curve.number else style.VERMILLION
+    ax.plot(listed[:, 0], listed[:, 1], markeredgecolor=edge, label="_listed", zorder=4, **small)
+    ax.plot(*place(first), label="_first", zorder=5, **star)
+    if not curve.number:
+        state.extra = [style.proxy(label="listed, best first", markeredgecolor=style.VERMILLION, **small),
+                       style.proxy(label="first of the list", **star)]
     ax.margins(0.08, 0.14)
-    _label_ends(ax, [(x, y, _layout_text(one)) for (x, y), one in zip(line, ordered)])
+    if not curve.number:
+        _label_ends(ax, [(x, y, _layout_text(one)) for (x, y), one in zip(line, ordered)])
+    ax.tick_params(labelsize=style.SMALL)
     if serving:
         ax.set_xlabel("tokens/s for each user")
         ax.set_ylabel("tokens/s for each GPU")
+        ax.autoscale(True, axis="y")
         ax.set_ylim(0, None)
     else:
         ax.set_xlabel("memory of the fullest GPU, GiB")
         style.time_axis(ax, label="step time")
-        if line[:, 1].max() < 10 * line[:, 1].min():
+        low, high = min(one.line.get_ydata().min() for one in state.curves), max(one.line.get_ydata().max() for one in state.curves)
+        if high < 10 * low:
             ax.set_yscale("linear")
             ax.set_ylabel("step time, s")
-    first = plans[0]
-    style.title(ax, f"{first.model} on {first.gpus:,} {first.system} GPUs, {first.stack}")
-    style.legend(ax)
+    shared.finish(ax, state, alone="nothing beats it in both")
     return ax
 
 
@@ -262,7 +257,7 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
 
     Returns the axes. Raises RequestError as goodput does.
     """
-    from ._core import goodput as compute
+    from .._core import goodput as compute
 
     counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(numbers(gpus, "gpus")))]
     if len(counts) < 2:
@@ -283,9 +278,10 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
             ax.bar(range(len(jobs)), part, bottom=floor, color=colour, hatch=hatch, edgecolor=style.ink(colour), linewidth=0.4, label=label)
         if field == "goodput":
             for i, value in enumerate(part):
-                ax.text(i, value - 2, f"{value:.0f}", ha="center", va="top", color="white", fontsize=8, fontweight="bold")
+                ax.text(i, value - 2, f"{value:.0f}", ha="center", va="top", color="white", fontsize=style.SMALL, fontweight="bold")
         floor += part
-    ax.set_xticks(range(len(jobs)), [f"{n:,}" for n in counts], fontsize=8)
+    ax.set_xticks(range(len(jobs)), [f"{n:,}" for n in counts])
+    ax.tick_params(labelsize=style.SMALL)
     ax.set_ylim(0, 100)
     ax.set_xlabel("GPUs")
     ax.set_ylabel("share of the time, %")
@@ -294,5 +290,5 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
         f"goodput, {jobs[0].failures_per_1000_node_days:.3g} failures per 1,000 node-days, "
         f"checkpoints stop {style.seconds_text(jobs[0].stall_seconds)}, recovery {style.seconds_text(jobs[0].recovery_seconds)}",
     )
-    style.legend(ax, columns=4)
+    style.legend(ax, columns=3)
     return ax

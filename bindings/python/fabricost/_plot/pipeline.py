@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _plot_style as style
+from . import style
 
 BAR_STYLES = {
     "forward": (style.SKY, ""),
@@ -28,7 +28,7 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
     """
     bars = run.bars
     scale, unit = _time_scale(float(bars["end_seconds"].max()))
-    ax = style.axes(ax, 8.0, 1.5 + 0.36 * run.stages)
+    ax = style.axes(ax, style.WIDTH, 1.7 + 0.3 * run.stages)
     whole = float(bars["end_seconds"].max()) * scale
     width = ax.get_window_extent().width / ax.figure.dpi * 72
     for stage in range(run.stages):
@@ -53,6 +53,7 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
     ax.set_xlim(0, whole * 1.003)
     ax.set_ylim(run.stages - 0.5, -0.5)
     ax.set_yticks(range(run.stages))
+    ax.tick_params(labelsize=style.SMALL)
     ax.set_ylabel("stage")
     ax.set_xlabel(f"time, {unit}")
     style.title(
@@ -86,7 +87,7 @@ def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
 
     if not bars:
         return
-    size = 6.5
+    size = style.SMALL
     narrowest = min(bar["end_seconds"] - bar["start_seconds"] for _, bar in bars) * scale * points
     if narrowest < style.text_width(str(max(bar["microbatch"] for _, bar in bars)), size) + 1:
         return
@@ -141,4 +142,4 @@ def _gantt_legend(ax: Any, bars: Any, handed: bool) -> None:
     handles.append(Patch(facecolor="#DDDDDD", edgecolor="none", label="bubble"))
     if handed:
         handles.append(Line2D([], [], color="black", linewidth=0.8, label="hand-over"))
-    style.legend(ax, columns=5, handles=handles)
+    style.legend(ax, columns=3, handles=handles)

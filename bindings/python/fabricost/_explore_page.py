@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _html as html
-from .. import _plot_explore as plot
-from ..report import _facts, _Page, _picture, _wide
+from . import _html as html
+from ._plot import explore as plot
+from .report import _facts, _Page, _picture, _wide
 
 MOST_ROWS = 2000
 

@@ -1,0 +1,1 @@
+"""What fabricost.plot draws with; import it from there."""

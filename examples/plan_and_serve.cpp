@@ -1,0 +1,36 @@
+// Which layout trains a model fastest, and how to serve it under a limit on the time per token: the questions of `fabricost plan`.
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
+
+#include <cstdio>
+
+using namespace fabricost;
+using namespace fabricost::units;
+
+int main() {
+  try {
+    PlanRequest train;
+    train.system.name = "dgx-h100";
+    train.model.name = "llama3-8b";
+    train.gpus = 16;
+    train.global_batch = 64;
+    const PlanAnswer training = answer(train);
+    std::printf("training %s on %d GPUs\n", training.model.c_str(), training.gpus);
+    for (const PlannedLayout& layout : training.layouts)
+      std::printf("  tp %d pp %d dp %d: %.3f s a step (nine in ten: %.3f to %.3f), %.1f GiB\n", layout.tp, layout.pp, layout.dp,
+                  layout.step_seconds, layout.interval_seconds.first, layout.interval_seconds.second, layout.memory_bytes / GiB(1).value());
+
+    ServeRequest serve;
+    serve.system.name = "dgx-h100";
+    serve.model.name = "llama3-70b";
+    serve.gpus = 8;
+    serve.tpot_seconds = 0.03;
+    const ServeAnswer serving = answer(serve);
+    const PlannedDeployment& best = serving.layouts.front();
+    std::printf("serving %s: tp %d, batch %.0f, %.1f ms a token, %.0f tokens/s of a GPU\n", serving.model.c_str(), best.tp,
+                best.batch, 1e3 * best.tpot_seconds, best.tokens_per_second_per_gpu);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}

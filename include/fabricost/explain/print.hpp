@@ -1,0 +1,45 @@
+#pragma once
+/// \file print.hpp
+/// Predictions and quantities in streams, fmt::format and, where the standard library has it, std::format.
+
+#include <fabricost/predict/prediction.hpp>
+#include <fabricost/text/print.hpp>
+
+#include <concepts>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// "1.84 ms (nine in ten: 1.21 ms to 2.80 ms), busbw 282.6 GB/s, nvls_tree simple, mostly nic"; explain() is the whole of it.
+[[nodiscard]] inline std::string text_of(const Prediction& p) {
+  const std::string low = time_text(Time::from_value(p.low)), high = time_text(Time::from_value(p.high));
+  std::string out = time_text(p.time()) + " (nine in ten: " + low + " to " + high + "), busbw " + rate_text(p.bus_bandwidth()) + ", ";
+  out += std::string{p.algorithm.view()} + " " + std::string{p.protocol.view()};
+  if (!p.bottleneck().tier.empty()) out += ", mostly " + std::string{p.bottleneck().tier.view()};
+  return out;
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Prediction& prediction) { return out << text_of(prediction); }
+
+}  // namespace fabricost
+
+#if __has_include(<fmt/format.h>)
+template <>
+struct fmt::formatter<fabricost::Prediction> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const fabricost::Prediction& prediction, Context& context) const {
+    return fmt::formatter<std::string_view>::format(fabricost::text_of(prediction), context);
+  }
+};
+#endif
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<fabricost::Prediction> : std::formatter<std::string_view> {
+  template <class Context>
+  auto format(const fabricost::Prediction& prediction, Context& context) const {
+    return std::formatter<std::string_view>::format(fabricost::text_of(prediction), context);
+  }
+};
+#endif

@@ -1,0 +1,176 @@
+"""Several curves on one axes: each stays what it is, what they share is drawn once, and what does not belong together is refused."""
+
+import numpy as np
+import pytest
+from pictures import clean_style, fitted, h100, scattered  # noqa: F401 (first: skips without matplotlib)
+
+import matplotlib.pyplot as plt
+
+import fabricost as fc
+from fabricost import plot
+
+SIZES = 2.0 ** np.arange(10, 34)
+
+
+def b200():
+    return fc.load_system("dgx-b200")
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def curves(axes):
+    return [line for line in axes.get_lines() if len(line.get_xdata()) == len(SIZES)]
+
+
+def test_two_machines_are_named_by_what_sets_them_apart():
+    axes = plot.busbw(h100(), fc.AllReduce(), SIZES)
+    spans, texts = len(axes.patches), len(axes.texts)
+    assert plot.busbw(b200(), fc.AllReduce(), SIZES, ax=axes) is axes
+    assert axes.get_title() == "all_reduce, 8 ranks on 1 node"
+    assert legend(axes)[:2] == ["dgx-h100 (calibrated)", "dgx-b200 (calibrated)"]
+    assert legend(axes).count("nine in ten measurements") == 1
+    assert (len(axes.patches), len(axes.texts)) == (spans, texts), "the ranges of what runs are drawn twice"
+    for line, system in zip(curves(axes), (h100(), b200())):
+        assert line.get_ydata() == pytest.approx(fc.predict(system, fc.AllReduce(SIZES)).bus_bytes_per_second / 1e9, rel=1e-12)
+    assert max(line.get_ydata().max() for line in curves(axes)) < axes.get_ylim()[1]
+    assert len({line.get_color() for line in curves(axes)}) == len({line.get_linestyle() for line in curves(axes)}) == 2
+
+
+def test_a_forced_algorithm_and_other_ranks_name_a_curve_too():
+    axes = plot.busbw(h100(), fc.AllReduce(ranks=8), SIZES)
+    plot.busbw(h100(), fc.AllReduce(ranks=4), SIZES, algorithm="ring", ax=axes)
+    assert axes.get_title() == "dgx-h100, all_reduce"
+    assert legend(axes)[:2] == ["8 ranks on 1 node (calibrated)", "4 ranks on 1 node, ring (calibrated)"]
+
+
+def test_names_and_colours_given_are_kept():
+    axes = plot.scaling(h100(), fc.AllReduce(fc.MiB), label="today", color="#123456")
+    plot.scaling(b200(), fc.AllReduce(fc.MiB), label="tomorrow", color="tab:red", ax=axes)
+    assert legend(axes)[:2] == ["today", "tomorrow"]
+    assert [line.get_color() for line in axes.get_lines() if line.get_label() in ("today", "tomorrow")] == ["#123456", "tab:red"]
+
+
+def test_a_title_of_the_callers_stays():
+    _, axes = plt.subplots()
+    axes.set_title("mine")
+    plot.busbw(h100(), fc.AllReduce(), ax=axes)
+    plot.busbw(b200(), fc.AllReduce(), ax=axes)
+    assert axes.get_title() == "mine"
+
+
+def test_cleared_axes_are_new_ones():
+    axes = plot.busbw(h100(), fc.AllReduce())
+    axes.clear()
+    plot.scaling(h100(), fc.AllReduce(fc.MiB), ax=axes)
+    assert axes.get_title() == "dgx-h100, all_reduce, 1 MiB"
+
+
+@pytest.mark.parametrize("show, column, unit", [("time", "seconds", 1), ("busbw", "bus_bytes_per_second", 1e9),
+                                                ("algbw", "algorithm_bytes_per_second", 1e9)])
+def test_time_and_both_bandwidths_are_those_of_predict(show, column, unit):
+    asked = fc.AllReduce(SIZES, nodes=4)
+    axes = plot.busbw(h100(), asked, SIZES, show=show)
+    assert curves(axes)[0].get_ydata() == pytest.approx(getattr(fc.predict(h100(), asked), column) / unit, rel=1e-12)
+    assert axes.get_yscale() == ("log" if show == "time" else "linear")
+    assert plot.busbw(h100(), asked, SIZES, show=show, log=show != "time").get_yscale() != axes.get_yscale()
+    ranks = plot.scaling(h100(), fc.AllReduce(fc.MiB), "nodes", [1, 2, 4], show=show)
+    expected = getattr(fc.predict(h100(), fc.AllReduce(fc.MiB, nodes=[1, 2, 4])), column) / unit
+    assert ranks.get_lines()[0].get_ydata() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("show", ["time", "busbw", "algbw"])
+def test_the_interval_lies_about_its_curve(show):
+    axes = plot.busbw(h100(), fc.AllReduce(), SIZES, show=show)
+    box = axes.collections[0].get_paths()[0].get_extents()
+    y = curves(axes)[0].get_ydata()
+    assert box.y0 < y.min() and y.max() < box.y1 and (show == "time" or axes.get_ylim()[0] == 0)
+
+
+def test_measured_points_of_two_machines_are_told_apart():
+    axes = None
+    for system in (h100(), b200()):
+        axes = plot.busbw(system, fc.AllReduce(), measured=(SIZES, fc.predict(system, fc.AllReduce(SIZES)).seconds), ax=axes)
+    assert [name for name in legend(axes) if name.startswith("measured")] == ["measured, dgx-h100", "measured, dgx-b200"]
+
+
+def test_the_default_ranks_of_a_rack_are_whole_domains():
+    axes = plot.scaling(fc.load_system("gb200-nvl72"), fc.AllReduce(fc.MiB))
+    ranks = axes.get_lines()[0].get_xdata()
+    assert 72 in ranks and all(n < 72 or n % 72 == 0 for n in ranks)
+
+
+def test_a_roofline_is_the_lower_of_arithmetic_and_memory():
+    system = h100()
+    axes = plot.roofline(system, tiers=["hbm"], dtypes=["bf16"], points={"kernel": 100.0})
+    peak, rate = system.flops_per_second["bf16"], system.tiers["hbm"].bytes_per_second
+    slope, ridge, roof = axes.get_lines()[:3]
+    x, y = slope.get_data()
+    assert y == pytest.approx(np.minimum(peak, rate * x)) and ridge.get_data() == (pytest.approx([peak / rate]), [peak])
+    assert set(roof.get_ydata()) == {peak}
+    kernel = [line for line in axes.get_lines() if line.get_marker() == "o" and line.get_markerfacecolor() == "white"]
+    assert kernel[0].get_data() == ([100.0], pytest.approx([100 * rate]))
+    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "arithmetic intensity, flop/byte")
+
+
+def test_no_message_is_faster_than_any_of_its_tiers():
+    axes = plot.roofline(h100(), fc.AllReduce(nodes=4), SIZES)
+    whole, *parts = curves(axes)
+    assert len(parts) > 1 and all((np.nan_to_num(part.get_ydata(), nan=np.inf) >= whole.get_ydata() * (1 - 1e-12)).all() for part in parts)
+    assert whole.get_ydata() == pytest.approx(fc.predict(h100(), fc.AllReduce(SIZES, nodes=4)).bus_bytes_per_second / 1e9, rel=1e-12)
+
+
+@pytest.mark.parametrize("show, at_once", [("algbw", False), ("time", True)])
+def test_a_tier_is_limited_by_latency_then_by_its_rate(show, at_once):
+    tier = h100().tiers["nvlink"]
+    axes = plot.roofline(h100(), tiers=["nvlink"], sizes=[1, 1e6, 1e12], show=show)
+    ends = np.array([tier.latency_seconds, 1e12 / tier.bytes_per_second])
+    assert axes.get_lines()[0].get_ydata()[[0, -1]] == pytest.approx(ends if at_once else [1 / ends[0] / 1e9, 1e3 / ends[1]])
+
+
+def test_points_before_and_after_a_fit_keep_their_own_marker_and_outline():
+    axes = plot.residuals(scattered(), label="before")
+    plot.residuals(fitted(), label="after", ax=axes)
+    before, after = (line for line in axes.get_lines() if line.get_label() in ("before", "after"))
+    assert before.get_marker() != after.get_marker() and len(axes.child_axes) == 1
+    assert np.std(np.log(after.get_ydata())) < np.std(np.log(before.get_ydata()))
+    assert axes.get_title() == "dgx-h100, 90 points"
+
+
+@pytest.mark.parametrize("draw", [
+    lambda ax: plot.busbw(h100(), fc.AllReduce(), ax=ax),
+    lambda ax: plot.scaling(h100(), fc.AllReduce(fc.MiB), ax=ax),
+    lambda ax: plot.roofline(h100(), ax=ax),
+    lambda ax: plot.roofline(h100(), fc.AllReduce(nodes=4), ax=ax),
+    lambda ax: plot.terms(h100(), fc.AllReduce(nodes=4), ax=ax),
+    lambda ax: plot.residuals(scattered(), ax=ax),
+])
+def test_a_legend_lies_on_the_canvas_of_any_figure(draw):
+    for layout in (None, "constrained", "tight"):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout=layout)
+        draw(left)
+        draw(right)
+        figure.canvas.draw()
+        for axes in (left, right):
+            box = axes.get_legend().get_window_extent()
+            assert box.y0 >= -1 and box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1, (layout, box)
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda ax: plot.busbw(h100(), fc.AllReduce(), show="time", ax=ax), "ax: shows busbw against size; draw time against size"),
+    (lambda ax: plot.scaling(h100(), fc.AllReduce(fc.MiB), ax=ax), "ax: shows busbw against size"),
+    (lambda ax: plot.roofline(h100(), ax=ax), "ax: shows busbw"),
+    (lambda ax: plot.residuals(scattered(), ax=ax), "ax: shows busbw"),
+    (lambda ax: plot.busbw(h100(), fc.AllReduce(), show="speed"), "show: \"speed\" is none of busbw, algbw, time"),
+    (lambda ax: plot.busbw(h100(), fc.AllReduce(), color="no colour"), "color: 'no colour'"),
+    (lambda ax: plot.roofline(h100(), dtypes=["int4"]), "dtypes: h100-sxm has no figure for \"int4\""),
+    (lambda ax: plot.roofline(h100(), points={"kernel": -1}), "points: kernel"),
+    (lambda ax: plot.roofline(h100(), fc.AllReduce(), points={"kernel": 1}), "points, dtypes"),
+])
+def test_what_does_not_belong_together_is_refused(call, name):
+    axes = plot.busbw(h100(), fc.AllReduce(), SIZES)
+    before = len(axes.get_lines()), axes.get_title(), legend(axes)
+    with pytest.raises(fc.RequestError, match=name):
+        call(axes)
+    assert (len(axes.get_lines()), axes.get_title(), legend(axes)) == before

@@ -1,0 +1,60 @@
+"""A text with its unit is taken where a quantity is meant, and refused where none is; tables say their units."""
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+
+H100 = "dgx-h100"
+
+
+@pytest.mark.parametrize("text, bytes", [("256 MiB", 256 * 2**20), ("1GB", 10**9), ("4096", 4096), ("1.5 KiB", 1536)])
+def test_a_size_of_an_operation(text, bytes):
+    assert fc.AllReduce(bytes=text).bytes == bytes
+    assert fc.SendRecv(bytes=text).bytes == bytes
+    assert (fc.AllGather(bytes=[text, 8]).bytes == np.array([bytes, 8])).all()
+    assert fc.predict(fc.load_system(H100), fc.AllReduce(bytes=text)) == fc.predict(fc.load_system(H100), fc.AllReduce(bytes=bytes))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: fc.goodput(gpus=1024, checkpoint_seconds=x("30 s", 30), restart_seconds=x("10min", 600)),
+    lambda x: fc.plan_serve(H100, "llama3-8b", gpus=8, ttft_seconds=x("1 s", 1), tpot_seconds=x("30 ms", 0.03))[0],
+    lambda x: fc.plan_serve(H100, "llama3-8b", gpus=8, offload_kv_bytes=x("16 GiB", 16 * 2**30))[0],
+    lambda x: fc.pipeline(schedule="1f1b", stages=4, microbatches=8, forward_seconds=x("18.5 ms", 18.5e-3),
+                          backward_seconds=x("18 ms", 18e-3)).step_seconds,
+])
+def test_times_and_sizes_of_other_questions(call):
+    assert call(lambda text, number: text) == call(lambda text, number: number)
+
+
+def test_rates_of_dials_and_sizes_of_pictures():
+    system = fc.load_system(H100)
+    assert system.with_(nic_bandwidth="800 Gbit/s").tiers["nic"].bytes_per_second == 100e9
+    plot = pytest.importorskip("fabricost.plot")
+    pytest.importorskip("matplotlib")
+    import matplotlib
+    matplotlib.use("Agg")
+    axes = plot.busbw(system, fc.AllReduce(), ["1 KiB", "1 MiB", "1 GiB"])
+    assert list(axes.get_lines()[0].get_xdata()) == [2**10, 2**20, 2**30]
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda: fc.AllReduce(bytes="64k"), fc.RequestError, "64KiB or 64kB"),
+    (lambda: fc.AllReduce(bytes="30 s"), fc.RequestError, "bytes"),
+    (lambda: fc.AllReduce(bytes=["1 KiB", "64k"]), fc.RequestError, "64k"),
+    (lambda: fc.AllReduce(bytes=1, ranks="8"), TypeError, "ranks"),
+    (lambda: fc.goodput(gpus="1024"), TypeError, "gpus"),
+    (lambda: fc.goodput(gpus=1024, checkpoint_seconds="30 MiB"), fc.RequestError, "checkpoint_seconds"),
+    (lambda: fc.goodput(gpus=1024, checkpoint_seconds=""), fc.RequestError, "checkpoint_seconds"),
+])
+def test_what_is_no_such_quantity_is_refused_by_name(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_tables_say_their_units():
+    p = fc.predict(fc.load_system(H100), fc.AllReduce(bytes=[1024, 2048]))
+    units = pytest.importorskip("pandas") and p.to_pandas().attrs["units"]
+    assert (units["bytes"], units["seconds"], units["bus_bytes_per_second"]) == ("byte", "s", "byte/s") and "ranks" not in units
+    pytest.importorskip("xarray")
+    assert p.to_xarray()["low_seconds"].attrs == {"units": "s"}

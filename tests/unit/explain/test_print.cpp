@@ -1,0 +1,66 @@
+// Quantities and predictions in streams and formats.
+#include <fabricost/explain/print.hpp>
+#include <fabricost/fabricost.hpp>
+
+#include "catch.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+using namespace fabricost::units;
+
+namespace {
+template <class T>
+std::string streamed(const T& value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+}  // namespace
+
+TEST_CASE("print: every kind of quantity says its unit", "[print]") {
+  CHECK(streamed(256 * MiB) == "256 MiB");
+  CHECK(streamed(us(12.3)) == "12.3 us");
+  CHECK(streamed(GB_per_s(450)) == "450 GB/s");
+  CHECK(streamed(GB_per_s_duplex(900)) == "900 GB/s both directions");
+  CHECK(streamed(Gbit(8)) == "8 Gbit");
+  CHECK(streamed(Gbit_per_s(400)) == "400 Gbit/s");
+  CHECK(streamed(Tflop(2)) == "2 Tflop");
+  CHECK(streamed(Tflop_per_s(989.4)) == "989.4 Tflop/s");
+  CHECK(streamed(kWh(1)) == "3.6 MJ");
+  CHECK(streamed(kW(10.2)) == "10.2 kW");
+  CHECK(streamed(USD(12.5)) == "12.50 USD");
+  CHECK(streamed(USD_per_h(2.95)) == "2.95 USD/h");
+  CHECK(streamed(MW(-1)) == "-1 MW");
+}
+
+TEST_CASE("print: fmt and std::format take quantities with width and alignment", "[print]") {
+  CHECK(fmt::format("{}|{:>10}|{:<8}|", GiB(80), us(5), B(1)) == "80 GiB|   5.00 us|1 B     |");
+#ifdef __cpp_lib_format
+  CHECK(std::format("{:>10}", us(5)) == "   5.00 us");
+#else
+  WARN("std::format not tested: this standard library does not have it");
+#endif
+}
+
+TEST_CASE("print: a prediction is one line with its time, interval, rate and what runs", "[print]") {
+  System box;
+  Tier links;
+  links.name = "nvlink";
+  links.role = TierRole::scale_up;
+  links.kind = TierKind::switched;
+  links.endpoints = box.gpus_per_node = box.domain = 8;
+  links.bandwidth.value = GB_per_s(450);
+  links.link_bandwidth = GB_per_s(450);
+  box.tiers.push_back(links);
+  const Prediction p = predict(box, AllReduce{.bytes = 256 * MiB, .ranks = 8}, {.rule = Choice::Rule::fastest});
+  const std::string line = streamed(p);
+  CHECK(line.starts_with(time_text(p.time()) + " (nine in ten: "));
+  CHECK(line.find("busbw " + rate_text(p.bus_bandwidth()) + ", " + p.algorithm.c_str()) != std::string::npos);
+  CHECK(line.find('\n') == std::string::npos);
+  CHECK(fmt::format("{}", p) == line);
+}
