@@ -12,7 +12,7 @@ PYTHON=${PYTHON:-.venv/bin/python}
 export PYTHONPATH="$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
 fail() { echo "docs/build.sh: $1" >&2; exit 2; }
 "$PYTHON" -c 'import fabricost' || fail "the Python package is not in $BUILD/python; build fabricost_python for $PYTHON"
-"$PYTHON" -c 'import sphinx, myst_parser, furo' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
+"$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
 "$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
 "$PYTHON" -m sphinx -q -W --keep-going -n -b html -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/html"
 "$PYTHON" tests/docs/check_site.py "$BUILD/docs/html" "$BUILD/fabricost"

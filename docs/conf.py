@@ -13,7 +13,8 @@ project = "fabricost"
 copyright = "the fabricost authors, Apache-2.0"
 version = release = re.search(r"project\(fabricost VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "mathml"]  # docs/site/mathml.py
+html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4  # as GitHub makes them, so that one link serves both
 myst_enable_extensions = ["colon_fence", "dollarmath"]  # formulas between $ and $$, as GitHub shows them
