@@ -137,7 +137,7 @@ TEST_CASE("At a million tokens the search takes the better of ring and Ulysses")
   TrainingQuestion q = job("llama3-8b", 256, 8, 1048576);
   const TrainingPlan best = plan_training(q, system);
   REQUIRE(!best.layouts.empty());
-  CHECK(best.layouts.front().layout.cp >= 32);
+  CHECK(best.layouts.front().layout.cp >= 8);
   CHECK(figures_of(q, system, best.layouts.front().time.seconds).mfu < 1);
   for (const ContextParallel one : {ContextParallel::ring, ContextParallel::ulysses}) {
     q.context = one;
