@@ -16,7 +16,7 @@ std::string shell_quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string quoted(std::string_view text) {
+std::string literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';

@@ -29,7 +29,7 @@ struct SetField {
 
 /// "a b" as a shell, Python or C++ reads it back.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string literal(std::string_view text);
 
 /// \param command of the question, as "fabricost plan --train" \param python its function; empty: Python has it another way
 /// \param record of C++
@@ -49,17 +49,17 @@ template <class T>
   else if constexpr (std::same_as<T, int> || std::same_as<T, double>)
     return fmt::format("{}", value);
   else if constexpr (std::is_enum_v<T>)
-    return quoted(words_of(T{}).names[static_cast<std::size_t>(value)]);
+    return literal(words_of(T{}).names[static_cast<std::size_t>(value)]);
   else if constexpr (std::same_as<T, Counts>)
     return value.values.size() == 1 ? fmt::format("{}", value.values.front()) : fmt::format("[{}]", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::vector<double>>)
     return fmt::format("[{}]", fmt::join(value, ", "));
   else if constexpr (faces::is_list<T>) {
     std::string out;
-    for (const Json& one : given) out += (out.empty() ? "" : ", ") + quoted(text_in(one, {}));
+    for (const Json& one : given) out += (out.empty() ? "" : ", ") + literal(text_in(one, {}));
     return "[" + out + "]";
   } else
-    return quoted(joined_text_in(given, {}));
+    return literal(joined_text_in(given, {}));
 }
 
 /// What follows `request.NAME`.
@@ -74,19 +74,19 @@ template <class T>
   else if constexpr (std::is_enum_v<Bare<T>>)
     return fmt::format(" = fabricost::worded<decltype(request.{})::value_type>({})", name, python_of(value, given));
   else if constexpr (std::same_as<T, Machine> || std::same_as<T, NamedModel> || std::same_as<T, NamedStack>)
-    return ".name = " + quoted(joined_text_in(given, {}));
+    return ".name = " + literal(joined_text_in(given, {}));
   else if constexpr (std::same_as<T, Counts>)
     return fmt::format(".values = {{{}}}", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::optional<std::vector<double>>>)
     return fmt::format(".emplace({{{}}})", fmt::join(*value, ", "));
   else if constexpr (std::same_as<T, Machines> || std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
     std::string out;
-    for (const Json& one : given) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", quoted(text_in(one, {})));
+    for (const Json& one : given) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(text_in(one, {})));
     return fmt::format(" = {{{}}}", out);
   } else if constexpr (std::same_as<Bare<T>, Inference>)
-    return fmt::format(" = fabricost::engine_named({}, {})", python_of(value, given), quoted(name));
+    return fmt::format(" = fabricost::engine_named({}, {})", python_of(value, given), literal(name));
   else if constexpr (std::same_as<Bare<T>, Routing>)
-    return fmt::format(" = fabricost::routing_named({}, {})", python_of(value, given), quoted(name));
+    return fmt::format(" = fabricost::routing_named({}, {})", python_of(value, given), literal(name));
   else if constexpr (faces::is_list<T>) {
     const std::string list = python_of(value, given);
     return " = {" + list.substr(1, list.size() - 2) + "}";

@@ -91,7 +91,6 @@ async function begin() {
   window.fabricostAsk = (question, fields, files) => model.ask(Symbol(question), question, fields, files);  // for scripts and tests
   document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
   document.documentElement.dataset.where = model.where;
-  window.addEventListener('popstate', show);
   window.addEventListener('hashchange', show);
   show();
   tour(document.getElementById('tour'));

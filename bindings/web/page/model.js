@@ -33,14 +33,16 @@ function startWorker(bytes) {
 
 /** The same on this thread. */
 async function startHere(bytes) {
-  if (!self.fabricostAnswerer) {
+  const load = (address) => new Promise((resolve, reject) => {
     const script = document.createElement('script');
-    script.src = workerAddress();
-    await new Promise((resolve, reject) => {
-      script.onload = resolve;
-      script.onerror = () => reject(new Error('the model does not load'));
-      document.head.append(script);
-    });
+    script.src = address;
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`${address} does not load`));
+    document.head.append(script);
+  });
+  if (!self.fabricostAnswerer) {
+    if (!document.getElementById('worker-text')) await load('fabricost.js');
+    await load(workerAddress());
   }
   const answer = await self.fabricostAnswerer(bytes);
   const here = { onmessage: null,

@@ -49,7 +49,7 @@ void use_contained(std::string_view names, std::string_view trees) {
 bool has_contained() { return !contained().names.empty(); }
 
 bool is_contained(const std::filesystem::path& path) {
-  const std::string text = path.string();
+  const std::string text = path.lexically_normal().generic_string();  // one file may name another by ../
   const std::string_view place = place_of(text);
   if (place.empty()) return has_contained() && text == contained_data;
   if (std::binary_search(contained().names.begin(), contained().names.end(), place)) return true;
@@ -73,7 +73,8 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
 }
 
 std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file) {
-  return tree_in(contained().trees, place_of(path), file);
+  const std::string text = std::filesystem::path{path}.lexically_normal().generic_string();
+  return tree_in(contained().trees, place_of(text), file);
 }
 
 }  // namespace fabricost::io

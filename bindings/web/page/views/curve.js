@@ -41,8 +41,18 @@ export function curveView(context) {
   let drawn = [];
   const dialsPlace = el('div', {});
   const comparing = Boolean(values['b.on']);
+  /** Another machine has dials of its own. */
+  const changed = (name, value) => {
+    if (name === 'system') {
+      const left = [].concat(values.overrides ?? []).filter((o) => !o.startsWith('dial.'));
+      if (left.length > 0) values.overrides = left;
+      else delete values.overrides;
+    }
+    change(name, value);
+    if (name === 'system') dials();
+  };
   const side = el('div', { class: 'side' },
-    form(sweep.fields, values, known, change, { first: FIRST, hidden: HIDDEN }), dialsPlace,
+    form(sweep.fields, values, known, changed, { first: FIRST, hidden: HIDDEN }), dialsPlace,
     el('p', {},
         el('label', {},
         el('input',
