@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 from . import style
@@ -27,6 +28,8 @@ def _values(found: Any, ax: Any) -> Any:
     tried = [one for one in found.tried if one.measure is not None]
     if not tried:
         raise RequestError(f"found: nothing could run: {found.reason}")
+    from matplotlib.ticker import LogLocator
+
     ax = style.axes(ax)
     across, up = [one.value for one in tried], [one.measure for one in tried]
     ends = [one for one in (found.fast_value, found.slow_value) if one is not None]
@@ -45,6 +48,8 @@ def _values(found: Any, ax: Any) -> Any:
     counted = all(value == round(value) for value in across)
     if _logarithmic(across):
         ax.set_xscale("log", base=2 if counted else 10)
+        if counted:
+            ax.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     if _logarithmic(up):
         ax.set_yscale("log")
@@ -52,7 +57,7 @@ def _values(found: Any, ax: Any) -> Any:
     ax.set_xlabel(f"{found.unknown}, {found.unit}" if found.unit else found.unknown)
     ax.set_ylabel(found.measured)
     style.grid(ax)
-    style.title(ax, f"{found.unknown} for {found.goal}")
+    style.title(ax, textwrap.fill(f"{found.unknown} for {found.goal}", 46))
     style.legend(ax, handles=[one for one in ax.get_legend_handles_labels()[0]], columns=2)
     return ax
 
@@ -75,7 +80,7 @@ def _machines(found: Any, ax: Any) -> Any:
     ax.set_xlabel(f"{what}, {shown}" if shown else what)
     ax.set_ylabel("machine")
     style.grid(ax, "x")
-    style.title(ax, f"{found.goal} (hatched: breaks a limit)")
+    style.title(ax, textwrap.fill(f"{found.goal} (hatched: breaks a limit)", 46))
     return ax
 
 
