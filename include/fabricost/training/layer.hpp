@@ -14,7 +14,7 @@
 ///             2 n (k + v) more to correct earlier writes (delta rule), at attention's rate. Where layers of both kinds follow
 ///             each other a layer is their mean. Context ranks exchange tokens for heads, as Ulysses does
 ///   blocks    of a model whose layers are single blocks, a layer is one half of such a layer
-///   graphs    a layer replayed as a CUDA graph launches nothing: no floor
+///   graphs    the host launches nothing of a layer replayed as a CUDA graph: no floor; its kernels start all the same
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
 
