@@ -17,8 +17,9 @@ int main() {
     const PlanAnswer training = answer(train);
     std::printf("training %s on %d GPUs\n", training.model.c_str(), training.gpus);
     for (const PlannedLayout& layout : training.layouts)
-      std::printf("  tp %d pp %d dp %d: %.3f s a step (nine in ten: %.3f to %.3f), %.1f GiB\n", layout.tp, layout.pp, layout.dp,
-                  layout.step_seconds, layout.interval_seconds.first, layout.interval_seconds.second, layout.memory_bytes / GiB(1).value());
+      std::printf("  tp %d pp %d cp %d dp %d: %.3f s a step (nine in ten: %.3f to %.3f), %.1f GiB\n", layout.tp, layout.pp, layout.cp,
+                  layout.dp, layout.step_seconds, layout.interval_seconds.first, layout.interval_seconds.second,
+                  layout.memory_bytes / GiB(1).value());
 
     ServeRequest serve;
     serve.system.name = "dgx-h100";

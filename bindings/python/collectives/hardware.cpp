@@ -212,7 +212,7 @@ A machine from the text of a system's YAML file, or a dict of the same keys, rea
 
 >>> import fabricost as fc
 >>> fc.load_system("dgx-h100").flops_per_second["bf16"] / 1e12
-989.4
+989.0
 )")
       .def_property_readonly(
           "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
