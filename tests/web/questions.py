@@ -155,11 +155,12 @@ def differences(ours, theirs, where=""):
     return [line for lines, _ in found for line in lines], max((error for _, error in found), default=0)
 
 
-def bare(text):
+def bare(text, fields=()):
     """A refusal without how its face spells fields and names itself."""
     text = re.sub(r"^fabricost \w+: ", "", text.strip())
     text = re.sub(r"\nSee fabricost.*", "", text)
-    return re.sub(r"\W+", " ", re.sub(r"--?[a-z][\w-]*|\b[a-z_]+ = ", " ", text)).split()
+    words = re.sub(r"\W+", " ", re.sub(r"--?[a-z][\w-]*|\b[a-z_]+ = ", " ", text)).split()
+    return [word for word in words if word not in fields]
 
 
 def main():
@@ -176,6 +177,7 @@ def main():
     face = Chromium(given.chromium) if given.chromium else Node(given.module)
     described = face.ask_all([("questions", {})])[0]["answer"]
     known = {"systems": [s["name"] for s in described["systems"]], "models": described["models"]}
+    names = {question["name"]: {field["name"] for field in question["fields"]} for question in described["questions"]}
     rng = Random(given.seed)
     asked = [rng.any_question(known) for _ in range(given.count)]
     answers = face.ask_all(asked)
@@ -191,7 +193,7 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(pool.map(run, commands))
-    faults, worst, numbers, refusals, words = [], 0, 0, 0, 0
+    faults, worst, numbers, refusals = [], 0, 0, 0
     for (kind, fields), command, answer, output in zip(asked, commands, answers, outputs):
         line = f"{command}   # {kind} {json.dumps(fields)}"
         if output is None:  # the module refuses to read the fields
@@ -204,9 +206,9 @@ def main():
             faults.append(f"{line}\n    command: {status} {err[:300]}\n    module: {json.dumps(answer)[:300]}")
         elif status != 0:
             refusals += 1
-            words += bare(err) != bare(answer["error"]["text"])
-            if bare(err) != bare(answer["error"]["text"]):
-                faults.append(f"{line}\n    {bare(err)}\n    {bare(answer['error']['text'])}")
+            theirs, ours = (bare(text, names[kind]) for text in (err, answer["error"]["text"]))
+            if theirs != ours:
+                faults.append(f"{line}\n    {theirs}\n    {ours}")
         else:
             found, error = differences(answer["answer"], json.loads(out))
             numbers += out.count(":")

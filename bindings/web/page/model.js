@@ -26,6 +26,7 @@ function startWorker(bytes) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerAddress());
     worker.onerror = (event) => reject(new Error(event.message || 'the worker does not start'));
+    setTimeout(() => reject(new Error('the worker does not answer')), LATEST);  // of one that is never started
     worker.onmessage = ({ data }) => (data.ready ? resolve(worker) : reject(new Error(data.fault)));
     worker.postMessage({ bytes });
   });
@@ -49,6 +50,8 @@ async function startHere(bytes) {
       postMessage: ({ id, request }) => setTimeout(() => here.onmessage({ data: { id, answer: answer(request) } })) };
   return here;
 }
+
+const LATEST = 5000;  // ms for a worker to start; then the page's thread answers
 
 export class Model {
   #worker;

@@ -39,7 +39,7 @@ TEST_CASE("a question in JSON is answered as C++ answers it") {
   request.bytes = 256.0 * 1024 * 1024;
   const PredictAnswer same = answer(request);
   CHECK(found["time_us"].get<double>() == same.seconds * 1e6);
-  CHECK(found["terms"].size() == same.terms.size());
+  CHECK(static_cast<int>(found["terms"].size()) == static_cast<int>(same.terms.size()));
   CHECK(ask("sweep", curve)["answer"].size() == 4);
 }
 

@@ -91,7 +91,7 @@ export function layoutsView(context) {
         `${found.model ?? values.model} on ${found.gpus ?? values.gpus} GPUs of ${found.system ?? values.system}`),
       el('p', {}, found.advice ?? '', found.kernels === 'assumed'
           ? ' Kernels of this GPU were never measured; NVIDIA’s shares of the peak are taken.' : ''),
-      table(train ? 'Layouts, fastest first' : 'Deployments, best first', ['', ...head],
+      table(train ? 'Layouts, fastest first' : 'Deployments, best first', ['look', ...head],
           body.map((row, i) =>
           [el('input',
           { type: 'radio', name: 'layout', value: i, checked: i === chosen, 'aria-label': `look at row ${i + 1}`,
