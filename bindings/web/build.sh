@@ -11,6 +11,7 @@ out=${1:-$source/build/page}
 work=${FABRICOST_WEB_BUILD:-$source/build/web}
 launcher=
 if command -v ccache >/dev/null; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}  # where Debian keeps acorn, which a node from elsewhere does not look for
 command -v emcmake >/dev/null || { echo "emcmake is not here: apt-get install emscripten" >&2; exit 2; }
 precompile=${FABRICOST_PRECOMPILE:-}
 if [ -z "$precompile" ]; then

@@ -83,7 +83,7 @@ TEST_CASE("whatever is sent, an error comes back") {
     CHECK(Json::parse(web::answer(text)).contains("error"));
 }
 
-TEST_CASE("every question describes each of its fields, and its defaults are accepted") {
+TEST_CASE("every question describes each of its fields, and a default that is given is as one left out") {
   const Json all = ask("questions")["answer"];
   CHECK(all["questions"].size() > 10);
   CHECK(all["systems"].size() > 50);
@@ -94,8 +94,7 @@ TEST_CASE("every question describes each of its fields, and its defaults are acc
       CHECK_FALSE(field["words"].get<std::string>().empty());
       CHECK(field["words"].get<std::string>().find('<') == std::string::npos);
       if (!field.contains("default")) continue;
-      const Json answer = ask(question["name"], {{field["name"].get<std::string>(), field["default"]}});
-      if (answer.contains("error")) CHECK(answer["error"]["field"] != field["name"]);
+      CHECK(ask(question["name"], {{field["name"].get<std::string>(), field["default"]}}) == ask(question["name"]));
     }
 }
 
