@@ -160,7 +160,7 @@ def test_goodput_is_the_commands(question, words):
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(fleet="llama"), fc.RequestError, "llama3"),
     (dict(fleet="rsc-1", mttf_node_seconds=1), fc.RequestError, "one rate"),
-    (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"), (dict(checkpoint_seconds="30s"), TypeError, "checkpoint_seconds"),
+    (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"), (dict(checkpoint_seconds="soon"), fc.RequestError, "checkpoint_seconds"),
     (dict(drain_seconds=1), fc.RequestError, "background"), (dict(background=1), TypeError, "background"),
     (dict(storage_bytes_per_second=1e12), fc.RequestError, "model"),
     (dict(checkpoint_every_seconds=0), fc.RequestError, "checkpoint_every_seconds"), (dict(replaced=2), fc.RequestError, "replaced"),
@@ -222,7 +222,7 @@ def test_measured_times_come_as_a_file_or_an_array(tmp_path):
 @pytest.mark.parametrize("call, error, says", [
     (lambda: fc.stragglers(ranks=8), fc.RequestError, "which times"),
     (lambda: fc.stragglers([1.0], mean_seconds=1, ranks=8), fc.RequestError, "which times"),
-    (lambda: fc.stragglers([1.0]), TypeError, "ranks"), (lambda: fc.stragglers(["a"], ranks=8), TypeError, "times"),
+    (lambda: fc.stragglers([1.0]), TypeError, "ranks"), (lambda: fc.stragglers(["a"], ranks=8), fc.RequestError, "times"),
     (lambda: fc.stragglers([0.0], ranks=8), fc.RequestError, "times"),
     (lambda: fc.stragglers([float("nan")], ranks=8), fc.RequestError, "times"),
     (lambda: fc.stragglers([], ranks=8), fc.RequestError, "times"), (lambda: fc.stragglers(1j, ranks=8), TypeError, "times"),

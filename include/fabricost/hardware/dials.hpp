@@ -108,7 +108,7 @@ inline void turn_domain(System& s, int gpus) {
     case Dial::hbm_size: s.gpu.memory.value = Bytes::from_value(value); break;
     case Dial::arithmetic:
       for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= value;
-      s.constants.compute.gemm_watts /= value;  // at the clock it has: a chip with more units at the same power would run slower
+      s.gpu.turned_arithmetic *= value;
       break;
   }
   return s;

@@ -55,7 +55,7 @@ struct Processor {
     out.memory = g.memory.value.value();
     out.memory_latency = g.hbm_latency.value.value();
     constexpr double tera = 1e12;
-    out.watts = g.power.value.value() / (out.peak16 / tera);
+    out.watts = g.power.value.value() / (out.peak16 / g.turned_arithmetic / tera);
     out.use(system.constants.compute);
     const Generation made = g.generation;
     out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;

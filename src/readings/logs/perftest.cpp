@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> tools{"ib_write_bw", "ib_write_lat", "
                                                 "ib_send_bw",  "ib_send_lat",  "ib_atomic_bw", "ib_atomic_lat"};
 
 /// The columns of a row by content; 0: missing.
-struct Columns {
+struct PerftestColumns {
   std::size_t peak = 0, average = 0, messages = 0, typical = 0, mean = 0, min = 0, count = 0;
   double unit = 0;  ///< bytes per second of one printed unit of bandwidth
 };
@@ -66,7 +66,7 @@ class PerftestReader : LogReader {
   /// Column names contain blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so their last words are used.
   bool header(const std::string& line, const Tokens& tokens) {
     if (!has(line, "#bytes")) return false;
-    Columns found;
+    PerftestColumns found;
     std::size_t at = 0;
     bool begun = false;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -140,7 +140,7 @@ class PerftestReader : LogReader {
 
   [[nodiscard]] std::string called() const { return tool_.empty() ? "perftest" : tool_; }
 
-  Columns columns_;
+  PerftestColumns columns_;
   std::string tool_;
   bool read_ = false, atomic_ = false, both_ = false;
 };
