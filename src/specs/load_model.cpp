@@ -1,6 +1,7 @@
 /// \file load_model.cpp
 /// Model files: the shape of a transformer, read strictly, and its common names.
 
+#include "specs/data_directory.hpp"
 #include "specs/parts/model_config.hpp"
 #include "specs/store.hpp"
 #include "text/ascii.hpp"

@@ -160,7 +160,8 @@ def test_goodput_is_the_commands(question, words):
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(fleet="llama"), fc.RequestError, "llama3"),
     (dict(fleet="rsc-1", mttf_node_seconds=1), fc.RequestError, "one rate"),
-    (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"), (dict(checkpoint_seconds="soon"), fc.RequestError, "checkpoint_seconds"),
+    (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"),
+    (dict(checkpoint_seconds="soon"), fc.RequestError, "checkpoint_seconds"),
     (dict(drain_seconds=1), fc.RequestError, "background"), (dict(background=1), TypeError, "background"),
     (dict(storage_bytes_per_second=1e12), fc.RequestError, "model"),
     (dict(checkpoint_every_seconds=0), fc.RequestError, "checkpoint_every_seconds"), (dict(replaced=2), fc.RequestError, "replaced"),

@@ -26,7 +26,7 @@ def compiles(command, source):
 
 def poisoned(others, headers, tail=""):
     """Other people's headers first: some have a template parameter I."""
-    lines = ([f"#include <{h}>" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] +
+    lines = ([f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] +
              [f"#include <{h}>" for h in headers])
     return "\n".join(lines) + "\n" + tail + "int main() {}\n"
 
