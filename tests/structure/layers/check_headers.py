@@ -26,8 +26,8 @@ def compiles(command, source):
 
 def poisoned(others, headers, tail=""):
     """Other people's headers first: some have a template parameter I."""
-    lines = ([f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] +
-             [f"#include <{h}>" for h in headers])
+    lines = ([f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in others] +
+             [f"#define {name} poisoned macro {name} @" for name in POISON] + [f"#include <{h}>" for h in headers])
     return "\n".join(lines) + "\n" + tail + "int main() {}\n"
 
 
