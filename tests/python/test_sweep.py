@@ -81,7 +81,7 @@ def test_a_folder_with_another_sweep_is_refused_unless_overwritten(tmp_path):
     ({"system": "dgx-h100", "bytes": []}, "bytes has no values"),
     ({"system": "dgx-h100", "bytes": [np.nan]}, "bytes has to be"),
     ({"system": "dgx-h100", "bytes": [-1]}, "bytes has to be"),
-    ({"system": "dgx-h100", "bytes": ["big"]}, "bytes are not all numbers"),
+    ({"system": "dgx-h100", "bytes": ["big"]}, "is not a size"),
     ({"system": "dgx-h100", "bytes": [1e6], "rank": [8]}, "no 'rank'"),
     ({"system": "dgx-h100", "bytes": [1e6], "operation": "sum"}, "'sum'"),
 ])

@@ -68,7 +68,7 @@ def _machines(found: Any, ax: Any) -> Any:
         raise RequestError(f"found: nothing could run: {found.reason}")
     what, _, unit = found.measured.partition(", ")
     worth, shown = {"USD": (1e6, "million USD"), "W": (1e6, "MW"), "s": (DAY, "days")}.get(unit, (1.0, unit))
-    ax = style.axes(ax, 6.4, 1.4 + 0.36 * len(tried))
+    ax = style.axes(ax, style.WIDTH, 1.4 + 0.36 * len(tried))
     places = list(range(len(tried)))[::-1]
     for place, one in zip(places, tried):
         best = one.value == found.value
@@ -95,7 +95,7 @@ def runs(projected: Any, *, ax: Any = None) -> Any:
     dollars = all(row.dollars is not None for row in rows)
     values = [(row.dollars if dollars else row.seconds) / (1e6 if dollars else DAY) for row in rows]
     ends = [[end / (1e6 if dollars else DAY) for end in (row.interval_dollars if dollars else row.interval_seconds)] for row in rows]
-    ax = style.axes(ax, 6.4, 1.5 + 0.45 * len(rows))
+    ax = style.axes(ax, style.WIDTH, 1.5 + 0.45 * len(rows))
     places = list(range(len(rows)))[::-1]
     errors = [[value - low for value, (low, _) in zip(values, ends)], [high - value for value, (_, high) in zip(values, ends)]]
     late = [row.in_time is False for row in rows]
@@ -105,8 +105,7 @@ def runs(projected: Any, *, ax: Any = None) -> Any:
         bar.set_hatch("////" if one else "")
     most = max(high for _, high in ends)
     for place, row, (_, high) in zip(places, rows, ends):
-        ends_on = f", ends {row.ends}" if row.ends else ""
-        ax.text(high + 0.015 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days{ends_on}", va="center", ha="left",
+        ax.text(high + 0.015 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days", va="center", ha="left",
                 fontsize=style.SMALL)
     ax.set_yticks(places, [row.system for row in rows])
     ax.set_xlim(0, most * 1.7)
