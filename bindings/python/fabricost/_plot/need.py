@@ -108,7 +108,7 @@ def runs(projected: Any, *, ax: Any = None) -> Any:
         ax.text(high + 0.015 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days", va="center", ha="left",
                 fontsize=style.SMALL)
     ax.set_yticks(places, [row.system for row in rows])
-    ax.set_xlim(0, most * 1.7)
+    ax.set_xlim(0, most * 1.9)
     ax.set_ylabel("machine")
     ax.set_xlabel(f"million USD, {str(projected.price_kind).replace('_', ' ')}" if dollars else "days")
     style.grid(ax, "x")
