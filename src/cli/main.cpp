@@ -7,10 +7,26 @@
 #include "catalogue/shipped_specs.hpp"
 #include "specs/catalogue.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace {
+
+#define FABRICOST_NAME(name) std::string_view{#name},
+constexpr std::array names{FABRICOST_SUBCOMMANDS(FABRICOST_NAME)};
+#undef FABRICOST_NAME
+
+}  // namespace
+
 int main(int argc, char** argv) {
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   fabricost::cli::Runner runner;
-#define FABRICOST_ADD(name) fabricost::cli::add_##name(runner.app(), runner);
+  // A first word that is a command needs no other's options, which are half of what starting costs; completion lists all of them.
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const bool all = first == "completion" || std::find(names.begin(), names.end(), first) == names.end();
+#define FABRICOST_ADD(name) \
+  if (all || first == #name) fabricost::cli::add_##name(runner.app(), runner);
   FABRICOST_SUBCOMMANDS(FABRICOST_ADD)
 #undef FABRICOST_ADD
   return runner.run(argc, argv);
