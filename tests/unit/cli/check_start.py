@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = 15
+RUNS = 40
 MOST_MS = 16.0
 SLACK = 1.5  # neighbours on the same core, caches they empty
 MOST_BYTES = 7_000_000
