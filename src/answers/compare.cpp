@@ -1,6 +1,7 @@
 /// \file compare.cpp
 /// Finds the best plan of each machine for one job.
 
+#include "answers/typed/own_machines.hpp"
 #include "text/short_text.hpp"
 
 #include <fabricost/answers/compare.hpp>
@@ -66,25 +67,6 @@ void check(const CompareRequest& r) {
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
   out.top = 1;
-  return out;
-}
-
-[[nodiscard]] OwnMachinePrices own_prices_of(const CompareRequest& r, const std::vector<System>& systems) {
-  OwnMachinePrices out;
-  out.kind = r.price_kind;
-  if (r.prices.empty()) return out;
-  out.gpu_hours.assign(systems.size(), 0);
-  std::vector<std::string> names;
-  for (const System& s : systems) names.push_back(s.name);
-  for (const OwnPrice& own : r.prices) {
-    bool found = false;
-    for (std::size_t i = 0; i < systems.size(); ++i) {
-      if (own.machine != names[i] && own.machine != r.systems[i].name) continue;
-      out.gpu_hours[i] = own.dollars_per_gpu_hour;
-      found = true;
-    }
-    if (!found) throw Refusal("<prices>: " + unknown_text(own.machine, "one of the machines", names));
-  }
   return out;
 }
 
@@ -187,7 +169,7 @@ CompareAnswer answer(const CompareRequest& request) {
   // the training model needs no inference kernels
   for (const Machine& one : request.systems)
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
-  const OwnMachinePrices own = own_prices_of(request, systems);
+  const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
   if (request.train) {
     const TrainingQuestion q = training_question(training_of(request));
     out.all = compare(systems, [&](const System& system) { return compared(q, system, prices); });

@@ -1,6 +1,7 @@
 /// \file project.cpp
 /// Asks plan, goodput, cost and need about one run, each with what the others found.
 
+#include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/answers/design/need.hpp>
@@ -35,12 +36,6 @@ void check(const ProjectRequest& r) {
   check_ranges(r);
 }
 
-/// \throws Refusal
-[[nodiscard]] Day day_of(const std::string& text, std::string_view field) {
-  if (const auto out = parse_day(text)) return *out;
-  throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text.substr(0, 40)));
-}
-
 /// When a run can start, and by when it must end.
 struct Calendar {
   std::optional<Day> start, done_by;
@@ -60,21 +55,20 @@ struct Calendar {
   }
 };
 
-/// The user's word first. \throws RequestError where it must end by a day before it can begin, or nobody knows when
-void add_delivery(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar) {
-  if (const auto known = delivery_of(*machine.value, prices)) {
+/// \param own_day the user's word, which comes first \throws RequestError where it must end by a day before it can begin, or nobody knows
+/// when
+void add_delivery(ProjectedRun& out, const System& system, const Prices& prices, const Calendar& calendar, std::optional<Day> own_day) {
+  if (own_day) {
+    out.delivery = day_text(*own_day), out.delivery_source = "as given";
+  } else if (const auto known = delivery_of(system, prices)) {
     out.delivery = day_text(known->value);
     out.delivery_source = fmt::format("{}: {}", name(known->provenance.confidence), known->provenance.source);
   }
-  for (const OwnDelivery& own : r.deliveries)
-    if (own.machine == machine.name || own.machine == machine.value->name)
-      out.delivery = day_text(day_of(own.day, "deliveries")), out.delivery_source = "as given";
   if (const auto from = calendar.start_on(out); from && calendar.start)
     out.wait_seconds = std::chrono::duration<double>(*from - *calendar.start).count();
   if (!calendar.done_by) return;
   if (!out.delivery)
-    throw RequestError(
-        fmt::format("when {} can be had is not known; say it with <deliveries={}=2027-06>", machine.value->name, machine.value->name));
+    throw RequestError(fmt::format("when {} can be had is not known; say it with <deliveries={}=2027-06>", system.name, system.name));
   if (*calendar.start_on(out) >= *calendar.done_by)
     throw RequestError(fmt::format("it can be had on {} at the earliest ({}), the run must end by {}", *out.delivery, out.delivery_source,
                                    day_text(*calendar.done_by)));
@@ -215,9 +209,10 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
 }
 
 /// What is known before prices are.
-[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar) {
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar,
+                                  std::optional<Day> own_day) {
   ProjectedRun out{.system = machine.value->name};
-  add_delivery(out, r, machine, prices, calendar);
+  add_delivery(out, *machine.value, prices, calendar, own_day);
   if (r.gpus)
     out.gpus = *r.gpus;
   else
@@ -238,34 +233,13 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
   return out;
 }
 
-[[nodiscard]] OwnMachinePrices own_prices_of(const ProjectRequest& r, const std::vector<Machine>& machines,
-                                             const std::vector<System>& systems) {
-  OwnMachinePrices out;
-  out.kind = r.price_kind;
-  out.gpu_hours.assign(systems.size(), 0);
-  std::vector<std::string> names;
-  for (const System& s : systems) names.push_back(s.name);
-  for (const OwnPrice& own : r.own_prices) {
-    bool found = false;
-    for (std::size_t i = 0; i < systems.size(); ++i) {
-      if (own.machine != names[i] && own.machine != machines[i].name) continue;
-      out.gpu_hours[i] = own.dollars_per_gpu_hour;
-      found = true;
-    }
-    if (!found) throw Refusal("<own_prices>: " + unknown_text(own.machine, "one of the machines", names));
-  }
+/// When the user was told each machine can be had. \throws Refusal
+[[nodiscard]] std::vector<std::optional<Day>> own_days_of(const ProjectRequest& r, const std::vector<Machine>& machines,
+                                                          const std::vector<System>& systems) {
+  std::vector<std::optional<Day>> out(systems.size());
+  for (const OwnDelivery& own : r.deliveries)
+    for (const std::size_t i : machines_named(own.machine, machines, systems, "deliveries")) out[i] = day_of(own.day, "deliveries");
   return out;
-}
-
-void refuse_unknown_deliveries(const ProjectRequest& r, const std::vector<Machine>& machines, const std::vector<System>& systems) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < systems.size(); ++i) names.push_back(systems[i].name);
-  for (const OwnDelivery& own : r.deliveries) {
-    const auto named = [&](const Machine& one) { return one.name == own.machine; };
-    if (std::none_of(machines.begin(), machines.end(), named) && std::find(names.begin(), names.end(), own.machine) == names.end())
-      throw Refusal("<deliveries>: " + unknown_text(own.machine, "one of the machines", names));
-    static_cast<void>(day_of(own.day, "deliveries"));
-  }
 }
 
 /// The machine whose `value` is least, of those that end in time where a time was given.
@@ -342,11 +316,11 @@ ProjectAnswer answer(const ProjectRequest& request) {
   };
   const Prices prices = load_prices(r.prices);
   const Calendar calendar{r, prices};
-  refuse_unknown_deliveries(r, machines, systems);
+  const std::vector<std::optional<Day>> own_days = own_days_of(r, machines, systems);
   if (calendar.start) out.start = day_text(*calendar.start);
   if (calendar.done_by) out.done_by = day_text(*calendar.done_by);
-  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i), prices, calendar); });
-  const OwnMachinePrices own = own_prices_of(r, machines, systems);
+  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i), prices, calendar, own_days[i]); });
+  const OwnMachinePrices own = own_prices_of(r.own_prices, r.price_kind, machines, systems, "own_prices");
   const PricedBy by = common_kind(systems, able, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;

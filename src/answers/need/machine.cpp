@@ -1,6 +1,7 @@
 /// \file machine.cpp
 /// Asks for the whole run on every machine, and picks the best that keeps the limits.
 
+#include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
@@ -11,8 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
 namespace fabricost {
 namespace need {
@@ -47,6 +46,11 @@ template <class Pair>
   return "";
 }
 
+[[nodiscard]] std::optional<std::string> end_day_of(const ProjectedRun& r, RunEnd end) {
+  if (end == RunEnd::predicted || !r.interval_ends) return r.ends;
+  return end == RunEnd::fast ? r.interval_ends->first : r.interval_ends->second;
+}
+
 /// The limits that a run breaks, in words; empty: none. What is not known breaks its limit.
 [[nodiscard]] std::string broken(const NeedMachineRequest& q, const ProjectedRun& r, RunEnd end) {
   std::string out;
@@ -62,16 +66,12 @@ template <class Pair>
   if (q.budget_dollars) limit("money", measure_of(r, BestMachine::cheapest, end), *q.budget_dollars, io::dollars_text);
   if (q.megawatts) limit("MW", r.site_watts ? std::optional{*r.site_watts / 1e6} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
-  const auto days = [](const std::string& day) { return static_cast<double>(parse_day(day)->time_since_epoch().count()); };
-  const auto day = [](double x) { return day_text(Day{std::chrono::days{static_cast<int>(x)}}); };
-  if (!q.done_by.empty())
-    limit("end",
-          r.ends ? std::optional{days(end == RunEnd::predicted || !moves ? *r.ends
-                                      : end == RunEnd::fast              ? r.interval_ends->first
-                                                                         : r.interval_ends->second)}
-                 : std::nullopt,
-          days(q.done_by), day);
-  if (!q.delivered_by.empty()) limit("delivery", r.delivery ? std::optional{days(*r.delivery)} : std::nullopt, days(q.delivered_by), day);
+  const auto day_limit = [&out](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
+    if (day && *day <= last) return;  // as they are written, days compare like texts
+    out += fmt::format("{}{} {}, at most {}", out.empty() ? "" : "; ", what, day.value_or("not known"), last);
+  };
+  if (!q.done_by.empty()) day_limit("end", end_day_of(r, moves ? end : RunEnd::predicted), day_text(*parse_day(q.done_by)));
+  if (!q.delivered_by.empty()) day_limit("delivery", r.delivery, day_text(*parse_day(q.delivered_by)));
   return out;
 }
 
@@ -159,9 +159,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   using need::RunEnd;
   check_ranges(request);
   NeedMachineRequest q = request;
-  for (const auto& [text, field] : {std::pair{&q.delivered_by, "delivered_by"}, std::pair{&q.done_by, "done_by"}})
-    if (!text->empty() && !parse_day(*text))
-      throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text->substr(0, 40)));
+  if (!q.delivered_by.empty()) static_cast<void>(day_of(q.delivered_by, "delivered_by"));
   if (q.systems.all.empty()) q.systems = need::catalogue(q);
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const ProjectAnswer all = answer(static_cast<const ProjectRequest&>(q));
