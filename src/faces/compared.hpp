@@ -17,8 +17,7 @@ void spell_troubles(CompareAnswer& answer, Spelled&& spelled) {
 /// A machine that cannot do the job has only its error.
 [[nodiscard]] inline nlohmann::ordered_json json_of_compared(const CompareAnswer& answer) {
   nlohmann::ordered_json out = json_of(answer);
-  for (auto& row : out["systems"])
-    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+  keep_troubles_alone(out["systems"]);
   return out;
 }
 

@@ -28,4 +28,9 @@ void json_parts::put(Json& into, std::string_view path, Json value) {
     at = std::move(value);
 }
 
+void keep_troubles_alone(nlohmann::ordered_json& rows) {
+  for (auto& row : rows)
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+}
+
 }  // namespace fabricost::faces

@@ -94,4 +94,7 @@ nlohmann::ordered_json json_of(const Answer& answer) {
   return out;
 }
 
+/// Of rows with a "trouble", machines that cannot do the job, only that and the machine are left.
+void keep_troubles_alone(nlohmann::ordered_json& rows);
+
 }  // namespace fabricost::faces

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fabricost {
 
@@ -18,20 +19,27 @@ inline void from_text(const std::string& text, std::string_view, const Amount&, 
   out.all.assign(1, {.name = text, .value = nullptr});
 }
 
-/// Parses "NAME=USD" per GPU-hour.
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+namespace faces {
+/// The parts of "NAME=VALUE". \param what is said of the machine \param as its example \throws RequestError
+[[nodiscard]] inline std::pair<std::string, std::string> machine_and_value(const std::string& text, std::string_view option,
+                                                                           std::string_view what, std::string_view as) {
   const auto equals = text.rfind('=');
   if (equals == std::string::npos)
-    throw RequestError(fmt::format("{} {}: write a machine and USD for a GPU-hour, as in {}=2.50", option, text, text));
-  out = {text.substr(0, equals), faces::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
+    throw RequestError(fmt::format("{} {}: write a machine and {}, as in {}={}", option, text, what, text, as));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+}  // namespace faces
+
+/// Parses "NAME=USD" per GPU-hour.
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+  const auto [machine, dollars] = faces::machine_and_value(text, option, "USD for a GPU-hour", "2.50");
+  out = {machine, faces::number_from(dollars, option, 1e-6, 1e6)};
 }
 
 /// Parses "NAME=DAY".
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out) {
-  const auto equals = text.rfind('=');
-  if (equals == std::string::npos)
-    throw RequestError(fmt::format("{} {}: write a machine and the day on which it can be had, as in {}=2027-03", option, text, text));
-  out = {text.substr(0, equals), text.substr(equals + 1)};
+  const auto [machine, day] = faces::machine_and_value(text, option, "the day on which it can be had", "2027-03");
+  out = {machine, day};
 }
 
 }  // namespace fabricost

@@ -198,8 +198,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
 
 [[nodiscard]] nlohmann::ordered_json json_text(const ProjectAnswer& answer) {
   nlohmann::ordered_json out = json_of(answer);
-  for (auto& row : out["systems"])
-    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+  faces::keep_troubles_alone(out["systems"]);
   return out;
 }
 
