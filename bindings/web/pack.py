@@ -28,25 +28,19 @@ def one_script(page):
         if path in done:
             return
         done.add(path)
-        text, renamed = path.read_text(encoding="utf-8"), []
+        text, uses = path.read_text(encoding="utf-8"), []
         for names, source in IMPORT.findall(text):
-            add(path.parent / source)
-            for name in names.strip("{} ").split(","):
-                if " as " in name:
-                    renamed.append([word.strip() for word in name.split(" as ")])
-        text = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
-        exported = re.findall(r"^export (?:async )?(?:const|function|class) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        scope = f"m{len(parts)}"
-        for name in exported:
-            declared[(path, name)] = scope
-        uses = []
-        for names, source in IMPORT.findall(path.read_text(encoding="utf-8")):
             other = (path.parent / source).resolve()
+            add(other)
             for name in filter(None, (n.strip() for n in names.strip("{} ").split(","))):
                 theirs, _, ours = name.partition(" as ")
                 if (other, theirs) not in declared:
                     sys.exit(f"{path}: imports {theirs}, which {source} does not export")
                 uses.append(f"const {ours or theirs} = {declared[(other, theirs)]}.{theirs};")
+        exported = re.findall(r"^export (?:async )?(?:const|function|class) (\w+)", text, re.MULTILINE)
+        text = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
+        scope = f"m{len(parts)}"
+        declared.update({(path, name): scope for name in exported})
         parts.append(f"const {scope} = (() => {{\n{chr(10).join(uses)}\n{text}\nreturn {{ {', '.join(exported)} }};\n}})();")
 
     add(page / "app.js")

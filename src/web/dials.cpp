@@ -13,19 +13,6 @@
 
 namespace fabricost::web {
 
-namespace {
-
-/// Where a dial stands; nothing: the machine has no such part.
-[[nodiscard]] std::optional<double> standing(const System& system, Dial dial) {
-  try {
-    return value_of(system, dial);
-  } catch (const RequestError&) {
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
 std::vector<DialAnswer> answer(const DialsRequest& request) {
   need_machine(request.system);
   const System system = request.system.load({}, KernelSets::none());
@@ -33,7 +20,7 @@ std::vector<DialAnswer> answer(const DialsRequest& request) {
   const std::vector<varied::Option> no_options;
   for (const std::string_view name : dial_names) {
     varied::Varied unknown = varied::named(std::string{name}, {.serving = true, .options = no_options}, "dial");
-    const std::optional<double> now = standing(system, *unknown.dial);
+    const std::optional<double> now = varied::standing(system, *unknown.dial);
     if (!now || !(*now > 0)) continue;
     DialAnswer one{.name = std::string{name}, .unit = std::string{unknown.unit}, .value = *now / unknown.worth, .stops = {}};
     constexpr int octaves = 3;  // either way: a slider of 25 places

@@ -1,5 +1,5 @@
 /// \file module.cpp
-/// The module's two functions that JavaScript calls (bindings/web/src/model.js): texts go in and out as UTF-8.
+/// The module's function that JavaScript calls (bindings/web/page/model.js): texts go in and out as UTF-8.
 
 #include "catalogue/shipped_specs.hpp"
 #include "specs/catalogue.hpp"

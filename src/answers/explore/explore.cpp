@@ -58,14 +58,6 @@ struct Space {
   return text;
 }
 
-[[nodiscard]] double part_of(const System& system, Dial dial) {
-  try {
-    return value_of(system, dial);
-  } catch (const RequestError&) {
-    return 0;  // it has no such part
-  }
-}
-
 /// d log objective / d log dial of the layout that was found.
 void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, const System& system, const Job& job, const Found& found,
                       const std::vector<std::size_t>& places) {
@@ -73,7 +65,7 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
   for (const Objective& objective : space.objectives.all)
     if (!objective.axis && !objective.goodput) out.elasticities.emplace_back(std::string{objective.name}, ByName<double>{});
   for (const Dial dial : rates) {
-    const double now = part_of(system, dial);
+    const double now = varied::standing(system, dial).value_or(0);
     if (!(now > 0)) continue;
     try {
       const Found less = space.ask.held(machine, turned(system, dial, now * (1 - turn)), job, found.plan),
@@ -171,7 +163,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
   if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
   const Found now = space.ask.best(machine, system, job);
   const auto try_turn = [&](Dial dial, double by, std::string change) {
-    const double value = part_of(system, dial);
+    const double value = varied::standing(system, dial).value_or(0);
     if (!(value > 0)) return;
     try {
       const Found then = space.ask.best(machine, turned(system, dial, value * by), job);

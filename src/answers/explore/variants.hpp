@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,14 +63,17 @@ void load_models(std::vector<Request>& requests) {
 template <class Question, class Request, class Make>
 [[nodiscard]] std::vector<std::variant<Question, std::string>> questions_of(const std::vector<Request>& requests, const Make& make) {
   std::vector<std::variant<Question, std::string>> out;
-  for (std::size_t i = 0; i < requests.size(); ++i) try {
+  std::exception_ptr first;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    try {
       out.emplace_back(make(requests[i], i));
     } catch (const RequestError& error) {
-      if (requests.size() == 1) throw;
+      if (!first) first = std::current_exception();
       out.emplace_back(std::string{error.what()});
     }
-  const auto asked = std::find_if(out.begin(), out.end(), [](const auto& one) { return one.index() == 0; });
-  if (asked == out.end()) throw RequestError(std::get<std::string>(out.front()));
+  }
+  if (std::none_of(out.begin(), out.end(), [](const auto& one) { return std::holds_alternative<Question>(one); }))
+    std::rethrow_exception(first);
   return out;
 }
 template <class Question>

@@ -137,6 +137,14 @@ void append(std::vector<double>& out, std::string_view part, const Given& given)
 
 }  // namespace
 
+std::optional<double> standing(const System& system, Dial dial) {
+  try {
+    return value_of(system, dial);
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
 std::vector<DeclaredDial> declared_by(const std::vector<std::string>& machines) {
   std::vector<DeclaredDial> out;
   for (std::string name : machines) {

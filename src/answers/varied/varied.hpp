@@ -95,6 +95,9 @@ void put_option(Request& request, std::string_view name, const std::string& valu
   });
 }
 
+/// Where a dial stands; nothing: the machine has no such part.
+[[nodiscard]] std::optional<double> standing(const System& system, Dial dial);
+
 /// What a question offers.
 struct Offered {
   bool serving = false;

@@ -76,8 +76,7 @@ def front(
     if found.knee is not None and runs[found.knee]:
         ax.plot(across[found.knee], up[found.knee], label="_knee", zorder=4, **star)
     for axis, values, scale in (("x", across, ax.set_xscale), ("y", up, ax.set_yscale)):
-        shown = values[runs]
-        if shown.size and shown.min() > 0 and shown.max() > 8 * shown.min():
+        if style.wants_log(values[runs]):
             scale("log")
     ax.set_xlabel(_label(found, x))
     ax.set_ylabel(_label(found, y))
@@ -156,7 +155,7 @@ def parallel(found: Any, *, ax: Any = None) -> Any:
         values = np.array([words[name].index(one) for one in found[name]], dtype=float) if name in words else _column(found, name, "found")
         finite = values[np.isfinite(values)]
         low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
-        logs = low > 0 and high > 8 * low and name not in words
+        logs = style.wants_log(finite) and name not in words
         scaled = (np.log(values) - np.log(low)) / (np.log(high) - np.log(low)) if logs else (values - low) / (high - low or 1.0)
         heights.append(scaled)
         ends.append((words[name][0], words[name][-1]) if name in words else (f"{low:.3g}", f"{high:.3g}"))

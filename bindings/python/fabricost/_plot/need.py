@@ -12,10 +12,6 @@ from .._core import RequestError
 DAY = 86400
 
 
-def _logarithmic(values: list[float]) -> bool:
-    return min(values) > 0 and max(values) > 8 * min(values)
-
-
 def need(found: Any, *, ax: Any = None) -> Any:
     """What need tried: the goal's measure against the unknown, the limit, the answer, and where it moves inside the interval.
 
@@ -28,8 +24,6 @@ def _values(found: Any, ax: Any) -> Any:
     tried = [one for one in found.tried if one.measure is not None]
     if not tried:
         raise RequestError(f"found: nothing could run: {found.reason}")
-    from matplotlib.ticker import LogLocator
-
     ax = style.axes(ax)
     across, up = [one.value for one in tried], [one.measure for one in tried]
     ends = [one for one in (found.fast_value, found.slow_value) if one is not None]
@@ -45,20 +39,20 @@ def _values(found: Any, ax: Any) -> Any:
         ax.plot([across[i] for i in at], [up[i] for i in at], linestyle="none", marker=marker, markersize=4.5, color=style.BLUE,
                 label=label, zorder=3)
     ax.axhline(found.limit, color="black", linewidth=0.9, linestyle="--", label="the goal")
-    counted = all(value == round(value) for value in across)
-    if _logarithmic(across):
-        ax.set_xscale("log", base=2 if counted else 10)
-        if counted:
-            ax.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
-    if _logarithmic(up):
+    label = f"{found.unknown}, {found.unit}" if found.unit else found.unknown
+    ax.set_xlabel(label)
+    if style.wants_log(across) and all(value == round(value) for value in across):
+        style.count_axis(ax, across, label)
+    elif style.wants_log(across):
+        ax.set_xscale("log")
+        style.plain_log_axis(ax)
+    if style.wants_log(up):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set_xlabel(f"{found.unknown}, {found.unit}" if found.unit else found.unknown)
     ax.set_ylabel(found.measured)
     style.grid(ax)
     style.title(ax, textwrap.fill(f"{found.unknown} for {found.goal}", 46))
-    style.legend(ax, handles=[one for one in ax.get_legend_handles_labels()[0]], columns=2)
+    style.legend(ax, columns=2)
     return ax
 
 

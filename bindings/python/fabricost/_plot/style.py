@@ -191,6 +191,12 @@ def plain_log_axis(ax: Any) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+def wants_log(values: Any) -> bool:
+    """Whether positive values spread over more than three doublings."""
+    low, high = min(values, default=0), max(values, default=0)
+    return bool(low > 0 and high > 8 * low)
+
+
 def grid(ax: Any, axis: str = "both") -> None:
     ax.grid(True, axis=axis, color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
