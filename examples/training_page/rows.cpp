@@ -62,7 +62,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
 
 }  // namespace
 
-Published read_published(const std::string& folder) {
+Published read_published(const std::string& folder, bool refits) {
   const std::filesystem::path workloads = std::filesystem::path(folder) / "workloads";
   Published out;
   out.groups = load_training_groups();
@@ -73,10 +73,9 @@ Published read_published(const std::string& folder) {
   for (const std::vector<TrainingRow>* later : {&std::as_const(out.mlperf), &newer})
     for (const TrainingRow& r : *later)
       if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
+  const auto served = read_inference_rows(workloads / "inference.csv", load_serving_table());
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
-    return calibrate_training(
-        steps, out.kernels,
-        {.leave_out = std::move(groups), .served = read_inference_rows(workloads / "inference.csv", load_serving_table())});
+    return calibrate_training(steps, out.kernels, {.leave_out = std::move(groups), .served = served});
   };
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
@@ -84,9 +83,10 @@ Published read_published(const std::string& folder) {
   out.newer = read_training_rows(second / "newer_training.csv");
   predict_training_rows(out.newer);
   out.fit = fit_without(out.steps, {});
-  predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"}));
   out.fitted = out.groups.judged;
   out.fitted.insert(out.fitted.end(), out.groups.fitted.begin(), out.groups.fitted.end());
+  predict_training_rows(out.mlperf, refits ? fit_without(out.steps, {"mlperf_"}) : out.fit);
+  if (!refits) return out;
 
   out.left_out = out.steps;
   without_prediction(out.left_out);
