@@ -3,6 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "faces/compared.hpp"
 #include "faces/machines.hpp"
 #include "text/text_table.hpp"
 
@@ -198,7 +199,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
 
 [[nodiscard]] nlohmann::ordered_json json_text(const ProjectAnswer& answer) {
   nlohmann::ordered_json out = json_of(answer);
-  faces::keep_troubles_alone(out["systems"]);
+  keep_troubles_alone(out["systems"]);
   return out;
 }
 
