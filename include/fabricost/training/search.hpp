@@ -205,7 +205,8 @@ class TrainingSearch {
   void choose_recomputations() {
     for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
       if (!q_.recompute || *q_.recompute == kind) recomputations_.push_back({kind, q_.recompute_modules});
-    if ((q_.recompute && *q_.recompute != Recompute::selective) || !q_.recompute_modules.empty() || names_one_layout(q_)) return;
+    const bool as_the_stack = q_.recompute && (*q_.recompute != Recompute::selective || names_one_layout(q_));
+    if (as_the_stack || !q_.recompute_modules.empty()) return;
     using enum RecomputeModule;
     const auto add = [&](std::initializer_list<RecomputeModule> modules) {
       Again again{Recompute::selective, {}};

@@ -244,7 +244,10 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   CHECK_FALSE(names_one_layout(q));
   q.cp = 1;
   CHECK(names_one_layout(q));
+  CHECK_FALSE(as_named(q).recompute.has_value());  // what saves memory is open
+  q.zero = 1;
   CHECK(as_named(q).recompute == Recompute::none);
+  q.zero.reset();
   q.recompute = Recompute::selective;
   CHECK(as_named(q).recompute == Recompute::selective);
   q.recompute.reset();
@@ -253,6 +256,20 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   q.microbatch = 4, q.pp.reset();
   const TrainingPlan searched = plan_training(q, load_system("dgx-h100"));  // may recompute
   CHECK(searched.fits);
+}
+
+TEST_CASE("Where a named layout leaves open what saves memory, it is as fast as the best of its ZeRO stages and recomputations") {
+  TrainingQuestion q = question("moe-1.8t", 1152, 2304);
+  q.tp = 2, q.pp = 12, q.cp = 1, q.ep = 16;
+  const System system = load_system("gb200-nvl72", std::vector<std::string>{"domain=8", "nvlink.endpoints=8"});
+  const double found = plan_training(q, system).layouts.front().time.seconds;
+  for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
+    for (int zero = 0; zero <= 3; ++zero) {
+      q.recompute = kind, q.zero = zero;
+      INFO("recompute " << recompute_names[static_cast<std::size_t>(kind)] << ", ZeRO " << zero);
+      const TrainingPlan plan = plan_training(q, system);
+      CHECK((!plan.fits || plan.layouts.front().time.seconds >= found));
+    }
 }
 
 TEST_CASE("A machine on which a named layout does not fit is no candidate of a comparison") {
