@@ -1,10 +1,11 @@
 #pragma once
 /// \file compared.hpp
-/// A comparison as JSON.
+/// Machines side by side, as compare and project answer, as JSON.
 
 #include "faces/json.hpp"
 
 #include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/design/project.hpp>
 
 namespace fabricost::faces {
 
@@ -14,8 +15,14 @@ void spell_troubles(CompareAnswer& answer, Spelled&& spelled) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.all[i].refused, spelled);
 }
 
+template <class Spelled>
+void spell_troubles(ProjectAnswer& answer, Spelled&& spelled) {
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.refused[i], spelled);
+}
+
 /// A machine that cannot do the job has only its error.
-[[nodiscard]] inline nlohmann::ordered_json json_of_compared(const CompareAnswer& answer) {
+template <class Answer>
+[[nodiscard]] nlohmann::ordered_json json_of_compared(const Answer& answer) {
   nlohmann::ordered_json out = json_of(answer);
   keep_troubles_alone(out["systems"]);
   return out;

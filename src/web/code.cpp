@@ -93,7 +93,8 @@ Json code_of(const std::vector<SetField>& fields, std::string_view command, std:
   Json out = Json::object();
   if (!command.empty()) out["command"] = command_line(fields, command);
   if (!python.empty()) out["python"] = python_call(fields, python);
-  if (!record.empty()) out["cpp"] = cpp_program(fields, record);
+  const bool in_cpp = std::none_of(fields.begin(), fields.end(), [](const SetField& field) { return field.cpp.empty(); });
+  if (!record.empty() && in_cpp) out["cpp"] = cpp_program(fields, record);
   return out;
 }
 

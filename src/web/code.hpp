@@ -14,6 +14,11 @@
 #include <type_traits>
 #include <vector>
 
+namespace fabricost {
+struct LayoutAxes;
+struct GroupedRequest;
+}  // namespace fabricost
+
 namespace fabricost::web {
 
 /// One field that is set, as each face writes it.
@@ -21,7 +26,7 @@ struct SetField {
   std::string name, option;  ///< option: empty: the command has none; its own name: it stands by itself
   bool flag = false;         ///< an option without a value
   std::vector<std::string> typed;
-  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`
+  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`; empty: C++ is not shown
   bool nameless = false;    ///< not an argument of Python's function
   bool inside = false;      ///< Python has it inside an operation
   bool machine = false;
@@ -62,7 +67,7 @@ template <class T>
     return literal(joined_text_in(given, {}));
 }
 
-/// What follows `request.NAME`.
+/// What follows `request.NAME`; empty: no expression is as short.
 template <class T>
 [[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
   if constexpr (std::same_as<Bare<T>, bool>)
@@ -88,6 +93,7 @@ template <class T>
   else if constexpr (std::same_as<Bare<T>, Routing>)
     return fmt::format(" = fabricost::routing_named({}, {})", python_of(value, given), literal(name));
   else if constexpr (faces::is_list<T>) {
+    if constexpr (std::is_class_v<typename T::value_type> && !std::convertible_to<std::string, typename T::value_type>) return {};
     const std::string list = python_of(value, given);
     return " = {" + list.substr(1, list.size() - 2) + "}";
   } else

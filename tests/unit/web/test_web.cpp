@@ -1,5 +1,4 @@
 // The face of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
-#include "specs/catalogue.hpp"
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
 
@@ -136,22 +135,19 @@ TEST_CASE("dials have places around where the machine stands, each with what set
 
 TEST_CASE("data inside a program gives what data on disk gives") {
   const std::filesystem::path data = data_directory();
-  std::string names;
-  std::vector<io::ParsedDocument> documents;
+  std::vector<io::NamedTree> named;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    const std::string name = file.lexically_relative(data).generic_string();
-    names += name + "\n";
-    documents.push_back({name, io::parse_spec(file)});
+    named.push_back({file.lexically_relative(data).generic_string(), io::parse_spec(file)});
   }
-  const std::string trees = io::catalogue_of(documents);
+  const std::string bytes = io::contained_bytes(named);
   const auto all = system_names();
   const std::string shown = ask("show", {{"system", "gb200-nvl72"}}).dump(), predicted = ask("sweep", curve).dump();
   const Json wrong = ask("show", {{"system", "gb20-nvl72"}});
-  io::use_contained(names, trees);
+  io::use_contained(bytes);
   CHECK(data_directory() == io::contained_data);
   const auto inside = system_names();
   REQUIRE(inside.size() == all.size());
@@ -161,6 +157,10 @@ TEST_CASE("data inside a program gives what data on disk gives") {
   CHECK(ask("show", {{"system", "gb20-nvl72"}}) == wrong);
   CHECK_FALSE(io::is_contained("data/systems/none.yaml"));
   CHECK_FALSE(io::is_contained("elsewhere/systems/dgx-h100.yaml"));
-  io::use_contained({}, {});
+  for (std::size_t size = 0; size < bytes.size(); size += 997) {  // what is cut off is not there, and nothing else is lost
+    io::use_contained(std::string_view{bytes}.substr(0, size));
+    CHECK_NOTHROW(ask("show", {{"system", "gb200-nvl72"}}));
+  }
+  io::use_contained({});
   CHECK(data_directory() == data);
 }
