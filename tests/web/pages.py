@@ -156,8 +156,9 @@ class Pages:
         }""")
         median, worst = steps[len(steps) // 2], steps[-1]
         print(f"  a slider's step: {median:.1f} ms median, {worst:.1f} ms worst of {len(steps)}")
-        self.check(median < 100, f"a slider's step takes {median:.0f} ms")
+        self.check(median < 250, f"a slider's step takes {median:.0f} ms")
         self.check("overrides=dial.nic.bandwidth" in page.url, "the address has the dial")
+        page.wait_for_function("document.querySelector('.changed')?.textContent.includes('As the machine is')")
         page.reload()
         ready(page)
         page.wait_for_selector("input[name='dial.nic.bandwidth']")
@@ -272,6 +273,14 @@ class Pages:
         self.check(page.get_attribute("html", "data-where") == "worker", "the one file has a worker")
         page.select_option("[name=system]", "dgx-a100")
         page.wait_for_function("document.querySelector('.result h2').textContent.includes('dgx-a100')")
+
+    def test_the_small_file_says_what_it_does_not_hold(self):
+        page = self.opened((self.out / "fabricost-first.html").resolve().as_uri())
+        page.click("nav a[data-view=machine]")
+        page.wait_for_selector("svg.tiers")
+        page.click("nav a[data-view=layouts]")
+        page.wait_for_selector("main .error")
+        self.check("fabricost.html has all" in page.inner_text("main .error"), "another view names the file that has it")
 
     def test_without_workers_the_page_answers_itself(self):
         context = self.browser.new_context()

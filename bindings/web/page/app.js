@@ -63,7 +63,7 @@ async function show() {
       await learn();
     } catch (error) {
       if (mine === loading) place.replaceChildren(el('p', { class: 'error', role: 'alert' },
-          `The model of this view could not be loaded: ${error.message}. In a folder on the web it needs the network once; then it is kept. `),
+          `The model of this view could not be loaded: ${error.message}. A page on the web needs the network once for it. `),
           el('button', { type: 'button', onclick: show }, 'Try again'));
       return;
     }
