@@ -2,6 +2,7 @@
 /// Writes docs/training-accuracy.md: how far predicted training steps are from published ones, fitted and not.
 ///
 ///     build/bin/training_page MEASUREMENTS > docs/training-accuracy.md
+///     build/bin/training_page MEASUREMENTS --one-fit     the same without what takes a fit of its own: a section less, cells with "-"
 ///
 /// MEASUREMENTS holds workloads/{training,ops,inference}.csv and second/workloads/{mlperf,newer_training}.csv.
 
@@ -10,16 +11,19 @@
 #include <fabricost/error.hpp>
 
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: training_page MEASUREMENTS > docs/training-accuracy.md\n", stderr);
+  const bool one_fit = argc == 3 && argv[2] == std::string_view{"--one-fit"};
+  if (argc != 2 && !one_fit) {
+    std::fputs("usage: training_page MEASUREMENTS [--one-fit] > docs/training-accuracy.md\n", stderr);
     return 2;
   }
   try {
-    const training::Published data = training::read_published(argv[1]);
+    const training::Published data = training::read_published(argv[1], !one_fit);
     std::string page = training::introduction(data);
-    page += training::never_fitted(data);
+    if (!one_fit) page += training::never_fitted(data);
     page += training::groups(data);
     page += training::memory(data);
     page += training::choices(data);

@@ -2,6 +2,8 @@
 /// Reading published rows, and fits that leave some out.
 
 #include "rows.hpp"
+
+#include <fabricost/on_threads.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
@@ -10,6 +12,8 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -62,7 +66,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
 
 }  // namespace
 
-Published read_published(const std::string& folder) {
+Published read_published(const std::string& folder, bool refits) {
   const std::filesystem::path workloads = std::filesystem::path(folder) / "workloads";
   Published out;
   out.groups = load_training_groups();
@@ -73,10 +77,9 @@ Published read_published(const std::string& folder) {
   for (const std::vector<TrainingRow>* later : {&std::as_const(out.mlperf), &newer})
     for (const TrainingRow& r : *later)
       if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
+  const auto served = read_inference_rows(workloads / "inference.csv", load_serving_table());
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
-    return calibrate_training(
-        steps, out.kernels,
-        {.leave_out = std::move(groups), .served = read_inference_rows(workloads / "inference.csv", load_serving_table())});
+    return calibrate_training(steps, out.kernels, {.leave_out = std::move(groups), .served = served});
   };
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
@@ -84,38 +87,46 @@ Published read_published(const std::string& folder) {
   out.newer = read_training_rows(second / "newer_training.csv");
   predict_training_rows(out.newer);
   out.fit = fit_without(out.steps, {});
-  predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"}));
   out.fitted = out.groups.judged;
   out.fitted.insert(out.fitted.end(), out.groups.fitted.begin(), out.groups.fitted.end());
+  if (!refits) {
+    predict_training_rows(out.mlperf, out.fit);
+    return out;
+  }
+
+  // each piece of work is a fit, and writes rows of its own
+  std::vector<std::function<void()>> fits;
+  fits.emplace_back([&] { predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"})); });
 
   out.left_out = out.steps;
   without_prediction(out.left_out);
-  for (const std::string& group : out.fitted) {
-    const TrainingFit fit = fit_without(out.steps, {group});
-    std::vector<TrainingRow> its;
-    for (const TrainingRow& r : out.steps)
-      if (r.row.group == group) its.push_back(r);
-    predict_training_rows(its, fit);
-    std::size_t next = 0;
-    for (TrainingRow& r : out.left_out)
-      if (r.row.group == group) r = its[next++];
-  }
+  std::map<std::string, std::vector<TrainingRow>> by_name;
+  for (const TrainingRow& r : out.steps) by_name[r.row.group].push_back(r);
+  for (const std::string& group : out.fitted)
+    fits.emplace_back([&] { predict_training_rows(by_name.at(group), fit_without(out.steps, {group})); });
 
   std::map<std::string, std::vector<TrainingRow>> submitters;
   for (const TrainingRow& r : out.steps)
     if (const std::string who = submitter_of(r); !who.empty() && counts(r.row)) submitters[who].push_back(r);
-  for (auto& [who, its] : submitters) {
-    std::vector<TrainingRow> others = out.steps;
-    std::erase_if(others, [&who = who](const TrainingRow& r) { return submitter_of(r) == who; });
-    predict_training_rows(its, fit_without(others, {}));
-    out.submitters.emplace_back(who, std::move(its));
-  }
+  for (auto& one : submitters)
+    fits.emplace_back([&] {
+      std::vector<TrainingRow> others = out.steps;
+      std::erase_if(others, [&](const TrainingRow& r) { return submitter_of(r) == one.first; });
+      predict_training_rows(one.second, fit_without(others, {}));
+    });
 
   std::vector<TrainingRow> kept;
   for (const TrainingRow& r : out.steps)
     if (!is_held_out(r.row.id)) kept.push_back(r);
   out.held_out = out.steps;
-  predict_training_rows(out.held_out, fit_without(kept, {}));
+  fits.emplace_back([&] { predict_training_rows(out.held_out, fit_without(kept, {})); });
+
+  on_threads(fits.size(), processors(), [&](std::size_t at) { fits[at](); });
+  std::map<std::string, std::size_t> next;
+  for (TrainingRow& r : out.left_out)
+    if (std::find(out.fitted.begin(), out.fitted.end(), r.row.group) != out.fitted.end())
+      r = by_name.at(r.row.group)[next[r.row.group]++];
+  out.submitters.assign(std::make_move_iterator(submitters.begin()), std::make_move_iterator(submitters.end()));
   std::erase_if(out.held_out, [](const TrainingRow& r) { return !is_held_out(r.row.id); });
   return out;
 }

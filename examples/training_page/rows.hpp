@@ -27,9 +27,9 @@ struct Published {
 };
 
 /// \param folder holds workloads/{training,ops,inference}.csv and second/workloads/{mlperf,newer_training}.csv
-/// \throws fabricost::Error when one is missing
-/// or malformed
-[[nodiscard]] Published read_published(const std::string& folder);
+/// \param refits whether to fit again without each group, each submitter and a part of the rows; otherwise nothing is left out or held out
+/// \throws fabricost::Error when one is missing or malformed
+[[nodiscard]] Published read_published(const std::string& folder, bool refits);
 
 /// Two fifths of the ids, always the same: FNV-1a of the id, remainder by 5 below 2.
 [[nodiscard]] bool is_held_out(std::string_view id);

@@ -3,13 +3,21 @@
 /// A list of at most N items stored inside the value itself. Places beyond its end are neither written nor
 /// copied, so a large capacity costs nothing: a prediction makes five such lists.
 
-#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace fabricost {
+
+namespace detail {
+/// \throws std::length_error a capacity that an algorithm exceeds is a fault of the library, which must not become a wrong time
+[[noreturn]] inline void refuse_item(int capacity) {
+  throw std::length_error("internal error: more than " + std::to_string(capacity) + " items of a prediction; raise the capacity");
+}
+}  // namespace detail
 
 template <class T, int N>
 class FixedList {
@@ -30,9 +38,9 @@ class FixedList {
   }
   ~FixedList() = default;
 
-  /// \param item callers add at most `capacity` of them
+  /// \throws std::length_error beyond `capacity` items
   constexpr void add(const T& item) {
-    assert(count_ < N);
+    if (count_ >= N) detail::refuse_item(N);
     std::construct_at(items_ + count_, item);
     ++count_;
   }
@@ -40,7 +48,7 @@ class FixedList {
   /// followed by a wider load).
   template <class... Parts>
   void emplace(const Parts&... parts) {
-    assert(count_ < N);
+    if (count_ >= N) detail::refuse_item(N);
     ::new (static_cast<void*>(items_ + count_)) T{parts...};
     ++count_;
   }

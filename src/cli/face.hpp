@@ -4,10 +4,10 @@
 /// was typed, answers as JSON.
 
 #include "cli/runner.hpp"
-#include "faces/json.hpp"
 #include "faces/typed.hpp"
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/json.hpp>
 
 #include <fmt/format.h>
 

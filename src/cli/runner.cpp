@@ -53,7 +53,7 @@ constexpr OtherWord other_commands[] = {
 constexpr OtherWord other_options[] = {
     {"--gpus", "--ranks"},      {"--num-gpus", "--ranks"}, {"--ngpus", "--ranks"},  {"-g", "--ranks"},
     {"--ranks", "--gpus"},      {"--bytes", "--size"},     {"-b", "--size"},        {"--machine", "--system"},
-    {"--cluster", "--system"},  {"-s", "--system"},        {"--hardware", "--system"}, {"-m", "--model"},
+    {"--cluster", "--system"},  {"--nodes", "--gpus"},     {"--hardware", "--system"}, {"-m", "--model"},
     {"-n", "--nodes"},          {"-N", "--nodes"},         {"--input-length", "--isl"}, {"--output-length", "--osl"},
     {"--batch-size", "--batch"}, {"--gbs", "--global-batch"}, {"--seq-len", "--sequence"}};
 

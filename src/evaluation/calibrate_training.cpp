@@ -128,22 +128,33 @@ class StepFit {
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
     const auto own = static_cast<Eigen::Index>(jobs_.all.size());
-    Eigen::VectorXd r(own + served_.rows());
-    for (std::size_t i = 0; i < jobs_.all.size(); ++i)
-      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / training_scale_of_loss;
-    r.tail(served_.rows()) = served_.residuals(u.tail(served_.size()));
+    Eigen::VectorXd r = Eigen::VectorXd::Zero(own + served_.rows());
+    for (std::size_t i = 0; i < jobs_.all.size(); ++i) r[static_cast<Eigen::Index>(i)] = residual(jobs_.all[i]);
+    if (with_served) r.tail(served_.rows()) = served_.residuals(u.tail(served_.size()));
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
     constexpr double step = 1e-3;
     const Eigen::VectorXd here = residuals(u);
     Eigen::MatrixXd j = Eigen::MatrixXd::Zero(here.size(), u.size());
-    j.bottomRightCorner(served_.rows(), served_.size()) = served_.jacobian(u.tail(served_.size()));
+    if (with_served) j.bottomRightCorner(served_.rows(), served_.size()) = served_.jacobian(u.tail(served_.size()));
+    const Eigen::Index own = here.size() - served_.rows();
     for (Eigen::Index k = 0; k < u.size() - served_.size(); ++k) {
-      if (unknowns[static_cast<std::size_t>(k)].held) continue;
+      const TrainingUnknown& x = unknowns[static_cast<std::size_t>(k)];
+      if (x.held) continue;
       Eigen::VectorXd moved = u;
       moved[k] += step;
-      j.col(k) = (residuals(moved) - here) / step;
+      set(moved);
+      for (Eigen::Index i = 0; i < own; ++i) {
+        const Job& job = jobs_.all[static_cast<std::size_t>(i)];
+        const bool moves = x.parameter == nullptr ? x.of == job.stack_index : x.of < 0 || x.of == job.generation;
+        if (moves) j(i, k) = (residual(job) - here[i]) / step;
+      }
+      if (!with_served || x.parameter == nullptr) continue;
+      const Eigen::VectorXd others = here.tail(served_.rows()), of_served = moved.tail(served_.size());
+      const Eigen::VectorXd there = x.of < 0 ? served_.residuals(of_served)
+                                             : served_.residuals(of_served, others, jobs_.generations[static_cast<std::size_t>(x.of)]);
+      j.col(k).tail(served_.rows()) = (there - others) / step;
     }
     return j;
   }
@@ -151,8 +162,10 @@ class StepFit {
   std::vector<TrainingUnknown> unknowns;
   std::vector<Constants> constants;
   std::vector<double> scales;
+  bool with_served = true;  ///< otherwise serving runs count as met
 
  private:
+  [[nodiscard]] double residual(const Job& job) const { return std::log(seconds(job) / job.row().measured) / training_scale_of_loss; }
   /// Watts per TFLOP/s of the GPU that most rows of a generation ran on: the one its shares of the peak refer to.
   [[nodiscard]] static double usual_watts(const Jobs& jobs, int generation) {
     std::map<double, int> rows;
@@ -248,7 +261,9 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   // steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
   Eigen::VectorXd alone = weight;
   alone.tail(served.rows()).setZero();
+  model.with_served = false;
   LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count + served.size()), alone);
+  model.with_served = true;
   if (served.rows() > 0) found = minimise(model, found.unknowns, weight);
   const std::vector<Eigen::Index> unsaid = unsaid_of(model, found.covariance);
   for (const Eigen::Index k : unsaid) model.unknowns[static_cast<std::size_t>(k)].held = true, found.unknowns[k] = 0;

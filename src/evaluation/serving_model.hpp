@@ -79,7 +79,14 @@ class ServingModel {
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
     Eigen::VectorXd r(rows());
-    for (std::size_t i = 0; i < all_.size(); ++i) r[static_cast<Eigen::Index>(i)] = std::log(ratio(all_[i])) / serving_scale_of_loss;
+    for (std::size_t i = 0; i < all_.size(); ++i) r[static_cast<Eigen::Index>(i)] = residual(all_[i]);
+    return r;
+  }
+  /// residuals(u), where those of other generations are known to be as in `r`.
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u, Eigen::VectorXd r, Generation generation) {
+    set(u);
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (generations_[static_cast<std::size_t>(all_[i].generation)] == generation) r[static_cast<Eigen::Index>(i)] = residual(all_[i]);
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
@@ -95,7 +102,7 @@ class ServingModel {
         const Priced& p = all_[i];
         if ((x.stack >= 0 && x.stack != p.stack) || (x.generation >= 0 && x.generation != p.generation)) continue;
         const auto at = static_cast<Eigen::Index>(i);
-        j(at, k) = (std::log(ratio(p)) / serving_scale_of_loss - here[at]) / step;
+        j(at, k) = (residual(p) - here[at]) / step;
       }
     }
     return j;
@@ -209,6 +216,8 @@ class ServingModel {
     p.machine->constants = gpus_[static_cast<std::size_t>(p.generation)];
     return (*p.job)(stacks_.at({p.stack, p.generation})) / p.row->row.measured;
   }
+
+  [[nodiscard]] double residual(const Priced& p) const { return std::log(ratio(p)) / serving_scale_of_loss; }
 
   ServingTable table_;
   std::vector<Priced> all_;

@@ -2,10 +2,9 @@
 /// \file compared.hpp
 /// Machines side by side, as compare and project answer, as JSON.
 
-#include "faces/json.hpp"
-
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/design/project.hpp>
+#include <fabricost/fields/json.hpp>
 
 namespace fabricost::faces {
 
@@ -18,6 +17,12 @@ void spell_troubles(CompareAnswer& answer, Spelled&& spelled) {
 template <class Spelled>
 void spell_troubles(ProjectAnswer& answer, Spelled&& spelled) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.refused[i], spelled);
+}
+
+/// Of rows with a "trouble", machines that cannot do the job, only that and the machine are left.
+inline void keep_troubles_alone(nlohmann::ordered_json& rows) {
+  for (auto& row : rows)
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
 }
 
 /// A machine that cannot do the job has only its error.

@@ -256,9 +256,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       };
       switch (part.set) {
         case ConstantSet::transport:
+          c.transport_operations = shown_beside(shown, part.fitted_on.size(), c.transport_operations,
+                                                c.transport_known ? c.transport_basis : Basis::datasheet);
           read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
           c.transport_known = !reader.assumed;
-          c.transport_operations = shown;
           c.most_nodes = part.most_nodes;
           continue;
         case ConstantSet::compute:
@@ -278,7 +279,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       }
       c.name = reader.name;
       c.source = reader.source;
-      c.operations = shown;
+      c.operations = shown_beside(shown, part.fitted_on.size(), c.operations, c.basis);
       c.smallest = part.smallest;
       c.largest = part.largest;
       c.fewest_ranks = part.fewest_ranks;

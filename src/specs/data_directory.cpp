@@ -92,12 +92,20 @@ fs::path data_beside(const fs::path& program) {
   }
 }
 
+bool is_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_' || c == '+';
+  };
+  return !text.empty() && text.front() != '.' && text.front() != '-' && std::all_of(text.begin(), text.end(), fits);
+}
+
 std::vector<std::string> yaml_names(const fs::path& folder) {
   if (is_contained(folder)) return contained_names(folder);
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+    if (std::string name = entry.path().stem().string(); entry.path().extension() == ".yaml" && is_name(name))
+      names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
   return names;
 }

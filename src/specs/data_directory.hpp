@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::io {
@@ -19,7 +20,12 @@ namespace fabricost::io {
 /// folder of its command. Empty: none.
 [[nodiscard]] std::filesystem::path data_beside(const std::filesystem::path& program);
 
-/// Names of the YAML files in a folder, without ".yaml", sorted; none if it cannot be read.
+/// Whether a text may name a spec: letters, digits, dots, dashes, underscores and pluses, so that it says the same in a shell, an address
+/// and a path.
+[[nodiscard]] bool is_name(std::string_view text);
+
+/// Names of the YAML files in a folder, without ".yaml", sorted; none if it cannot be read. A file called otherwise has none: its path is
+/// given.
 [[nodiscard]] std::vector<std::string> yaml_names(const std::filesystem::path& folder);
 
 }  // namespace fabricost::io

@@ -95,9 +95,13 @@ namespace io {
 /// A text of several lines is a spec itself.
 static bool is_text(std::string_view spec) { return spec.find('\n') != std::string_view::npos; }
 
+static bool is_spec_file(std::string_view path) { return path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json"); }
+/// A spec names no other file of the machine, whose lines a message would show.
+static constexpr const char* spec_file_remedy = "a file that a spec names ends in .yaml, .yml or .json";
+
 bool is_path(std::string_view text) {
   if (is_text(text)) return false;
-  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+  return text.find('/') != std::string_view::npos || is_spec_file(text);
 }
 
 fs::path beside(const fs::path& file, const std::string& given) {
@@ -109,17 +113,18 @@ fs::path beside(const fs::path& file, const std::string& given) {
 }
 
 bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
-  if (!is_path(name) || is_there(name)) return false;
-  faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", clipped(name)), "a path is relative to the file that names it"));
+  if (!is_path(name) || (is_spec_file(name) && is_there(name))) return false;
+  if (is_spec_file(name))
+    faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", clipped(name)), "a path is relative to the file that names it"));
+  else
+    faults.add(issue_at(at.mark, path, fmt::format("\"{}\" is no YAML file by its name", clipped(name)), spec_file_remedy));
   return true;
 }
 
 SpecStore::SpecStore() : data_(data_directory()) {}
 
 fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
-  const bool plain =
-      !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
-  if (!plain) return {};
+  if (!is_name(name) || name.size() >= longest_name) return {};
   fs::path file = data_ / folder / (name + ".yaml");
   if (is_there(file)) return file;
   if (folder == "systems") return find("clusters", name);
@@ -185,6 +190,8 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file_o
     const bool by_path = is_path(base->text);
     const fs::path next = by_path ? beside(file, base->text) : find_or_alias(folder, base->text);
     if (next.empty()) throw refuse(unknown(folder, base->text), "");
+    if (by_path && !is_spec_file(next.native()))
+      throw refuse(fmt::format("\"{}\" is no YAML file by its name", clipped(next.native())), spec_file_remedy);
     if (by_path && !is_there(next))
       throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
     std::error_code error;  // a file that cannot be compared is refused when it is read

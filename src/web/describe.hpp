@@ -2,10 +2,10 @@
 /// \file describe.hpp
 /// A question's fields as JSON, from which a page makes its controls: name, words, unit, range, default, and the words that it takes.
 
-#include "faces/json.hpp"
 #include "web/request.hpp"
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/json.hpp>
 
 #include <fmt/format.h>
 

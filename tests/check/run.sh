@@ -69,6 +69,11 @@ probes() { # PRESET
 probes_1() { probes sanitized; }
 probes_2() { probes tsan; }
 probes_3() { ctest --test-dir build -C long -j "$jobs" -R '^gpu_stand_in\.(more|late_failures)$' --output-on-failure; }
+training() {
+  cmake --build build -j "$jobs" --target training_page &&
+    "$python" tests/docs/accuracy/check_page.py build/bin/training_page docs/training-accuracy.md "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ||
+    [ $? = 77 ]
+}
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
@@ -82,6 +87,7 @@ all=(
   "probes_2 120 GPU probes on a GPU made of threads, under the thread sanitizer"
   "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "tidy 300 clang-tidy"
+  "training 120 the errors of training steps by fits that have not seen them"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"
@@ -91,7 +97,7 @@ all=(
   "fuzz_2 400 the other fuzz targets"
 )
 # What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
-turns=("sanitizers_1" "fuzz_1" "sanitizers_2 probes_1" "tidy threads random_calls dask probes_3" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
+turns=("sanitizers_1 probes_3" "fuzz_1 dask" "sanitizers_2 probes_1" "tidy threads training random_calls" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day
   local second

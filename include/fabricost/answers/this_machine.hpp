@@ -49,7 +49,7 @@ struct MeasureRequest {
     return Table{
         asks(&R::quick, "quick", "--quick", "", "Two minutes instead of fifteen: the points that tell most"),
         asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
-        asks(&R::system, "system", "--system", "NAME", "The shipped system this is, where it is not recognised"),
+        asks(&R::system, "system", "--system,-s", "NAME", "The shipped system this is, where it is not recognised"),
         asks(&R::only, "only", "--only", "KIND...", "memory launch host peer collectives overlap, a probe, an operation"),
         asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend [900; with <quick> 120]"),
         asks(&R::sizes, "sizes", "--sizes", "SIZES", "These sizes and no others: 1KiB:1GiB:x2, or 4KiB,64KiB"),

@@ -3,11 +3,11 @@
 /// All (algorithm, protocol) pairs that exist for a collective on a fabric: those that can be forced, and
 /// those `fastest` searches.
 
+#include <fabricost/fixed_list.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <array>
-#include <cassert>
 
 namespace fabricost {
 
@@ -17,8 +17,8 @@ struct Candidates {
   std::array<Candidate, capacity> items{};
 
   constexpr void add(Algorithm algorithm, Protocol protocol) {
-    assert(count < capacity && "raise capacity");
-    if (count < capacity) items[static_cast<std::size_t>(count++)] = {algorithm, protocol};
+    if (count >= capacity) detail::refuse_item(capacity);
+    items[static_cast<std::size_t>(count++)] = {algorithm, protocol};
   }
   [[nodiscard]] constexpr const Candidate* begin() const { return items.data(); }
   [[nodiscard]] constexpr const Candidate* end() const { return items.data() + count; }

@@ -80,7 +80,7 @@ namespace detail {
 
 // Fields that several requests have, by the names of their members.
 template <class R>
-inline constexpr auto ask_system = asks(&R::system, "system", "--system", "NAME", "A name (see fabricost systems) or a YAML file", true);
+inline constexpr auto ask_system = asks(&R::system, "system", "--system,-s", "NAME", "A name (see fabricost systems) or a YAML file", true);
 template <class R>
 inline constexpr auto ask_machine = asks(&R::system, "system", "--system,-s", "NAME",
                                          "The machine: a name of fabricost systems, or a YAML file", true);

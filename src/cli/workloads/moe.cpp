@@ -68,7 +68,7 @@ std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
                        const std::function<std::string(const MoeAnswer&, const Terminal&)>& text_of) {
   if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(typed); !option.empty())
     throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
-  if (!typed.given("--system")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+  if (!typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
   return output_of<MoeTyped>(typed, json, terminal, text_of, nothing_beside);
 }
 

@@ -2,11 +2,11 @@
 /// \file question.hpp
 /// A question that the page may ask: its fields, its answer as JSON, and how the command is asked the same.
 
-#include "faces/json.hpp"
 #include "web/code.hpp"
 #include "web/describe.hpp"
 #include "web/request.hpp"
 
+#include <fabricost/fields/json.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <string>
@@ -25,7 +25,7 @@ struct Question {
 };
 
 /// An answer as `--json` prints it.
-inline constexpr auto as_fields = [](const auto& found) -> Json { return faces::json_parts::json_value(found, {}); };
+inline constexpr auto as_fields = [](const auto& found) -> Json { return json_parts::json_value(found, {}); };
 
 /// A Refusal in the words of the page. \param fields of the request \throws FieldError naming the first field that the text names
 [[noreturn]] void refuse(const Refusal& refusal, const std::vector<std::string>& fields, std::string text);

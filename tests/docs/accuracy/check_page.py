@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page?   check_page.py PROGRAM PAGE MEASUREMENTS
+"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page?
+
+    check_page.py PROGRAM PAGE MEASUREMENTS [OPTION...]
 
 Words must agree; numbers to 3 % or one in the last place that is printed, since compilers and processors round differently on a fit's
-way to its minimum. Exit status 77 (skipped, with the reason) when the measurements are not there.
+way to its minimum. With options, which the program is given, sections that it leaves out are left out here, and so are cells of tables
+in which it prints "-". Exit status 77 (skipped, with the reason) when the measurements are not there.
 """
 
 import pathlib
@@ -14,7 +17,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def same(ours, theirs):
-    """True when two lines differ in nothing but the rounding of their numbers."""
+    """True when two texts differ in nothing but the rounding of their numbers."""
     if NUMBER.sub("#", ours) != NUMBER.sub("#", theirs):
         return False
     for a, b in zip(NUMBER.findall(ours), NUMBER.findall(theirs)):
@@ -24,23 +27,43 @@ def same(ours, theirs):
     return True
 
 
+def same_cells(ours, theirs):
+    """The same of a row of a table, but for cells that say nothing here."""
+    cells = list(zip(ours.split("|"), theirs.split("|")))
+    return ours.count("|") == theirs.count("|") and all(a.strip(" *") == "-" or same(a, b) for a, b in cells)
+
+
+def sections(lines):
+    """{heading: [(number, line)]} in order; lines before the first heading are under ""."""
+    out, heading = {"": []}, ""
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("## "):
+            heading = line
+        out.setdefault(heading, []).append((number, line))
+    return out
+
+
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    program, page, measurements = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    program, page, measurements, options = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4:]
     if not measurements.is_dir():
         print(f"skipped: {measurements} is not there, so the page cannot be worked out again")
         sys.exit(77)
-    run = subprocess.run([program, str(measurements)], capture_output=True, encoding="utf-8", timeout=600)
+    run = subprocess.run([program, str(measurements), *options], capture_output=True, encoding="utf-8", timeout=1800)
     if run.returncode != 0:
         sys.exit(f"{program} ended with {run.returncode}: {run.stderr.strip()}")
-    fresh, kept = run.stdout.splitlines(), page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
-    for number, (ours, theirs) in enumerate(zip(fresh, kept), start=1):
-        if not same(ours, theirs):
-            sys.exit(f"{page}:{number}: is not what the program prints now\n  page:    {theirs}\n  program: {ours}\n"
-                     f"write it again with: build/bin/{pathlib.Path(program).name} ../shared/measurements > docs/{page.name}")
-    if len(fresh) != len(kept):
-        sys.exit(f"{page} has {len(kept)} lines, the program prints {len(fresh)}")
+    kept = sections(page.read_text(encoding="utf-8").splitlines() if page.is_file() else [])
+    fresh = sections(run.stdout.splitlines())
+    again = f"write it again with: build/bin/{pathlib.Path(program).name} ../shared/measurements > docs/{page.name}"
+    if list(fresh) != [heading for heading in kept if heading in fresh or not options]:
+        sys.exit(f"{page}: its sections are not those that the program prints now\n{again}")
+    for heading, lines in fresh.items():
+        for (_, ours), (number, theirs) in zip(lines, kept[heading]):
+            if not same(ours, theirs) and not (options and same_cells(ours, theirs)):
+                sys.exit(f"{page}:{number}: is not what the program prints now\n  page:    {theirs}\n  program: {ours}\n{again}")
+        if len(lines) != len(kept[heading]):
+            sys.exit(f"{page}: {heading or 'the introduction'} has {len(kept[heading])} lines, the program prints {len(lines)}\n{again}")
 
 
 if __name__ == "__main__":

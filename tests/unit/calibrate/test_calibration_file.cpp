@@ -121,6 +121,25 @@ TEST_CASE("a calibration is of the operations it was fitted on, in memory and as
   }
 }
 
+TEST_CASE("what was measured on relatives stays measured when one operation of a machine is fitted", "[calibrate]") {
+  const Folder folder;
+  const System relative = load_system("runpod-a100-pair");
+  const Calibration fit = fitted("runpod-a100-pair", {.ops = {Collective::all_reduce}, .ranks = {2}}, 71);
+  System applied = relative;
+  apply_calibration(fit, applied);
+  const System read = load_system("runpod-a100-pair", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
+  CHECK(read.constants.operations == applied.constants.operations);
+  const auto width = [](const System& s, Collective of) {
+    const Prediction p = predict(s, Operation{.collective = of, .bytes = Bytes::from_value(1 << 20), .ranks = 2});
+    return std::log(p.high / p.low);
+  };
+  for (const Collective op : four_operations) {
+    INFO(name(op));
+    CHECK(width(applied, op) < 2 * width(relative, op));
+  }
+  CHECK(load_system("runpod-a100-pair", {}, "none").constants.operations == Shown{});
+}
+
 TEST_CASE("a calibration of another machine makes a sibling", "[calibrate]") {
   const Folder folder;
   const Calibration fit = fitted("dgx-h100", {.bytes = sizes(512, 1 << 29, 4)}, 50);

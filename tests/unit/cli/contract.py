@@ -4,10 +4,12 @@ test_contract.py, which runs them all, says in COMMAND which command it is.
 """
 import json
 import os
+import pathlib
 import subprocess
 import unittest
 
 COMMAND = None
+DATA = pathlib.Path(__file__).resolve().parents[3] / "data"
 H100 = ["--system", "dgx-h100"]
 
 

@@ -49,7 +49,7 @@ class Mistakes(Contract):
             (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
             (["completion", "tcsh"], "bash"), (["train"], "here it is fabricost plan --train"), (["serve", "--gpus", "8"], "plan --serve"),
             (["predict", *good, "--gpus", "8"], '"--gpus" is not an option; write --ranks'),
-            (["predict", "-s", "dgx-h100"], "write --system"), (["predict", "all_reduce", *H100, "256MB"], "write --size 256MB"),
+            (["predict", "--machine", "dgx-h100"], "write --system"), (["predict", "all_reduce", *H100, "256MB"], "write --size 256MB"),
         ]
         for arguments, says in cases:
             with self.subTest(arguments=arguments):

@@ -1,9 +1,12 @@
 """What surrounds the answers: help and version, locales, colour in a terminal only, completion in three shells."""
 import os
+import pathlib
 import pty
 import re
 import shlex
+import shutil
 import subprocess
+import tempfile
 
 import contract
 from contract import H100, Contract
@@ -71,6 +74,14 @@ class Surroundings(Contract):
             script = self.fine("completion", shell)
             for word in ("predict", "sizes", "dgx-h100", "aws-p5", "all_reduce", "nvls_tree"):
                 self.assertIn(word, script, shell)
+
+    def test_what_a_file_is_called_does_not_run_in_a_shell(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = pathlib.Path(folder) / "data"
+            shutil.copytree(contract.DATA, data)
+            (data / "systems" / "$(touch ran).yaml").write_text("name: ran\nextends: dgx-h100\n", encoding="utf-8")
+            for shell in ("bash", "zsh", "fish"):
+                self.assertNotIn("touch", self.fine("completion", shell, env={"FABRICOST_DATA": str(data)}), shell)
 
     def test_bash_completes(self):
         script = self.fine("completion", "bash")

@@ -1,6 +1,8 @@
 // Quantities and predictions in streams and formats.
+#include <fabricost/answers/goodput.hpp>
 #include <fabricost/explain/print.hpp>
 #include <fabricost/fabricost.hpp>
+#include <fabricost/fields/json.hpp>
 
 #include "catch.hpp"
 
@@ -63,4 +65,14 @@ TEST_CASE("print: a prediction is one line with its time, interval, rate and wha
   CHECK(line.find("busbw " + rate_text(p.bus_bandwidth()) + ", " + p.algorithm.c_str()) != std::string::npos);
   CHECK(line.find('\n') == std::string::npos);
   CHECK(fmt::format("{}", p) == line);
+}
+
+TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
+  GoodputRequest asked;
+  asked.gpus = 16384;
+  const auto found = answer(asked);
+  const nlohmann::ordered_json json = json_of(found);
+  CHECK(json.contains("goodput"));
+  CHECK(streamed(found) == json.dump(2) + "\n");
+  CHECK(fmt::format("{}", found) == streamed(found));
 }

@@ -42,6 +42,22 @@ TEST_CASE("a file may extend another relative to its own place", "[specs]") {
   CHECK(third.tier("spine")->endpoints == 4);
 }
 
+TEST_CASE("a spec names no file that is no spec: a message would show its lines", "[specs]") {
+  const Folder folder;
+  const std::string secret = folder.write("secret.txt", "the first line\n");
+  for (const std::string& text : {std::string{"name: mine\nextends: ./secret.txt\n"}, replaced(good_system, "h100-sxm", "./secret.txt"),
+                                  replaced(good_system, "nvlink-4", secret)}) {
+    INFO(text);
+    try {
+      (void)load_system(folder.write("mine.yaml", text));
+      FAIL("it was read");
+    } catch (const SpecError& error) {
+      CHECK(std::string{error.what()}.find("no YAML file by its name") != std::string::npos);
+      CHECK(std::string{error.what()}.find("the first line") == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("any name that load_system takes may be extended", "[specs]") {
   const Folder folder;
   for (const std::string name : {"dgx-h100", "superpod-h100", "hgx-h100", "DGX_H100"}) {

@@ -1,6 +1,7 @@
 #pragma once
 /// \file json.hpp
-/// An answer as JSON, from its table of fields.
+/// Answers as JSON, from their tables of fields: json_of(answer), `out << answer`, fmt::format("{}", answer) and, where the standard
+/// library has it, std::format. Keys, units and order are those of the command's --json. Needs nlohmann/json, which no other header does.
 
 #include <fabricost/fields/fields.hpp>
 
@@ -9,17 +10,28 @@
 #include <cmath>
 #include <concepts>
 #include <functional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <version>
 
-namespace fabricost::faces {
+#if __has_include(<fmt/format.h>)
+#include <fmt/format.h>
+#endif
+#ifdef __cpp_lib_format
+#include <format>
+#endif
 
-/// On lines of their own, with an indent of 2.
-[[nodiscard]] std::string printed(const nlohmann::ordered_json& json);
+namespace fabricost {
+
+/// On lines of their own, with an indent of 2; bytes of file names and log lines that are no UTF-8 are replaced.
+[[nodiscard]] inline std::string printed(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 /// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
 template <HasFields Answer>
@@ -78,9 +90,23 @@ template <class T>
     return false;
 }
 /// Whether the key of a path is printed. \param left_out it may be, and its value is absent
-[[nodiscard]] bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside);
+[[nodiscard]] inline bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
+  return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
+}
 /// Objects at the same path are merged; a path that ends in "[]" appends to a list.
-void put(Json& into, std::string_view path, Json value);
+inline void put(Json& into, std::string_view path, Json value) {
+  const std::size_t dot = path.find('.');
+  const bool list = dot == std::string_view::npos && path.ends_with("[]");
+  Json& at = into[std::string{list ? path.substr(0, path.size() - 2) : path.substr(0, dot)}];
+  if (dot != std::string_view::npos)
+    put(at, path.substr(dot + 1), std::move(value));
+  else if (list)
+    at.push_back(std::move(value));
+  else if (at.is_object() && value.is_object())
+    at.update(value);
+  else
+    at = std::move(value);
+}
 }  // namespace json_parts
 
 template <HasFields Answer>
@@ -94,7 +120,34 @@ nlohmann::ordered_json json_of(const Answer& answer) {
   return out;
 }
 
-/// Of rows with a "trouble", machines that cannot do the job, only that and the machine are left.
-void keep_troubles_alone(nlohmann::ordered_json& rows);
+/// A struct whose table of fields is that of an answer.
+template <class A>
+concept AnswerFields = HasFields<A> && requires {
+  fields_of(std::type_identity<A>{}).template at<0>().json;
+};
 
-}  // namespace fabricost::faces
+template <AnswerFields Answer>
+std::ostream& operator<<(std::ostream& out, const Answer& answer) {
+  return out << printed(json_of(answer));
+}
+
+}  // namespace fabricost
+
+#if __has_include(<fmt/format.h>)
+template <fabricost::AnswerFields Answer>
+struct fmt::formatter<Answer> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const Answer& answer, Context& context) const {
+    return fmt::formatter<std::string_view>::format(fabricost::printed(fabricost::json_of(answer)), context);
+  }
+};
+#endif
+#ifdef __cpp_lib_format
+template <fabricost::AnswerFields Answer>
+struct std::formatter<Answer> : std::formatter<std::string_view> {
+  template <class Context>
+  auto format(const Answer& answer, Context& context) const {
+    return std::formatter<std::string_view>::format(fabricost::printed(fabricost::json_of(answer)), context);
+  }
+};
+#endif
