@@ -42,6 +42,16 @@ struct SetField {
 
 namespace parts {
 
+/// Slow ranks: pairs of a share and a factor.
+template <class T>
+inline constexpr bool is_list_of_slow = requires(const T& all) {
+  all.front().share;
+  all.front().factor;
+};
+
+/// Names as a list, given as one or with commas between.
+[[nodiscard]] std::vector<std::string> names_in(const Json& given);
+
 template <class T>
 [[nodiscard]] std::string python_of(const T& value, const Json& given) {
   if constexpr (requires {
@@ -59,7 +69,15 @@ template <class T>
     return value.values.size() == 1 ? fmt::format("{}", value.values.front()) : fmt::format("[{}]", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::vector<double>>)
     return fmt::format("[{}]", fmt::join(value, ", "));
-  else if constexpr (faces::is_list<T>) {
+  else if constexpr (std::same_as<T, Machines>) {
+    std::string out;
+    for (const std::string& one : names_in(given)) out += (out.empty() ? "" : ", ") + literal(one);
+    return "[" + out + "]";
+  } else if constexpr (is_list_of_slow<T>) {
+    std::string out;
+    for (const auto& one : value) out += fmt::format("{}({}, {})", out.empty() ? "" : ", ", one.share, one.factor);
+    return "[" + out + "]";
+  } else if constexpr (faces::is_list<T>) {
     std::string out;
     for (const Json& one : given) out += (out.empty() ? "" : ", ") + literal(text_in(one, {}));
     return "[" + out + "]";
@@ -84,9 +102,23 @@ template <class T>
     return fmt::format(".values = {{{}}}", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::optional<std::vector<double>>>)
     return fmt::format(".emplace({{{}}})", fmt::join(*value, ", "));
-  else if constexpr (std::same_as<T, Machines> || std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
+  else if constexpr (std::same_as<T, Machines>) {
+    std::string out;
+    for (const std::string& one : names_in(given)) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(one));
+    return fmt::format(".all = {{{}}}", out);
+  } else if constexpr (std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
     std::string out;
     for (const Json& one : given) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(text_in(one, {})));
+    return fmt::format(" = {{{}}}", out);
+  } else if constexpr (std::same_as<T, LayoutAxes>)
+    return fmt::format(" = fabricost::layout_from({}, {})", python_of(value, given), literal(name));
+  else if constexpr (std::same_as<T, std::vector<GroupedRequest>>) {
+    std::string out;
+    for (const Json& one : given) out += fmt::format("{}fabricost::grouped_from({})", out.empty() ? "" : ", ", literal(text_in(one, {})));
+    return fmt::format(" = {{{}}}", out);
+  } else if constexpr (is_list_of_slow<T>) {
+    std::string out;
+    for (const auto& one : value) out += fmt::format("{}{{{}, {}}}", out.empty() ? "" : ", ", one.share, one.factor);
     return fmt::format(" = {{{}}}", out);
   } else if constexpr (std::same_as<Bare<T>, Inference>)
     return fmt::format(" = fabricost::engine_named({}, {})", python_of(value, given), literal(name));

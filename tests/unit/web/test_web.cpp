@@ -119,6 +119,24 @@ TEST_CASE("lines to copy ask the same") {
   CHECK(code["cpp"].get<std::string>().find(R"(request.system.name = "dgx-h100";)") != std::string::npos);
 }
 
+TEST_CASE("lists of machines, slow ranks and groups are written as each language reads them") {
+  const auto code = [](const char* question, const Json& fields) {
+    return ask("code", {{"question", question}, {"fields", fields}})["answer"];
+  };
+  const auto has = [](const Json& text, const char* part) { return text.get<std::string>().find(part) != std::string::npos; };
+  const Json run =
+      code("project", {{"systems", {"dgx-h100", "dgx-b200"}}, {"tokens", "1T"}, {"model", "llama3-8b"}, {"global_batch", 512}});
+  CHECK(has(run["python"], R"(systems=["dgx-h100", "dgx-b200"])"));
+  CHECK(has(run["cpp"], R"(request.systems.all = {{"dgx-h100"}, {"dgx-b200"}};)"));
+  CHECK(has(run["command"], "--system dgx-h100,dgx-b200"));
+  const Json slow = code("stragglers", {{"mean_seconds", "100ms"}, {"deviation_seconds", "2ms"}, {"ranks", 8}, {"slow", {"1%:1.5"}}});
+  CHECK(has(slow["python"], "slow=[(0.01, 1.5)]"));
+  CHECK(has(slow["cpp"], "request.slow = {{0.01, 1.5}};"));
+  const Json share = code("share", {{"system", "dgx-h100"}, {"layout", "tp=8,dp"}, {"collectives", {"all_reduce 1GiB over dp"}}});
+  CHECK(has(share["cpp"], R"(request.layout = fabricost::layout_from("tp=8,dp", "layout");)"));
+  CHECK(has(share["cpp"], R"(request.collectives = {fabricost::grouped_from("all_reduce 1GiB over dp")};)"));
+}
+
 TEST_CASE("dials have places around where the machine stands, each with what sets it") {
   const Json dials = ask("dials", {{"system", "dgx-h100"}})["answer"];
   const auto nic = std::find_if(dials.begin(), dials.end(), [](const Json& d) { return d["name"] == "nic.bandwidth"; });
