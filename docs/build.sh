@@ -15,6 +15,12 @@ fail() { echo "docs/build.sh: $1" >&2; exit 2; }
 "$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
 "$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
 "$PYTHON" -m sphinx -q -W --keep-going -n -b html -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/html"
+rm -rf "$BUILD/docs/html/page"
+if [ -d "$BUILD/page/page" ]; then
+  cp -r "$BUILD/page/page" "$BUILD/docs/html/page"
+else
+  echo "the page that answers in a browser is left out: bindings/web/build.sh makes it"
+fi
 "$PYTHON" tests/docs/check_site.py "$BUILD/docs/html" "$BUILD/fabricost"
 if [ "${1:-}" = --links ] && ! "$PYTHON" -c 'import socket; socket.getaddrinfo("github.com", 443)' 2>/dev/null; then
   echo "external links not checked: github.com is not to be found from here"

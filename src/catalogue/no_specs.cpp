@@ -6,6 +6,5 @@
 namespace fabricost::io {
 
 const std::string_view shipped_specs{};
-const std::string_view shipped_names{};
 
 }  // namespace fabricost::io

@@ -1,8 +1,9 @@
 #pragma once
 /// \file compared.hpp
-/// A comparison as JSON.
+/// Machines side by side, as compare and project answer, as JSON.
 
 #include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/design/project.hpp>
 #include <fabricost/fields/json.hpp>
 
 namespace fabricost::faces {
@@ -13,6 +14,11 @@ void spell_troubles(CompareAnswer& answer, Spelled&& spelled) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.all[i].refused, spelled);
 }
 
+template <class Spelled>
+void spell_troubles(ProjectAnswer& answer, Spelled&& spelled) {
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.refused[i], spelled);
+}
+
 /// Of rows with a "trouble", machines that cannot do the job, only that and the machine are left.
 inline void keep_troubles_alone(nlohmann::ordered_json& rows) {
   for (auto& row : rows)
@@ -20,7 +26,8 @@ inline void keep_troubles_alone(nlohmann::ordered_json& rows) {
 }
 
 /// A machine that cannot do the job has only its error.
-[[nodiscard]] inline nlohmann::ordered_json json_of_compared(const CompareAnswer& answer) {
+template <class Answer>
+[[nodiscard]] nlohmann::ordered_json json_of_compared(const Answer& answer) {
   nlohmann::ordered_json out = json_of(answer);
   keep_troubles_alone(out["systems"]);
   return out;

@@ -6,8 +6,8 @@
 /// Layout, little-endian: 8 bytes of magic, the number of documents, one row per document sorted by the hash of its text, then the trees.
 ///
 ///     row    hash of the text (8 bytes), hash of the tree's bytes (8), bytes of the text (4), offset of the tree (4), its bytes (4)
-///     value  kind, line, column, then a scalar's words, a map's (line, column, words, value)s or a list's values; numbers as LEB128
-///     words  4 x bytes + place: 0 inline, 1 in the text at line and column, 2 there after a quote
+///
+/// The trees are packed (sources/packed_tree.hpp).
 
 #include "specs/tree.hpp"
 

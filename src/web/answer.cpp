@@ -25,11 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<Question>& questions() {
-  static const std::vector<Question> all = [] {
-    std::vector<Question> out = collective_questions();
-    for (const Question& one : workload_questions()) out.push_back(one);
-    return out;
-  }();
+  static const std::vector<Question> all = questions_here();
   return all;
 }
 

@@ -25,6 +25,17 @@ std::string literal(std::string_view text) {
   return out + "\"";
 }
 
+std::vector<std::string> parts::names_in(const Json& given) {
+  const std::string all = joined_text_in(given, {});
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= all.size();) {
+    const std::size_t end = std::min(all.find(',', at), all.size());
+    out.push_back(all.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 namespace {
 
 [[nodiscard]] std::string command_line(const std::vector<SetField>& fields, std::string_view command) {
@@ -93,7 +104,8 @@ Json code_of(const std::vector<SetField>& fields, std::string_view command, std:
   Json out = Json::object();
   if (!command.empty()) out["command"] = command_line(fields, command);
   if (!python.empty()) out["python"] = python_call(fields, python);
-  if (!record.empty()) out["cpp"] = cpp_program(fields, record);
+  const bool in_cpp = std::none_of(fields.begin(), fields.end(), [](const SetField& field) { return field.cpp.empty(); });
+  if (!record.empty() && in_cpp) out["cpp"] = cpp_program(fields, record);
   return out;
 }
 

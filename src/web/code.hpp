@@ -14,6 +14,11 @@
 #include <type_traits>
 #include <vector>
 
+namespace fabricost {
+struct LayoutAxes;
+struct GroupedRequest;
+}  // namespace fabricost
+
 namespace fabricost::web {
 
 /// One field that is set, as each face writes it.
@@ -21,7 +26,7 @@ struct SetField {
   std::string name, option;  ///< option: empty: the command has none; its own name: it stands by itself
   bool flag = false;         ///< an option without a value
   std::vector<std::string> typed;
-  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`
+  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`; empty: C++ is not shown
   bool nameless = false;    ///< not an argument of Python's function
   bool inside = false;      ///< Python has it inside an operation
   bool machine = false;
@@ -36,6 +41,16 @@ struct SetField {
 [[nodiscard]] Json code_of(const std::vector<SetField>& fields, std::string_view command, std::string_view python, std::string_view record);
 
 namespace parts {
+
+/// Slow ranks: pairs of a share and a factor.
+template <class T>
+inline constexpr bool is_list_of_slow = requires(const T& all) {
+  all.front().share;
+  all.front().factor;
+};
+
+/// Names as a list, given as one or with commas between.
+[[nodiscard]] std::vector<std::string> names_in(const Json& given);
 
 template <class T>
 [[nodiscard]] std::string python_of(const T& value, const Json& given) {
@@ -54,7 +69,15 @@ template <class T>
     return value.values.size() == 1 ? fmt::format("{}", value.values.front()) : fmt::format("[{}]", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::vector<double>>)
     return fmt::format("[{}]", fmt::join(value, ", "));
-  else if constexpr (faces::is_list<T>) {
+  else if constexpr (std::same_as<T, Machines>) {
+    std::string out;
+    for (const std::string& one : names_in(given)) out += (out.empty() ? "" : ", ") + literal(one);
+    return "[" + out + "]";
+  } else if constexpr (is_list_of_slow<T>) {
+    std::string out;
+    for (const auto& one : value) out += fmt::format("{}({}, {})", out.empty() ? "" : ", ", one.share, one.factor);
+    return "[" + out + "]";
+  } else if constexpr (faces::is_list<T>) {
     std::string out;
     for (const Json& one : given) out += (out.empty() ? "" : ", ") + literal(text_in(one, {}));
     return "[" + out + "]";
@@ -62,7 +85,7 @@ template <class T>
     return literal(joined_text_in(given, {}));
 }
 
-/// What follows `request.NAME`.
+/// What follows `request.NAME`; empty: no expression is as short.
 template <class T>
 [[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
   if constexpr (std::same_as<Bare<T>, bool>)
@@ -79,15 +102,30 @@ template <class T>
     return fmt::format(".values = {{{}}}", fmt::join(value.values, ", "));
   else if constexpr (std::same_as<T, std::optional<std::vector<double>>>)
     return fmt::format(".emplace({{{}}})", fmt::join(*value, ", "));
-  else if constexpr (std::same_as<T, Machines> || std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
+  else if constexpr (std::same_as<T, Machines>) {
+    std::string out;
+    for (const std::string& one : names_in(given)) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(one));
+    return fmt::format(".all = {{{}}}", out);
+  } else if constexpr (std::same_as<T, std::vector<Machine>> || std::same_as<T, std::vector<Sample>>) {
     std::string out;
     for (const Json& one : given) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(text_in(one, {})));
+    return fmt::format(" = {{{}}}", out);
+  } else if constexpr (std::same_as<T, LayoutAxes>)
+    return fmt::format(" = fabricost::layout_from({}, {})", python_of(value, given), literal(name));
+  else if constexpr (std::same_as<T, std::vector<GroupedRequest>>) {
+    std::string out;
+    for (const Json& one : given) out += fmt::format("{}fabricost::grouped_from({})", out.empty() ? "" : ", ", literal(text_in(one, {})));
+    return fmt::format(" = {{{}}}", out);
+  } else if constexpr (is_list_of_slow<T>) {
+    std::string out;
+    for (const auto& one : value) out += fmt::format("{}{{{}, {}}}", out.empty() ? "" : ", ", one.share, one.factor);
     return fmt::format(" = {{{}}}", out);
   } else if constexpr (std::same_as<Bare<T>, Inference>)
     return fmt::format(" = fabricost::engine_named({}, {})", python_of(value, given), literal(name));
   else if constexpr (std::same_as<Bare<T>, Routing>)
     return fmt::format(" = fabricost::routing_named({}, {})", python_of(value, given), literal(name));
   else if constexpr (faces::is_list<T>) {
+    if constexpr (std::is_class_v<typename T::value_type> && !std::convertible_to<std::string, typename T::value_type>) return {};
     const std::string list = python_of(value, given);
     return " = {" + list.substr(1, list.size() - 2) + "}";
   } else

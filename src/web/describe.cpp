@@ -25,7 +25,7 @@ Json described(std::string_view name, std::string_view option, std::string words
                bool needed) {
   std::replace(words.begin(), words.end(), '\n', ' ');  // help keeps its line breaks
   Json out{{"name", name_of(name, option)}, {"words", words}, {"kind", kind}};
-  if (!option.empty()) out["option"] = option.substr(0, option.find(','));
+  if (!option.empty()) out["option"] = option;
   if (amount != Amount::number) out["amount"] = amount_names[static_cast<std::size_t>(amount)];
   if (std::isfinite(range.min)) out["min"] = range.min;
   if (std::isfinite(range.max)) out["max"] = range.max;

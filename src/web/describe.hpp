@@ -14,6 +14,11 @@
 #include <string_view>
 #include <type_traits>
 
+namespace fabricost {
+struct TimesGiven;
+struct PlannedRate;
+}  // namespace fabricost
+
 namespace fabricost::web {
 
 /// "name", or "name = 256MiB": a field in a message. \param amount how its value is written
@@ -97,7 +102,7 @@ template <class T>
 
 template <HasFields Request>
 [[nodiscard]] Json fields_as_json() {
-  static const Request defaults{};
+  [[maybe_unused]] static const Request defaults{};
   Json out = Json::array();
   for_each_field<Request>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::Value;

@@ -2,7 +2,6 @@
 /// The module's function that JavaScript calls (bindings/web/page/model.js): texts go in and out as UTF-8.
 
 #include "catalogue/shipped_specs.hpp"
-#include "specs/catalogue.hpp"
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
 
@@ -24,6 +23,6 @@ EMSCRIPTEN_KEEPALIVE const char* fabricost_answer(char* request) {
 }  // extern "C"
 
 int main() {
-  fabricost::io::use_contained(fabricost::io::shipped_names, fabricost::io::shipped_specs);
+  fabricost::io::use_contained(fabricost::io::shipped_specs);
   return 0;
 }

@@ -39,7 +39,7 @@ class Page(html.parser.HTMLParser):
 def broken_links(folder):
     """Faults as text, and the pages that links from index.html reach."""
     pages = {path.relative_to(folder).as_posix(): Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")
-             if "_static" not in path.parts}
+             if not {"_static", "page"} & set(path.relative_to(folder).parts)}
     faults, leads_to = [], {}
     for name, page in pages.items():
         leads_to[name] = set()

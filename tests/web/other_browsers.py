@@ -22,7 +22,7 @@ SMOKE = """
 async (log) => {
   const faults = [];
   const until = async (what, holds) => {
-    for (let i = 0; i < 400; i += 1) {
+    for (let i = 0; i < 1600; i += 1) {  // 40 s: a busy machine starts a browser slowly
       try { if (holds()) return; } catch { /* not yet */ }
       await new Promise((r) => setTimeout(r, 25));
     }
@@ -65,7 +65,7 @@ class Firefox:
                 break
         else:
             raise RuntimeError("Firefox does not start")
-        self.socket = websocket.create_connection(address + "/session", suppress_origin=True, timeout=60)
+        self.socket = websocket.create_connection(address + "/session", suppress_origin=True, timeout=200)
         self.number = 0
         self.send("session.new", {"capabilities": {}})
         self.context = self.send("browsingContext.getTree", {})["contexts"][0]["context"]
@@ -107,7 +107,7 @@ class WebKit:
         options.binary_location = str(found[-1])
         options.add_argument("--automation")
         self.driver = webdriver.WebKitGTK(options=options, service=webdriver.WebKitGTKService(shutil.which("WebKitWebDriver")))
-        self.driver.set_script_timeout(60)
+        self.driver.set_script_timeout(200)
 
     def smoke(self, address):
         self.driver.get(address)

@@ -24,8 +24,8 @@ TOLERANCE = 1e-12
 TIMES = {"seconds"}  # how long a search took
 
 
-def as_line(question, fields):
-    return json.dumps({"question": question, "fields": fields, "files": {}})
+def as_line(question, fields, files=None):
+    return json.dumps({"question": question, "fields": fields, "files": files or {}})
 
 
 class Node:
@@ -60,12 +60,40 @@ class Chromium:
         return out
 
 
+# Questions whose numbers are turned: where they start.
+STARTS = {
+    "cost": {"system": "", "gpus": "1024", "model": "llama3-70b", "mfu": "40%", "tokens": "1T"},
+    "goodput": {"gpus": "16384", "checkpoint_seconds": "30s", "restart_seconds": "600s"},
+    "stragglers": {"mean_seconds": "100ms", "deviation_seconds": "2ms", "ranks": "1024", "slow": ["1%:1.1"]},
+    "pipeline": {"schedule": "zb_h1", "stages": "8", "microbatches": "24", "forward_seconds": "18ms", "exchange_seconds": "1ms"},
+    "share": {"system": "", "nodes": "8", "layout": "tp=8,dp", "collectives": ["all_reduce 1GiB over dp", "all_gather 64MiB over tp"]},
+    "transfer_storage": {"system": "", "nodes": "16", "bytes": "810GB", "client": "ethernet-100"},
+    "transfer_access": {"system": "", "warps": "4"},
+    "transfer_incast": {"system": "", "senders": "8", "bytes": "1MiB"},
+    "tune": {"system": "", "nodes": "4", "operation": "all_gather"},
+    "moe": {"operation": "moe_dispatch", "system": "", "tokens": "4096", "hidden": "7168", "experts": "256", "top_k": "8", "ranks": "64"},
+    "rl": {"system": "", "model": "llama3-8b", "gpus": "32", "prompts": "64", "osl": "1024", "max_osl": "4096"},
+    "project": {"systems": ["", "dgx-h100"], "model": "llama3-8b", "global_batch": "512", "tokens": "1T", "gpus": "256"},
+    "need_machine": {"systems": ["", "dgx-h100", "dgx-b200"], "model": "llama3-8b", "global_batch": "512", "tokens": "1T",
+                     "in_seconds": "30d"},
+}
+
+
 class Random(random.Random):
     def any_question(self, known):
         system = self.choice(known["systems"])
-        kind = self.choices(["sweep", "predict", "explain", "crossovers", "show", "plan", "serve", "models", "compare", "need"],
-                            [30, 25, 10, 8, 5, 8, 5, 3, 3, 3])[0]
-        return kind, getattr(self, kind)(system, known)
+        kind = self.choices(["sweep", "predict", "explain", "crossovers", "show", "plan", "serve", "models", "compare", "need", "other"],
+                            [30, 25, 10, 8, 5, 8, 5, 3, 3, 3, 15])[0]
+        return self.other(system) if kind == "other" else (kind, getattr(self, kind)(system, known))
+
+    def other(self, system):
+        kind = self.choices(list(STARTS), [1 if name in ("rl", "project", "need_machine") else 4 for name in STARTS])[0]
+
+        def turned(value):
+            number = re.fullmatch(r"(\d+)(\D*)", value)
+            return f"{max(1, int(int(number[1]) * 2.0 ** self.randint(-2, 2)))}{number[2]}" if number else value or system
+        return kind, {name: [turned(one) for one in value] if isinstance(value, list) else turned(value)
+                      for name, value in STARTS[kind].items()}
 
     def count(self, most=64):
         return str(min(most, 2 ** self.randint(0, 6)) if self.random() < 0.7 else self.randint(1, most))
@@ -159,7 +187,7 @@ def bare(text, fields=()):
     """A refusal without how its face spells fields and names itself."""
     text = re.sub(r"^fabricost \w+: ", "", text.strip())
     text = re.sub(r"\nSee fabricost.*", "", text)
-    words = re.sub(r"\W+", " ", re.sub(r"--?[a-z][\w-]*|\b[a-z_]+ = ", " ", text)).split()
+    words = re.sub(r"\W+", " ", re.sub(r"--?[a-z][\w-]*|\b[a-z_]+ = (True\b)?", " ", text)).split()
     return [word for word in words if word not in fields]
 
 
@@ -171,7 +199,7 @@ def main():
     parser.add_argument("--seed", type=int, default=20261123)
     parser.add_argument("--chromium")
     given = parser.parse_args()
-    if not (pathlib.Path(given.module) / "fabricost.wasm").exists() or not shutil.which("node"):
+    if not (pathlib.Path(given.module) / "fabricost-all.wasm").exists() or not shutil.which("node"):
         print("skipped: the page's module is not built (bindings/web/build.sh, which needs emscripten), or node is not here")
         sys.exit(77)
     face = Chromium(given.chromium) if given.chromium else Node(given.module)

@@ -12,11 +12,11 @@ import { machineView, starts as machineStarts } from './views/machine.js';
 
 const VIEWS = {
   curve: { title: 'Collective', make: curveView, starts: curveStarts },
-  log: { title: 'Log', make: logView, starts: logStarts },
-  layouts: { title: 'Layouts', make: layoutsView, starts: layoutsStarts },
+  log: { title: 'Log', make: logView, starts: logStarts, all: true },
+  layouts: { title: 'Layouts', make: layoutsView, starts: layoutsStarts, all: true },
   machine: { title: 'Machine', make: machineView, starts: machineStarts },
-  ask: { title: 'Any question', make: askView, starts: askStarts },
-};
+  ask: { title: 'Any question', make: askView, starts: askStarts, all: true },
+};  // all: it asks what the module of the first view does not have
 const OWN = new Set(['show', 'at', 'job', 'layout', 'question', 'b.on']);  // of the page, no fields of a question
 
 const place = document.getElementById('view');
@@ -31,10 +31,44 @@ function names() {
   return out;
 }
 
+/** Says in the navigation and in the title which view it is. */
+function mark(name) {
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  document.title = `${VIEWS[name].title} · fabricost`;
+}
+
+/** What the model can be asked. */
+async function learn() {
+  const { answer } = await model.ask(Symbol('questions'), 'questions');
+  const byName = new Map(answer.questions.map((q) => [q.name, q]));
+  known = { questions: answer.questions, question: (name) => byName.get(name), systems: answer.systems, models: answer.models,
+      version: answer.version };
+}
+
+let loading = 0;  // counts, so that a view that was left while it loaded is not shown
 /** Draws the view that the address names. */
-function show() {
+async function show() {
   const read = readAddress(location.hash, Object.keys(VIEWS));
   const view = VIEWS[read.view];
+  const mine = ++loading;
+  if (view.all && !model.hasAll) {
+    shown = null;
+    mark(read.view);
+    place.replaceChildren(el('p', { class: 'waiting', role: 'status' }, 'The model of this view is loading …'));
+    try {
+      await model.loadAll();
+      await learn();
+    } catch (error) {
+      if (mine === loading) place.replaceChildren(el('p', { class: 'error', role: 'alert' },
+          `The model of this view could not be loaded: ${error.message}. A page on the web needs the network once for it. `),
+          el('button', { type: 'button', onclick: show }, 'Try again'));
+      return;
+    }
+    if (mine !== loading) return;
+  }
   const all = names();
   const strange = Object.keys(read.fields).filter((name) => !all.has(name));
   note.textContent = read.note
@@ -42,11 +76,7 @@ function show() {
   note.hidden = !note.textContent;
   for (const name of strange) delete read.fields[name];
   values = { ...view.starts, ...read.fields };
-  for (const link of document.querySelectorAll('nav a')) {
-    if (link.dataset.view === read.view) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
-  document.title = `${view.title} · fabricost`;
+  mark(read.view);
   shown = { name: read.view, ...view.make({ model, known, values, change, restart, kept }) };
   place.replaceChildren(shown.root);
   shown.update();
@@ -80,15 +110,15 @@ async function begin() {
     model = await Model.start();
   } catch (error) {
     place.replaceChildren(el('p', { class: 'error', role: 'alert' },
-        `The model does not start in this browser: ${error.message}. It needs WebAssembly with exceptions and DecompressionStream (browsers since 2023).`));
+        `The model does not start in this browser: ${error.message}. It needs WebAssembly with exceptions and DecompressionStream: Chromium 95, Firefox 113, Safari 16.4, or later.`));
     return;
   }
-  const got = await model.ask('questions', 'questions');
-  const byName = new Map(got.answer.questions.map((q) => [q.name, q]));
-  known = { questions: got.answer.questions, question: (name) => byName.get(name), systems: got.answer.systems,
-      models: got.answer.models };
-  document.getElementById('version').textContent = got.answer.version;
-  window.fabricostAsk = (question, fields, files) => model.ask(Symbol(question), question, fields, files);  // for scripts and tests
+  await learn();
+  document.getElementById('version').textContent = known.version;
+  window.fabricostAsk = async (question, fields, files) => {  // for scripts and tests
+    if (!known.question(fields?.question ?? question)) await model.loadAll();
+    return model.ask(Symbol(question), question, fields, files);
+  };
   document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
   document.documentElement.dataset.where = model.where;
   window.addEventListener('hashchange', show);

@@ -3,7 +3,9 @@
 import { el, svg } from './dom.js';
 import { digits, size, time } from './numbers.js';
 
-const WIDE = 820, HIGH = 430, LEFT = 64, RIGHT = 16, TOP = 14, BOTTOM = 44;
+/** As a telephone is. */
+export const isNarrow = () => matchMedia('(max-width: 36rem)').matches;
+const HIGH = 430, LEFT = 64, RIGHT = 16, TOP = 14, BOTTOM = 44;
 
 const decades = (low, high) => {
   const out = [];
@@ -12,10 +14,10 @@ const decades = (low, high) => {
   const whole = out.filter((x) => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9);
   return out.length <= 8 ? out : whole.length >= 3 ? whole : out.filter((_, i) => i % 2 === 0);
 };
-const octaves = (low, high) => {
+const octaves = (low, high, most) => {
   const all = [];
   for (let p = Math.ceil(Math.log2(low)); p <= Math.log2(high) + 1e-9; p += 1) all.push(2 ** p);
-  const step = Math.max(1, Math.ceil(all.length / 9));
+  const step = Math.max(1, Math.ceil(all.length / most));
   return all.filter((_, i) => i % step === 0);
 };
 
@@ -26,6 +28,7 @@ const octaves = (low, high) => {
  */
 export function chart({ title, curves, points = [], axes, chosen, choose }) {
   const rows = curves.flatMap((c) => c.rows);
+  const WIDE = isNarrow() ? 480 : 820;  // so that its words stay readable
   const xs = [...rows, ...points].map((r) => r.x),
       ys = [...rows.flatMap((r) => [r.y, r.low, r.high]), ...points.map((p) => p.y)].filter((y) => y > 0);
   if (xs.length === 0 || ys.length === 0) return el('p', {}, 'There is nothing to draw.');
@@ -39,7 +42,7 @@ export function chart({ title, curves, points = [], axes, chosen, choose }) {
   const ticks = [
     ...decades(y0, y1).map((v) => [svg('line', { class: 'grid', x1: LEFT, x2: WIDE - RIGHT, y1: y(v), y2: y(v) }),
       svg('text', { x: LEFT - 8, y: y(v) + 4, 'text-anchor': 'end' }, yText(v))]),
-    ...octaves(x0, x1).map((v) => [svg('line', { class: 'grid', x1: x(v), x2: x(v), y1: TOP, y2: HIGH - BOTTOM }),
+    ...octaves(x0, x1, isNarrow() ? 5 : 9).map((v) => [svg('line', { class: 'grid', x1: x(v), x2: x(v), y1: TOP, y2: HIGH - BOTTOM }),
       svg('text', { x: x(v), y: HIGH - BOTTOM + 18, 'text-anchor': 'middle' }, xText(v))]),
   ].flat();
   const drawn = curves.flatMap((c) => [

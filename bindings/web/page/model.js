@@ -1,19 +1,37 @@
 // The model behind a worker: questions go in as JSON, answers come back. Of questions in the same slot only the newest counts: an older
-// one that still waits is never asked, and its late answer is dropped. Where a worker cannot start, the page's own thread answers.
+// one that still waits is never asked, and its late answer is dropped. Where a worker cannot start, the page's own thread answers. What the
+// first view asks is in a module of its own; the one with everything is loaded when a view needs it.
 
-/** The bytes of the module: beside the page, or inside it (pack.py). */
-async function moduleBytes() {
-  const inside = document.getElementById('module-bytes');
-  let packed;
-  if (inside) {
-    const text = atob(inside.textContent.trim());
-    packed = new Blob([Uint8Array.from(text, (c) => c.charCodeAt(0))]);
-  } else {
-    const response = await fetch('fabricost.wasm.gz');
-    if (!response.ok) throw new Error(`fabricost.wasm.gz: ${response.status}`);
-    packed = await response.blob();
+const unpacked = (packed) => new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+
+const inside = document.getElementById('module-bytes');
+
+/** The bytes of a module: 'first' answers what the first view asks, 'all' everything. Inside the page (pack.py) there is one of them. */
+async function moduleBytes(which) {
+  if (inside && which === 'all') throw new Error('this file holds only the model of the first view; fabricost.html has all');
+  if (inside) return unpacked(new Blob([bytesOf(inside.textContent, Number(inside.dataset.size))]));
+  const name = `fabricost-${which}.wasm.gz`;
+  const response = await fetch(name);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  return unpacked(await response.blob());
+}
+
+/** Bytes from text of seven bits a character; one of more than seven is one of SPARED and the next seven (pack.py). */
+const SPARED = [0, 13, 60];
+function bytesOf(text, size) {
+  const out = new Uint8Array(size);
+  let at = 0, kept = 0, bits = 0;
+  const take = (seven) => {
+    kept = ((kept << 7) | seven) & 0x7fff;
+    bits += 7;
+    if (bits >= 8) out[at++] = kept >> (bits -= 8);
+  };
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code > 127) take(SPARED[(code >> 7) - 1]);
+    take(code & 127);
   }
-  return new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+  return out;
 }
 
 /** The worker's text: beside the page, or inside it. */
@@ -22,14 +40,30 @@ function workerAddress() {
   return inside ? URL.createObjectURL(new Blob([inside.textContent], { type: 'text/javascript' })) : 'worker.js';
 }
 
-function startWorker(bytes) {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(workerAddress());
-    worker.onerror = (event) => reject(new Error(event.message || 'the worker does not start'));
-    setTimeout(() => reject(new Error('the worker does not answer')), LATEST);  // of one that is never started
-    worker.onmessage = ({ data }) => (data.ready ? resolve(worker) : reject(new Error(data.fault)));
-    worker.postMessage({ bytes });
+/** The model in a worker: {ask, load, stop}; answers come to its `answered`. */
+async function startWorker(bytes) {
+  const worker = new Worker(workerAddress());
+  let loading;  // how the loading of a module ends
+  const failed = (event) => loading.reject(new Error(event.message || 'the worker does not start'));
+  const handle = {
+    answered: null,
+    ask: (message) => worker.postMessage(message),
+    load: (module) => new Promise((resolve, reject) => { loading = { resolve, reject }; worker.postMessage({ bytes: module }); }),
+    stop: () => worker.terminate(),
+  };
+  await new Promise((resolve, reject) => {
+    loading = { reject };
+    worker.onerror = failed;
+    worker.onmessage = resolve;
+    setTimeout(() => reject(new Error('the worker does not answer')), LATEST);  // WebKitGTK starts none from a file
   });
+  worker.onmessage = ({ data }) => {
+    if (data.loaded) loading.resolve();
+    else if (data.unloaded) loading.reject(new Error(data.unloaded));
+    else handle.answered(data);
+  };
+  await handle.load(bytes);
+  return handle;
 }
 
 /** The same on this thread. */
@@ -45,13 +79,18 @@ async function startHere(bytes) {
     if (!document.getElementById('worker-text')) await load('fabricost.js');
     await load(workerAddress());
   }
-  const answer = await self.fabricostAnswerer(bytes);
-  const here = { onmessage: null,
-      postMessage: ({ id, request }) => setTimeout(() => here.onmessage({ data: { id, answer: answer(request) } })) };
-  return here;
+  let answer;
+  const handle = {
+    answered: null,
+    ask: ({ id, request }) => setTimeout(() => handle.answered({ id, answer: answer(request) })),
+    load: async (module) => { answer = await self.fabricostAnswerer(module); },
+    stop: () => {},
+  };
+  await handle.load(bytes);
+  return handle;
 }
 
-const LATEST = 5000;  // ms for a worker to start; then the page's thread answers
+const LATEST = 1500;  // ms until a worker says that it is there; else the page's thread answers
 
 export class Model {
   #worker;
@@ -59,13 +98,28 @@ export class Model {
   #busy = null;
   #waiting = new Map(); // by slot, in the order of asking
   #id = 0;
+  #all = null; // the loading of the module with everything
 
-  /** Ready to be asked. */
+  /** Ready to be asked what the first view asks. */
   static async start() {
     const model = new Model();
-    model.#bytes = await moduleBytes();
+    model.hasAll = inside?.dataset.holds === 'all';
+    model.#bytes = await moduleBytes('first');
     await model.#restart();
     return model;
+  }
+
+  /** Ready to be asked everything: the other module takes the place of the first. */
+  loadAll() {
+    if (this.hasAll) return Promise.resolve();
+    const load = async () => {
+      const bytes = await moduleBytes('all');
+      await this.#worker.load(bytes);
+      this.#bytes = bytes;
+      this.hasAll = true;
+    };
+    this.#all ??= load().finally(() => { this.#all = null; });
+    return this.#all;
   }
 
   async #restart() {
@@ -76,7 +130,7 @@ export class Model {
       this.#worker = await startHere(this.#bytes);
       this.where = 'page';
     }
-    this.#worker.onmessage = ({ data }) => this.#answered(data);
+    this.#worker.answered = (data) => this.#answered(data);
   }
 
   /** {answer, text} or {error}; null where a newer question of the slot overtook it. */
@@ -94,13 +148,13 @@ export class Model {
     const [slot, first] = this.#waiting.entries().next().value;
     this.#waiting.delete(slot);
     this.#busy = first;
-    this.#worker.postMessage({ id: first.id, request: first.request });
+    this.#worker.ask({ id: first.id, request: first.request });
   }
 
   #answered(data) {
     const asked = this.#busy;
     this.#busy = null;
-    if (data.fault) this.#worker.terminate?.();
+    if (data.fault) this.#worker.stop();
     const overtaken = this.#waiting.has(asked.slot);
     asked.resolve(overtaken ? null : data.fault ? { error: { text: data.fault, field: '' } } : JSON.parse(data.answer));
     if (data.fault) this.#restart().then(() => this.#next());

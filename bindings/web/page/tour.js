@@ -22,6 +22,7 @@ export function tour(button) {
     document.querySelector('.toured')?.classList.remove('toured');
     const [title, words, where] = STEPS[at];
     document.querySelector(where)?.classList.add('toured');
+    box.classList.toggle('at-left', where === '.result');  // not over what it speaks of
     box.replaceChildren(el('p', { class: 'hint' }, `Step ${at + 1} of ${STEPS.length}`), el('h2', {}, title), el('p', {}, words),
       el('div', { class: 'toolbar' }, at > 0 ? el('button', { type: 'button', onclick: () => step(at - 1) }, 'Back') : null,
         at + 1 < STEPS.length ? el('button', { type: 'button', class: 'first', onclick: () => step(at + 1) }, 'Next') : null,

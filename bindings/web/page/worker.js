@@ -13,14 +13,19 @@ self.fabricostAnswerer = async (bytes) => {
 
 if (typeof importScripts === 'function') {
   let answer = null;
+  self.postMessage({ here: true });
   self.onmessage = async ({ data }) => {
-    try {
-      if (data.bytes) {
+    if (data.bytes) {
+      try {
         answer = await self.fabricostAnswerer(data.bytes);
-        self.postMessage({ ready: true });
-      } else {
-        self.postMessage({ id: data.id, answer: answer(data.request) });
+        self.postMessage({ loaded: true });
+      } catch (fault) {
+        self.postMessage({ unloaded: String(fault) });
       }
+      return;
+    }
+    try {
+      self.postMessage({ id: data.id, answer: answer(data.request) });
     } catch (fault) {
       self.postMessage({ id: data.id, fault: `the model stopped: ${fault}` });
     }

@@ -3,6 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "faces/requests.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/share.hpp>
@@ -10,22 +11,6 @@
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-
-namespace fabricost {
-
-static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, LayoutAxes& out) {
-  out = layout_from(text, option);
-}
-
-static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, GroupedRequest& out) {
-  try {
-    out = grouped_from(text);
-  } catch (const RequestError& e) {
-    throw RequestError(fmt::format("{} \"{}\": {}", option, text, e.what()));
-  }
-}
-
-}  // namespace fabricost
 
 namespace fabricost::cli {
 namespace {

@@ -3,44 +3,19 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "specs/tree.hpp"
+#include "faces/requests.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/cost.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace fabricost {
-
-/// Reads the fastest layout from the output of `fabricost plan --train --json`. Found by ADL from face.hpp.
-/// \throws RequestError naming the file for any other content
-static void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
-  constexpr std::size_t max = 16 << 20;
-  const std::string text = io::read_text_file(file, max);
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto refuse = [&](std::string_view what) -> RequestError {
-    return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
-  };
-  if (json.is_discarded() || !json.is_object()) throw refuse("is not JSON");
-  const auto layouts = json.find("layouts");
-  if (layouts == json.end() || !layouts->is_array() || layouts->empty() || !layouts->front().is_object()) throw refuse("holds no layouts");
-  const auto rate = layouts->front().find("tokens_per_s_per_gpu");
-  const auto gpus = json.find("gpus"), system = json.find("system"), model = json.find("model");
-  if (rate == layouts->front().end() || !rate->is_number() || !(rate->get<double>() > 0))
-    throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
-  if (gpus == json.end() || !gpus->is_number() || !(gpus->get<double>() >= 1)) throw refuse("gpus is missing or no number above 0");
-  if (system == json.end() || !system->is_string()) throw refuse("system is missing");
-  out = {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(),
-         rate->get<double>(), fmt::format("the fastest layout of {}", file)};
-}
-
-namespace cli {
+namespace fabricost::cli {
 namespace {
 
 [[nodiscard]] std::string kind_text(const std::string& kind) {
@@ -136,5 +111,4 @@ void add_cost(CLI::App& app, Runner& runner) {
                         "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
 }
 
-}  // namespace cli
-}  // namespace fabricost
+}  // namespace fabricost::cli

@@ -10,7 +10,6 @@
 #include <fabricost/answers/design/project.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -197,19 +196,13 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
                  100);
 }
 
-[[nodiscard]] nlohmann::ordered_json json_text(const ProjectAnswer& answer) {
-  nlohmann::ordered_json out = json_of(answer);
-  keep_troubles_alone(out["systems"]);
-  return out;
-}
-
 }  // namespace
 
 void add_project(CLI::App& app, Runner& runner) {
   const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     ProjectAnswer found = spelled_out<ProjectRequest>([&] { return answer(request_of<ProjectRequest>(o.typed)); });
-    for (std::size_t i = 0; i < found.rows.size(); ++i) found.rows[i].trouble = with_fields(found.refused[i], as_option<ProjectRequest>);
-    return o.json ? printed(json_text(found)) : text_of(found, terminal);
+    faces::spell_troubles(found, as_option<ProjectRequest>);
+    return o.json ? printed(faces::json_of_compared(found)) : text_of(found, terminal);
   };
   add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
                               "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", job,

@@ -3,6 +3,7 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "faces/requests.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/stragglers.hpp>
@@ -13,18 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
-
-/// Found by ADL from face.hpp.
-static void from_text(const std::string& text, std::string_view, const Amount&, const Range&, TimesGiven& out) { out.file = text; }
-static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, SlowKind& out) {
-  const auto colon = text.find(':');
-  if (colon == std::string::npos)
-    throw RequestError(fmt::format("{}: \"{}\" is not SHARE:FACTOR, as in 1%:1.1", option, text.substr(0, 60)));
-  out = {cli::share_of(text.substr(0, colon), option), cli::number_from(text.substr(colon + 1), option, 1, 1e6)};
-}
-
-namespace cli {
+namespace fabricost::cli {
 namespace {
 
 [[nodiscard]] std::string measured_text(const StragglersAnswer& a) {
@@ -72,5 +62,4 @@ void add_stragglers(CLI::App& app, Runner& runner) {
                               "Example: fabricost stragglers --mean 100ms --deviation 2ms --ranks 1024 --slow 1%:1.1", stragglers_text);
 }
 
-}  // namespace cli
-}  // namespace fabricost
+}  // namespace fabricost::cli

@@ -1,22 +1,23 @@
 /// \file contained.cpp
-/// Names of contained files in one sorted text; trees in a catalogue.
+/// The table of what is contained, and looking things up in it.
 
 #include "specs/sources/contained.hpp"
 
-#include "specs/catalogue.hpp"
+#include "specs/sources/packed_tree.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fabricost::io {
 
 namespace {
 
 struct Contained {
-  std::vector<std::string_view> names{};  ///< sorted
-  std::string_view trees{};
+  std::string_view name{}, tree{};
 };
-Contained& contained() {
-  static Contained all;
+/// Sorted by name.
+std::vector<Contained>& contained() {
+  static std::vector<Contained> all;
   return all;
 }
 
@@ -27,32 +28,71 @@ std::string_view place_of(std::string_view path) {
              : std::string_view{};
 }
 
-/// The names that start so.
-std::pair<std::vector<std::string_view>::const_iterator, std::vector<std::string_view>::const_iterator> starting(std::string_view with) {
-  const auto& names = contained().names;
-  const auto first = std::lower_bound(names.begin(), names.end(), with);
-  return {first, std::find_if_not(first, names.end(), [&](std::string_view one) { return one.starts_with(with); })};
+using Place = std::vector<Contained>::const_iterator;
+
+Place not_before(std::string_view name) {
+  return std::lower_bound(contained().begin(), contained().end(), name, [](const Contained& a, std::string_view b) { return a.name < b; });
+}
+/// Those whose names start so.
+std::pair<Place, Place> starting(std::string_view with) {
+  const Place first = not_before(with), end = contained().end();
+  return {first, std::find_if_not(first, end, [&](const Contained& one) { return one.name.starts_with(with); })};
+}
+/// The one of this name, or the end.
+Place named(std::string_view name) {
+  const Place found = not_before(name), end = contained().end();
+  return found != end && found->name == name ? found : end;
+}
+
+/// What the bytes hold; empty where they are damaged.
+std::vector<Contained> read(std::string_view bytes) {
+  std::size_t at = 0;
+  const std::optional<std::size_t> count = number_at(bytes, at);
+  std::vector<Contained> out;
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; count && i < *count; ++i) {
+    const std::optional<std::size_t> name = number_at(bytes, at);
+    if (!name || *name > bytes.size() - at) return {};
+    out.push_back({bytes.substr(at, *name), {}});
+    at += *name;
+    const std::optional<std::size_t> size = number_at(bytes, at);
+    if (!size) return {};
+    sizes.push_back(*size);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].tree = bytes.substr(std::min(at, bytes.size()), sizes[i]);
+    at += out[i].tree.size();
+  }
+  return out;
 }
 
 }  // namespace
 
-void use_contained(std::string_view names, std::string_view trees) {
-  Contained& all = contained();
-  all = {{}, trees};
-  for (std::size_t at = 0; at < names.size();) {
-    const std::size_t end = std::min(names.find('\n', at), names.size());
-    all.names.push_back(names.substr(at, end - at));
-    at = end + 1;
+std::string contained_bytes(const std::vector<NamedTree>& files) {
+  std::vector<std::pair<std::string_view, const SpecNode*>> sorted;
+  for (const NamedTree& one : files) sorted.emplace_back(one.name, &one.root);
+  std::sort(sorted.begin(), sorted.end());
+  std::string out, trees;
+  append_number(out, sorted.size());
+  for (const auto& [name, root] : sorted) {
+    const std::string tree = packed_tree(*root, {});
+    append_number(out, name.size());
+    out += name;
+    append_number(out, tree.size());
+    trees += tree;
   }
+  return out + trees;
 }
 
-bool has_contained() { return !contained().names.empty(); }
+void use_contained(std::string_view bytes) { contained() = read(bytes); }
+
+bool has_contained() { return !contained().empty(); }
 
 bool is_contained(const std::filesystem::path& path) {
   const std::string text = path.lexically_normal().generic_string();  // one file may name another by ../
   const std::string_view place = place_of(text);
   if (place.empty()) return has_contained() && text == contained_data;
-  if (std::binary_search(contained().names.begin(), contained().names.end(), place)) return true;
+  if (named(place) != contained().end()) return true;
   const auto [first, last] = starting(std::string{place} + "/");
   return first != last;
 }
@@ -65,7 +105,7 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
   if (place.empty()) return out;
   const auto [first, last] = starting(place);
   for (auto at = first; at != last; ++at) {
-    const std::string_view name = at->substr(place.size());
+    const std::string_view name = at->name.substr(place.size());
     if (name.ends_with(ending) && name.find('/') == std::string_view::npos) out.emplace_back(name.substr(0, name.size() - ending.size()));
   }
   std::sort(out.begin(), out.end());  // as without their ending
@@ -74,7 +114,8 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
 
 std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file) {
   const std::string text = std::filesystem::path{path}.lexically_normal().generic_string();
-  return tree_in(contained().trees, place_of(text), file);
+  const Place found = named(place_of(text));
+  return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, {}, file);
 }
 
 }  // namespace fabricost::io

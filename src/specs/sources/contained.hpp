@@ -1,7 +1,8 @@
 #pragma once
 /// \file contained.hpp
 /// The files of data/ that a program contains, for a place without a disk: the page. They are found by name as if they lay in the folder
-/// `contained_data`; their trees were parsed when the program was built, their texts are not kept.
+/// `contained_data`; their trees were parsed when the program was built, their texts are not kept. As bytes: the number of files, the name
+/// of each and the size of its tree, then the trees (packed_tree.hpp).
 
 #include "specs/tree.hpp"
 
@@ -17,9 +18,15 @@ namespace fabricost::io {
 /// The folder that data_directory() names while a program contains data/.
 inline constexpr std::string_view contained_data = "data";
 
-/// data/ is what the program contains. \param names of its files, sorted, one a line, as in systems/dgx-h100.yaml \param trees their
-/// catalogue (catalogue.hpp), each under its path as its text; both must outlive the process. Call it before the first load.
-void use_contained(std::string_view names, std::string_view trees);
+/// A file by its name, as in systems/dgx-h100.yaml.
+struct NamedTree {
+  std::string name;
+  SpecNode root;
+};
+[[nodiscard]] std::string contained_bytes(const std::vector<NamedTree>& files);
+
+/// data/ is what these bytes hold, which must outlive the process; empty, or damaged: data/ is on disk. Call it before the first load.
+void use_contained(std::string_view bytes);
 [[nodiscard]] bool has_contained();
 
 /// A file, or a folder with files.

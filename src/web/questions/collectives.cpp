@@ -1,15 +1,13 @@
 /// \file collectives.cpp
-/// Questions about collectives, machines and logs.
+/// Questions about collectives and machines: those of the module that a first visit loads.
 
 #include "web/dials.hpp"
 #include "web/questions/question.hpp"
 
-#include <fabricost/answers/diagnose.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/answers/show.hpp>
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/systems.hpp>
-#include <fabricost/answers/validate.hpp>
 
 namespace fabricost::web {
 
@@ -25,9 +23,7 @@ std::vector<Question> collective_questions() {
           question<PredictRequest>("predict", "fabricost predict", "predict", "PredictRequest"),
           question<ExplainRequest>("explain", "fabricost explain", "explain", "ExplainRequest"),
           question<SweepRequest, as_rows>("sweep", "fabricost sweep", "predict", "SweepRequest"),
-          question<CrossoversRequest, as_rows>("crossovers", "fabricost sweep --crossovers", "", "CrossoversRequest"),
-          question<ValidateRequest>("validate", "fabricost validate", "validate", "ValidateRequest"),
-          question<DiagnoseRequest>("diagnose", "fabricost diagnose", "diagnose", "DiagnoseRequest")};
+          question<CrossoversRequest, as_rows>("crossovers", "fabricost sweep --crossovers", "", "CrossoversRequest")};
 }
 
 }  // namespace fabricost::web

@@ -62,6 +62,11 @@ template <HasFields Request, auto shown = as_fields>
 
 /// Each a file of its own, so that they compile beside each other.
 [[nodiscard]] std::vector<Question> collective_questions();
+[[nodiscard]] std::vector<Question> network_questions();
 [[nodiscard]] std::vector<Question> workload_questions();
+[[nodiscard]] std::vector<Question> job_questions();
+
+/// What a module answers: first.cpp has what a first visit asks, all.cpp everything; a program contains one of them.
+[[nodiscard]] std::vector<Question> questions_here();
 
 }  // namespace fabricost::web

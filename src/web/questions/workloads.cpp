@@ -9,6 +9,7 @@
 #include <fabricost/answers/design/need.hpp>
 #include <fabricost/answers/models.hpp>
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/rl.hpp>
 #include <fabricost/answers/serve.hpp>
 
 namespace fabricost::web {
@@ -24,10 +25,12 @@ std::vector<Question> workload_questions() {
   return {question<ModelsRequest>("models", "fabricost models", "models", "ModelsRequest"),
           question<PlanRequest>("plan", "fabricost plan --train", "plan", "PlanRequest"),
           question<ServeRequest>("serve", "fabricost plan --serve", "plan_serve", "ServeRequest"),
+          question<RlRequest>("rl", "fabricost plan --rl", "plan_rl", "RlRequest"),
           question<CompareRequest, as_compared>("compare", "fabricost compare", "compare", "CompareRequest"),
           question<NeedRequest>("need", "fabricost need --train", "need", "NeedRequest"),
           question<NeedServeRequest>("need_serve", "fabricost need --serve", "need_serve", "NeedServeRequest"),
-          question<ExploreRequest>("explore", "fabricost explore --train", "", "ExploreRequest")};
+          question<ExploreRequest>("explore", "fabricost explore --train", "", "ExploreRequest"),
+          question<ExploreServeRequest>("explore_serve", "fabricost explore --serve", "", "ExploreServeRequest")};
 }
 
 }  // namespace fabricost::web

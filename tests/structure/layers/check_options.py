@@ -13,7 +13,7 @@ import sys
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 OTHERS = {"--showtopo", "--bufferSize", "--buffer", "--bidirectional", "--host", "--cpunodebind", "--membind", "--mca"}
-LINES = re.compile(r"fabricost [a-z]+ --[a-z-]+|srun --mpi")
+LINES = re.compile(r"fabricost [a-z]+( [a-z]+)? --[a-z-]+( \.\.\. --json)?|srun --mpi")
 
 
 def faults_of(text):

@@ -1,5 +1,4 @@
 // The face of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
-#include "specs/catalogue.hpp"
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
 
@@ -120,6 +119,24 @@ TEST_CASE("lines to copy ask the same") {
   CHECK(code["cpp"].get<std::string>().find(R"(request.system.name = "dgx-h100";)") != std::string::npos);
 }
 
+TEST_CASE("lists of machines, slow ranks and groups are written as each language reads them") {
+  const auto code = [](const char* question, const Json& fields) {
+    return ask("code", {{"question", question}, {"fields", fields}})["answer"];
+  };
+  const auto has = [](const Json& text, const char* part) { return text.get<std::string>().find(part) != std::string::npos; };
+  const Json run =
+      code("project", {{"systems", {"dgx-h100", "dgx-b200"}}, {"tokens", "1T"}, {"model", "llama3-8b"}, {"global_batch", 512}});
+  CHECK(has(run["python"], R"(systems=["dgx-h100", "dgx-b200"])"));
+  CHECK(has(run["cpp"], R"(request.systems.all = {{"dgx-h100"}, {"dgx-b200"}};)"));
+  CHECK(has(run["command"], "--system dgx-h100,dgx-b200"));
+  const Json slow = code("stragglers", {{"mean_seconds", "100ms"}, {"deviation_seconds", "2ms"}, {"ranks", 8}, {"slow", {"1%:1.5"}}});
+  CHECK(has(slow["python"], "slow=[(0.01, 1.5)]"));
+  CHECK(has(slow["cpp"], "request.slow = {{0.01, 1.5}};"));
+  const Json share = code("share", {{"system", "dgx-h100"}, {"layout", "tp=8,dp"}, {"collectives", {"all_reduce 1GiB over dp"}}});
+  CHECK(has(share["cpp"], R"(request.layout = fabricost::layout_from("tp=8,dp", "layout");)"));
+  CHECK(has(share["cpp"], R"(request.collectives = {fabricost::grouped_from("all_reduce 1GiB over dp")};)"));
+}
+
 TEST_CASE("dials have places around where the machine stands, each with what sets it") {
   const Json dials = ask("dials", {{"system", "dgx-h100"}})["answer"];
   const auto nic = std::find_if(dials.begin(), dials.end(), [](const Json& d) { return d["name"] == "nic.bandwidth"; });
@@ -136,22 +153,19 @@ TEST_CASE("dials have places around where the machine stands, each with what set
 
 TEST_CASE("data inside a program gives what data on disk gives") {
   const std::filesystem::path data = data_directory();
-  std::string names;
-  std::vector<io::ParsedDocument> documents;
+  std::vector<io::NamedTree> named;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    const std::string name = file.lexically_relative(data).generic_string();
-    names += name + "\n";
-    documents.push_back({name, io::parse_spec(file)});
+    named.push_back({file.lexically_relative(data).generic_string(), io::parse_spec(file)});
   }
-  const std::string trees = io::catalogue_of(documents);
+  const std::string bytes = io::contained_bytes(named);
   const auto all = system_names();
   const std::string shown = ask("show", {{"system", "gb200-nvl72"}}).dump(), predicted = ask("sweep", curve).dump();
   const Json wrong = ask("show", {{"system", "gb20-nvl72"}});
-  io::use_contained(names, trees);
+  io::use_contained(bytes);
   CHECK(data_directory() == io::contained_data);
   const auto inside = system_names();
   REQUIRE(inside.size() == all.size());
@@ -161,6 +175,10 @@ TEST_CASE("data inside a program gives what data on disk gives") {
   CHECK(ask("show", {{"system", "gb20-nvl72"}}) == wrong);
   CHECK_FALSE(io::is_contained("data/systems/none.yaml"));
   CHECK_FALSE(io::is_contained("elsewhere/systems/dgx-h100.yaml"));
-  io::use_contained({}, {});
+  for (std::size_t size = 0; size < bytes.size(); size += 997) {  // what is cut off is not there, and nothing else is lost
+    io::use_contained(std::string_view{bytes}.substr(0, size));
+    CHECK_NOTHROW(ask("show", {{"system", "gb200-nvl72"}}));
+  }
+  io::use_contained({});
   CHECK(data_directory() == data);
 }

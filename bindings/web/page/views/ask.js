@@ -5,13 +5,36 @@ import { details, el, table } from '../dom.js';
 import { digits } from '../numbers.js';
 import { exportsOf } from '../export.js';
 
-export const starts = { question: 'need', unknown: 'nic.bandwidth', system: 'dgx-h100', model: 'llama3-70b', gpus: '512',
-    global_batch: '512', within: '3%' };
-const EXAMPLES = { compare: { systems: ['dgx-h100', 'dgx-b200'], model: 'llama3-70b', gpus: '256', global_batch: '512', train: 'true' },
-  explore: { model: 'llama3-8b', system: 'dgx-h100', gpus: '64', global_batch: '128',
-      vary: ['nic.bandwidth=25:100:x2GB/s', 'domain=8,16'] },
-  need_serve: { unknown: 'nodes', system: 'dgx-h100', model: 'llama3-70b', tokens_per_second: '100000', gpus: '' },
-  crossovers: { system: 'dgx-h100', operation: 'all_reduce', nodes: '1,2,4' } };
+const LLAMA = { model: 'llama3-70b', gpus: '256', global_batch: '512' };
+const EXAMPLES = {  // where a question starts
+  compare: { systems: ['dgx-h100', 'dgx-b200'], ...LLAMA, train: 'true' },
+  cost: { system: 'dgx-h100', model: 'llama3-70b', gpus: '1024', mfu: '40%', tokens: '1T' },
+  crossovers: { system: 'dgx-h100', operation: 'all_reduce', nodes: '1,2,4' },
+  explain: { system: 'dgx-h100', operation: 'all_reduce', nodes: '2', bytes: '256MiB' },
+  explore: { system: 'dgx-h100', model: 'llama3-8b', gpus: '64', global_batch: '128', vary: ['nic.bandwidth=25:100:x2GB/s', 'domain=8,16'] },
+  explore_serve: { model: 'llama3-70b', gpus: '64', vary: ['system=dgx-h100,dgx-b200', 'batch=1:256:x2'] },
+  goodput: { gpus: '16384', checkpoint_seconds: '30s', restart_seconds: '10min' },
+  models: { model: 'llama3-70b' },
+  moe: { operation: 'moe_dispatch', system: 'dgx-h100', tokens: '4096', hidden: '7168', experts: '256', top_k: '8', ranks: '64' },
+  need: { unknown: 'nic.bandwidth', system: 'dgx-h100', ...LLAMA, gpus: '512', within: '3%' },
+  need_machine: { systems: ['dgx-h100', 'dgx-b200', 'gb200-nvl72'], model: 'llama3-70b', global_batch: '1024', tokens: '1T', in_seconds: '30d' },
+  need_serve: { unknown: 'nodes', system: 'dgx-h100', model: 'llama3-70b', tokens_per_second: '100000' },
+  pipeline: { schedule: 'zb_h1', stages: '8', microbatches: '24', forward_seconds: '18.5ms', backward_seconds: '18.1ms',
+      weight_seconds: '9.3ms', exchange_seconds: '0.6ms' },
+  plan: { system: 'dgx-h100', ...LLAMA },
+  predict: { system: 'dgx-h100', operation: 'all_reduce', nodes: '2', bytes: '256MiB' },
+  project: { systems: ['dgx-h100', 'gb200-nvl72'], model: 'llama3-405b', global_batch: '2048', tokens: '15T', in_seconds: '90d' },
+  rl: { system: 'dgx-h100', model: 'qwen3-32b', gpus: '64', prompts: '64', osl: '4096', max_osl: '16384' },
+  serve: { system: 'dgx-h100', model: 'llama3-70b', gpus: '8', ttft_seconds: '1s', tpot_seconds: '30ms' },
+  share: { system: 'aws-p4d', nodes: '8', layout: 'tp=8,dp', collectives: ['all_reduce 1GiB over dp'] },
+  show: { system: 'dgx-h100' },
+  stragglers: { mean_seconds: '100ms', deviation_seconds: '2ms', ranks: '1024', slow: ['1%:1.1'] },
+  sweep: { system: 'dgx-h100', operation: 'all_reduce', nodes: '2', sizes: '1KiB:8GiB:x8' },
+  transfer_access: { system: 'dgx-h100' },
+  transfer_incast: { system: 'dgx-h100', senders: '8', bytes: '1MiB' },
+  transfer_storage: { system: 'dgx-h100', nodes: '16', bytes: '810GB', client: 'ethernet-100' },
+  tune: { system: 'dgx-b200', operation: 'all_gather' } };
+export const starts = { question: 'need', ...EXAMPLES.need };
 const LEFT_OUT = ['systems', 'dials', 'picture', 'validate', 'diagnose'];
 
 const words = (v) =>

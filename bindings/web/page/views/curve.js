@@ -1,7 +1,7 @@
 // One collective over sizes: bandwidth or time with its interval, what runs, what the time is made of, why, and what would change it; a
 // second machine or setting beside it; the machine's dials as sliders.
 
-import { chart, stack } from '../chart.js';
+import { chart, isNarrow, stack } from '../chart.js';
 import { fieldsOf, form, showError } from '../controls.js';
 import { details, el, table } from '../dom.js';
 import { digits, rate, size, time } from '../numbers.js';
@@ -65,6 +65,20 @@ export function curveView(context) {
   const root = el('div', { class: 'split' }, side, result);
 
   const asked = () => fieldsOf(sweep, values);
+  const told = new Map();  // what sets a dial, in words
+  const turned = () => [].concat(values.overrides ?? []).filter((o) => o.startsWith('dial.'));
+  const standing = { key: '', rows: null };  // the curve of the machine as it is, beside which dials are turned
+  async function asItIs() {
+    if (turned().length === 0) return null;
+    const { overrides, ...fields } = asked();
+    const left = overrides.filter((o) => !o.startsWith('dial.'));
+    const key = JSON.stringify([fields, left]);
+    if (standing.key !== key) {
+      const got = await model.ask('standing', 'sweep', { ...fields, ...(left.length > 0 ? { overrides: left } : {}) });
+      if (got) Object.assign(standing, { key, rows: got.answer ?? null });
+    }
+    return standing.rows;
+  }
   const second = () => ({ ...asked(), ...fieldsOf(sweep, values, B) });
 
   async function dials() {
@@ -72,6 +86,8 @@ export function curveView(context) {
     if (!got || got.error) return dialsPlace.replaceChildren();
     const standing = new Map([].concat(values.overrides ?? []).map((o) => [o.slice(0, o.indexOf('=')), o]));
     const others = [...standing.values()].filter((o) => !o.startsWith('dial.'));
+    for (const dial of got.answer) for (const stop of dial.stops)
+      told.set(stop.override, `${dial.name} ${digits(stop.value, 4)} ${dial.unit}`.trim());
     const rows = got.answer.filter((d) => !['arithmetic', 'hbm.size'].includes(d.name)).map((dial) => {
       const key = `dial.${dial.name}`;
       const near = dial.stops.reduce((best, s, i) =>
@@ -95,14 +111,15 @@ export function curveView(context) {
     });
     const box = details('Turn the machine’s dials', rows,
         el('button', { type: 'button', onclick: () => { change('overrides', undefined); dials(); } }, 'As the machine is'));
-    box.open = true;
+    box.open = !isNarrow();  // there the curve would be far below
     dialsPlace.replaceChildren(rows.length > 0 ? box : '');
   }
 
   let shownFor = null;
   async function update() {
     const show = values.show === 'time' ? 'time' : 'busbw';
-    const [a, b] = await Promise.all([model.ask('curve', 'sweep', asked()), comparing ? model.ask('second', 'sweep', second()) : null]);
+    const [a, b, still] = await Promise.all([model.ask('curve', 'sweep', asked()),
+        comparing ? model.ask('second', 'sweep', second()) : null, asItIs()]);
     if (!a) return;
     const placed = showError(side, a.error) || (b && showError(side, b.error, B));
     answered.hidden = Boolean(a.error);
@@ -112,10 +129,10 @@ export function curveView(context) {
     showError(side, null);
     if (b && !b.error) showError(side, null, B);
     else if (b?.error) showError(side, b.error, B);
-    draw(a.answer, b && !b.error ? b.answer : null, b?.error, show);
+    draw(a.answer, b && !b.error ? b.answer : null, b?.error, show, still);
   }
 
-  function draw(rows, other, otherError, show) {
+  function draw(rows, other, otherError, show, still) {
     const wanted = Number(values.at) || 256 * 1024 * 1024;
     const chosen = rows.reduce((best, r, i) =>
         (Math.abs(Math.log(r.bytes / wanted)) < Math.abs(Math.log(rows[best].bytes / wanted)) ? i : best), 0);
@@ -124,12 +141,17 @@ export function curveView(context) {
     if (other) curves.push({ name: titleOf(other[0]), kind: 'b', rows: other.map((r) => pointOf(r, show)) });
     const words = `At ${size(at.bytes)}: ${time(at.time_us)}, ${rate(at.busbw_GBps)} bus bandwidth. ` +
       `${at.algorithm} ${at.protocol} runs; most time goes to ${at.bottleneck}. Nine measurements in ten should fall between ` +
-      `${time(at.interval_us[0])} and ${time(at.interval_us[1])} (${at.basis}).`;
+      `${time(at.interval_us[0])} and ${time(at.interval_us[1])} (basis: ${at.basis}).`;
+    const before = still?.find((r) => r.bytes === at.bytes);
+    const changed = !before ? '' : Math.abs(before.time_us - at.time_us) < 5e-4 * at.time_us
+      ? 'As the machine is, it takes as long: this collective does not wait for what was turned.'
+      : `As the machine is: ${time(before.time_us)}; with the dials as they stand ${digits(before.time_us / at.time_us)} times as fast.`;
+    const set = [].concat(values.overrides ?? []).map((o) => told.get(o) ?? o);
     const title = `${show === 'time' ? 'Time' : 'Bus bandwidth'} over size: ${curves.map((c) => c.name).join('; beside it ')}`;
     const axes = { x: 'size', y: show === 'time' ? 'time' : 'bus bandwidth, GB/s' };
     const picture = chart({ title, curves, axes, chosen, choose: (i) => change('at', String(rows[i].bytes)) });
     drawn = rows;
-    heading.textContent = titleOf(at);
+    heading.textContent = titleOf(at) + (set.length > 0 ? `, ${set.join(', ')}` : '');
     picturePlace.replaceChildren(picture);
     slider.max = rows.length - 1;
     slider.value = chosen;
@@ -137,7 +159,7 @@ export function curveView(context) {
     const keys = other
         ? el('span', { class: 'keys' }, el('i', { class: 'key a' }), ` ${curves[0].name}  `, el('i', { class: 'key b' }),
         ` ${curves[1].name}`) : '';
-    caption.replaceChildren(words, keys);
+    caption.replaceChildren(words, changed ? el('span', { class: 'changed' }, ` ${changed}`) : '', keys);
     let beside = '';
     if (other?.[chosen]) {
       const b = other[chosen];

@@ -38,7 +38,7 @@ function heat(layouts) {
     pps.map((pp, j) => svg('text', { x: L + j * W + W / 2, y: 20, 'text-anchor': 'middle' }, `pp ${pp}`)),
         tps.map((tp, i) => svg('text', { x: 4, y: T + i * H + 21 }, `tp ${tp}`)), cells),
     el('figcaption', {},
-        `The fastest step found with each number of tensor ranks (tp) and pipeline stages (pp), among the ${layouts.length} best layouts. Dark is fast.`));
+        `The fastest step found with each number of tensor ranks (tp) and pipeline stages (pp), among the ${layouts.length} best layouts. The strongest colour is the fastest.`));
 }
 
 const trained = (l) =>

@@ -1,0 +1,33 @@
+/// \file jobs.cpp
+/// Questions about a job's failures, waiting, money and schedule.
+
+#include "faces/compared.hpp"
+#include "faces/requests.hpp"
+#include "web/questions/question.hpp"
+
+#include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
+#include <fabricost/answers/goodput.hpp>
+#include <fabricost/answers/pipeline.hpp>
+#include <fabricost/answers/stragglers.hpp>
+
+namespace fabricost::web {
+
+namespace {
+constexpr auto as_projected = [](ProjectAnswer found) {
+  faces::spell_troubles(found, spelled_field<ProjectRequest>);
+  return faces::json_of_compared(found);
+};
+}  // namespace
+
+std::vector<Question> job_questions() {
+  return {question<CostRequest>("cost", "fabricost cost", "cost", "CostRequest"),
+          question<GoodputRequest>("goodput", "fabricost goodput", "goodput", "GoodputRequest"),
+          question<StragglersRequest>("stragglers", "fabricost stragglers", "stragglers", "StragglersRequest"),
+          question<PipelineRequest>("pipeline", "fabricost pipeline", "pipeline", "PipelineRequest"),
+          question<ProjectRequest, as_projected>("project", "fabricost project", "project", "ProjectRequest"),
+          question<NeedMachineRequest>("need_machine", "fabricost need machine --train", "need_machine", "NeedMachineRequest")};
+}
+
+}  // namespace fabricost::web

@@ -1,0 +1,42 @@
+/// \file network.cpp
+/// Further questions about logs, collectives and the network.
+
+#include "faces/requests.hpp"
+#include "web/questions/question.hpp"
+
+#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/share.hpp>
+#include <fabricost/answers/transfer.hpp>
+#include <fabricost/answers/tune.hpp>
+#include <fabricost/answers/validate.hpp>
+
+namespace fabricost::web {
+
+namespace {
+/// With what predict has for every operation.
+struct MoeAsked : MoeRequest {
+  static constexpr auto fields() {
+    using R = MoeAsked;
+    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::detail::ask_system<R>},
+                  MoeRequest::fields(), Table{fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
+  }
+};
+MoeAnswer answer(const MoeAsked& request) {
+  need_machine(request.system);
+  return fabricost::answer(static_cast<const MoeRequest&>(request));
+}
+}  // namespace
+
+std::vector<Question> network_questions() {
+  return {question<ValidateRequest>("validate", "fabricost validate", "validate", "ValidateRequest"),
+          question<DiagnoseRequest>("diagnose", "fabricost diagnose", "diagnose", "DiagnoseRequest"),
+          question<ShareRequest>("share", "fabricost share", "share", "ShareRequest"),
+          question<MoeAsked>("moe", "fabricost predict", "", ""),
+          question<StorageRequest>("transfer_storage", "fabricost transfer storage", "transfer_storage", "StorageRequest"),
+          question<AccessRequest>("transfer_access", "fabricost transfer access", "transfer_access", "AccessRequest"),
+          question<IncastRequest>("transfer_incast", "fabricost transfer incast", "transfer_incast", "IncastRequest"),
+          question<TuneRequest>("tune", "fabricost tune", "tune", "TuneRequest")};
+}
+
+}  // namespace fabricost::web
