@@ -11,10 +11,6 @@
 #include <fabricost/label.hpp>
 #include <fabricost/shared_text.hpp>
 
-#include <boost/preprocessor/arithmetic/add.hpp>
-#include <boost/preprocessor/repetition/enum_params.hpp>
-#include <boost/preprocessor/repetition/repeat_from_to.hpp>
-
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -59,18 +55,29 @@ template <class T, std::size_t n = max_fields>
     return field_count<T, n - 1>();
 }
 
+// A structured binding spells out its names, so there is a case for each number of fields: for all names given, then for those after the
+// first, and so on. A macro that names itself is expanded again by each scan of FABRICOST_SCANNED, which makes more than max_fields.
+#define FABRICOST_FIELDS(count, first, ...)                                                           \
+  if constexpr (n == (count)) {                                                                       \
+    auto& [first __VA_OPT__(, ) __VA_ARGS__] = value;                                                 \
+    [&visit](auto&... each) { (visit(each), ...); }(first __VA_OPT__(, ) __VA_ARGS__);                \
+  }                                                                                                   \
+  __VA_OPT__(FABRICOST_FEWER_FIELDS FABRICOST_NO_ARGUMENTS ((count)-1, __VA_ARGS__))
+#define FABRICOST_FEWER_FIELDS() FABRICOST_FIELDS
+#define FABRICOST_NO_ARGUMENTS ()
+#define FABRICOST_SCANNED(...) FABRICOST_21_TIMES(FABRICOST_21_TIMES(FABRICOST_21_TIMES(__VA_ARGS__)))
+#define FABRICOST_21_TIMES(...) FABRICOST_5_TIMES(FABRICOST_5_TIMES(FABRICOST_5_TIMES(FABRICOST_5_TIMES(__VA_ARGS__))))
+#define FABRICOST_5_TIMES(...) FABRICOST_ONCE(FABRICOST_ONCE(FABRICOST_ONCE(FABRICOST_ONCE(__VA_ARGS__))))
+#define FABRICOST_ONCE(...) __VA_ARGS__
+
 /// visit(field)... of all fields in their order.
 template <class T, class Visit>
 void for_each_field(T& value, Visit&& visit) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n > 0, "a struct whose fields cannot be counted: write it by hand");
-#define FABRICOST_FIELDS(z, count, data)                                             \
-  if constexpr (n == count) {                                                        \
-    auto& [BOOST_PP_ENUM_PARAMS(count, f)] = value;                                  \
-    [&visit](auto&... each) { (visit(each), ...); }(BOOST_PP_ENUM_PARAMS(count, f)); \
-  }
-  BOOST_PP_REPEAT_FROM_TO(1, 49, FABRICOST_FIELDS, ~)
-#undef FABRICOST_FIELDS
+  FABRICOST_SCANNED(FABRICOST_FIELDS(max_fields, f48, f47, f46, f45, f44, f43, f42, f41, f40, f39, f38, f37, f36, f35, f34, f33,
+                                     f32, f31, f30, f29, f28, f27, f26, f25, f24, f23, f22, f21, f20, f19, f18, f17, f16, f15,
+                                     f14, f13, f12, f11, f10, f9, f8, f7, f6, f5, f4, f3, f2, f1))
 }
 
 template <class T>

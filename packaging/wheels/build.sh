@@ -16,7 +16,7 @@ export CMAKE_PREFIX_PATH=$folder/target LDFLAGS="-Wl,--exclude-libs,ALL -Wl,-z,r
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 for python in "$@"; do
   rm -rf "$folder/made"
-  "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$folder/made" -Cbuild-dir="$folder/core" .
+  "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$folder/made" --config-settings=build-dir="$folder/core" .
   PATH=$folder/tools/bin:$PATH auditwheel repair --wheel-dir dist "$folder"/made/*.whl
 done
 ls -l dist/*.whl

@@ -5,7 +5,7 @@
 checkout: `pip install .`; sdist: a source archive is made, and installed from somewhere else. Default: checkout. Both compile everything,
 which takes minutes; ccache is used where it is installed. WHEEL: a file, which must contain its libraries and runs the README and the
 how-to pages with all extras (tests/docs/verbatim.py). --python: with this interpreter; default the one that runs this. --pip: handed to
-pip install, as in --pip=-Cbuild-dir=build-wheel. Run by packaging/release.sh. Prints what it saw, fails otherwise.
+pip install, as in --pip=--config-settings=build-dir=build-wheel. Run by packaging/release.sh. Prints what it saw, fails otherwise.
 """
 import argparse
 import json

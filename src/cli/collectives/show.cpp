@@ -36,11 +36,13 @@ struct ShowTyped : ShowRequest {
     throw Refusal("<nodes> and <ranks> are for a picture with loads: add <bytes>, as in <bytes=268435456>");
   const auto system = request.system.get(request.overrides, {}, request.calibration);
   if (!request.of_an_operation()) return picture(*system);
-  const PredictAnswer loads = answer(PredictRequest{.system = {{}, system},
-                                                    .operation = request.operation.value_or(Collective::all_reduce),
-                                                    .nodes = request.nodes,
-                                                    .ranks = request.ranks,
-                                                    .bytes = request.bytes});
+  PredictRequest asked;
+  asked.system = {{}, system};
+  asked.operation = request.operation.value_or(Collective::all_reduce);
+  asked.nodes = request.nodes;
+  asked.ranks = request.ranks;
+  asked.bytes = request.bytes;
+  const PredictAnswer loads = answer(asked);
   return picture(*system, &loads, title_of(loads, loads.system));
 }
 
