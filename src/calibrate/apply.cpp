@@ -82,18 +82,19 @@ void apply_calibration(const Calibration& calibration, System& system) {
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
     const Shown shown = shown_of(set.fitted_on, system.name, system.domain);
+    const std::size_t machines = calibration.system.empty() ? 0 : set.fitted_on.size();  // a joint fit has priors of its own
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
     for (const NamedWidth& width : interval_widths)
       if (width.set == set.set) c.interval.*width.of = set.constants.interval.*width.of;
     if (set.set == ConstantSet::transport) {
-      c.transport_operations = shown_beside(shown, set.fitted_on.size(), c.transport_operations,
+      c.transport_operations = shown_beside(shown, machines, c.transport_operations,
                                             c.transport_known ? c.transport_basis : Basis::datasheet);
       c.transport_known = true;
       c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
       c.most_nodes = set.most_nodes;
       c.transport_name = set.name;
     } else {
-      c.operations = shown_beside(shown, set.fitted_on.size(), c.operations, c.basis);
+      c.operations = shown_beside(shown, machines, c.operations, c.basis);
       c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
       c.smallest = set.smallest;
       c.largest = set.largest;
