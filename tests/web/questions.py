@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Seeded random questions, asked of the page's module and of the command: words must be equal, numbers within 1e-12.
 
-    questions.py TOOL MODULE_DIR [--count N] [--seed S] [--chromium PAGE_DIR]
+    questions.py TOOL MODULE_DIR [--count N] [--seed S] [--chromium OUT]
 
-The module runs under node, or in Chromium with --chromium. The command line of each question is the module's own, that of "copy as
-command", so that this checks it as well. A refusal must be one on both sides. The first differences are printed as lines to run."""
+The module runs under node, or in Chromium with --chromium (OUT: what build.sh wrote). The command line of each question is the module's
+own, that of "copy as command", so that this checks it as well. A refusal must be one on both sides. The first differences are printed as
+lines to run."""
 
 import argparse
 import concurrent.futures
