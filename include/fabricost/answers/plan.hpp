@@ -90,7 +90,7 @@ struct PlanRequest {
         asks(&R::microbatch, "microbatch", "--microbatch", count, any_count, "N", "Sequences a microbatch"),
         asks(&R::schedule, "schedule", "--schedule", "NAME", "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack"),
         asks(&R::recompute, "recompute", "--recompute", "KIND",
-             "none, selective or full; default searched; none for a named layout with <zero>"),
+             "none, selective or full; default searched (named with <zero>: none)"),
         asks(&R::sequence_parallel, "sequence_parallel", "--sequence-parallel", "YES",
              "yes or no; default yes where tensor ranks divide the sequence"),
         asks(&R::routing, "routing", "--routing", "HOW", "balanced (default), uniform, zipf:1.0; serving: or counts by expert"),
