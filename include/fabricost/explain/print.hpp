@@ -27,19 +27,9 @@ inline std::ostream& operator<<(std::ostream& out, const Prediction& prediction)
 
 #if __has_include(<fmt/format.h>)
 template <>
-struct fmt::formatter<fabricost::Prediction> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const fabricost::Prediction& prediction, Context& context) const {
-    return fmt::formatter<std::string_view>::format(fabricost::text_of(prediction), context);
-  }
-};
+struct fmt::formatter<fabricost::Prediction> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsText> {};
 #endif
 #ifdef __cpp_lib_format
 template <>
-struct std::formatter<fabricost::Prediction> : std::formatter<std::string_view> {
-  template <class Context>
-  auto format(const fabricost::Prediction& prediction, Context& context) const {
-    return std::formatter<std::string_view>::format(fabricost::text_of(prediction), context);
-  }
-};
+struct std::formatter<fabricost::Prediction> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsText> {};
 #endif

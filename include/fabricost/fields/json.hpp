@@ -4,6 +4,7 @@
 /// library has it, std::format. Keys, units and order are those of the command's --json. Needs nlohmann/json, which no other header does.
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/text/print.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -17,14 +18,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <version>
-
-#if __has_include(<fmt/format.h>)
-#include <fmt/format.h>
-#endif
-#ifdef __cpp_lib_format
-#include <format>
-#endif
 
 namespace fabricost {
 
@@ -131,23 +124,22 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
   return out << printed(json_of(answer));
 }
 
+namespace detail {
+struct AsJson {
+  template <class Answer>
+  [[nodiscard]] std::string operator()(const Answer& answer) const {
+    return printed(json_of(answer));
+  }
+};
+}  // namespace detail
+
 }  // namespace fabricost
 
 #if __has_include(<fmt/format.h>)
 template <fabricost::AnswerFields Answer>
-struct fmt::formatter<Answer> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const Answer& answer, Context& context) const {
-    return fmt::formatter<std::string_view>::format(fabricost::printed(fabricost::json_of(answer)), context);
-  }
-};
+struct fmt::formatter<Answer> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsJson> {};
 #endif
 #ifdef __cpp_lib_format
 template <fabricost::AnswerFields Answer>
-struct std::formatter<Answer> : std::formatter<std::string_view> {
-  template <class Context>
-  auto format(const Answer& answer, Context& context) const {
-    return std::formatter<std::string_view>::format(fabricost::printed(fabricost::json_of(answer)), context);
-  }
-};
+struct std::formatter<Answer> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsJson> {};
 #endif

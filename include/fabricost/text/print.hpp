@@ -50,21 +50,28 @@ std::ostream& operator<<(std::ostream& out, const Q& quantity) {
 
 }  // namespace fabricost
 
-#if __has_include(<fmt/format.h>)
-template <fabricost::Printed Q>
-struct fmt::formatter<Q> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const Q& quantity, Context& context) const {
-    return fmt::formatter<std::string_view>::format(text_of(quantity), context);
+namespace fabricost::detail {
+/// A formatter of texts, for values that Text makes texts of. \tparam Base fmt's or the standard library's of std::string_view
+template <class Base, class Text>
+struct FormatAs : Base {
+  template <class Value, class Context>
+  auto format(const Value& value, Context& context) const {
+    return Base::format(Text{}(value), context);
   }
 };
+struct AsText {
+  template <class Value>
+  [[nodiscard]] std::string operator()(const Value& value) const {
+    return text_of(value);
+  }
+};
+}  // namespace fabricost::detail
+
+#if __has_include(<fmt/format.h>)
+template <fabricost::Printed Q>
+struct fmt::formatter<Q> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsText> {};
 #endif
 #ifdef __cpp_lib_format
 template <fabricost::Printed Q>
-struct std::formatter<Q> : std::formatter<std::string_view> {
-  template <class Context>
-  auto format(const Q& quantity, Context& context) const {
-    return std::formatter<std::string_view>::format(text_of(quantity), context);
-  }
-};
+struct std::formatter<Q> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsText> {};
 #endif
