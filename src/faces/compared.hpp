@@ -19,18 +19,19 @@ void spell_troubles(ProjectAnswer& answer, Spelled&& spelled) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) answer.rows[i].trouble = with_fields(answer.refused[i], spelled);
 }
 
-/// Of rows with a "trouble", machines that cannot do the job, only that and the machine are left.
-inline void keep_troubles_alone(nlohmann::ordered_json& rows) {
-  for (auto& row : rows)
-    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
-}
-
 /// A machine that cannot do the job has only its error.
 template <class Answer>
 [[nodiscard]] nlohmann::ordered_json json_of_compared(const Answer& answer) {
   nlohmann::ordered_json out = json_of(answer);
-  keep_troubles_alone(out["systems"]);
+  for (auto& row : out["systems"])
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
   return out;
+}
+/// The same in the words of a face. \param spelled as with_fields takes it
+template <class Answer, class Spelled>
+[[nodiscard]] nlohmann::ordered_json json_of_compared(Answer answer, Spelled&& spelled) {
+  spell_troubles(answer, spelled);
+  return json_of_compared(answer);
 }
 
 }  // namespace fabricost::faces

@@ -15,10 +15,7 @@
 namespace fabricost::web {
 
 namespace {
-constexpr auto as_projected = [](ProjectAnswer found) {
-  faces::spell_troubles(found, spelled_field<ProjectRequest>);
-  return faces::json_of_compared(found);
-};
+constexpr auto as_projected = [](const ProjectAnswer& found) { return faces::json_of_compared(found, spelled_field<ProjectRequest>); };
 }  // namespace
 
 std::vector<Question> job_questions() {

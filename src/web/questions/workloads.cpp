@@ -15,10 +15,7 @@
 namespace fabricost::web {
 
 namespace {
-constexpr auto as_compared = [](CompareAnswer found) {
-  faces::spell_troubles(found, spelled_field<CompareRequest>);
-  return faces::json_of_compared(found);
-};
+constexpr auto as_compared = [](const CompareAnswer& found) { return faces::json_of_compared(found, spelled_field<CompareRequest>); };
 }
 
 std::vector<Question> workload_questions() {
