@@ -38,10 +38,6 @@ bool counts(const WorkloadRow& row) { return row.skipped.empty() && row.fully_sp
 
 namespace {
 
-void without_prediction(std::vector<TrainingRow>& rows) {
-  for (TrainingRow& r : rows) r.row.predicted = r.row.low = r.row.high = 0;
-}
-
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double at = q * static_cast<double>(values.size() - 1);
@@ -98,12 +94,13 @@ Published read_published(const std::string& folder, bool refits) {
   std::vector<std::function<void()>> fits;
   fits.emplace_back([&] { predict_training_rows(out.mlperf, fit_without(out.steps, {"mlperf_"})); });
 
-  out.left_out = out.steps;
-  without_prediction(out.left_out);
   std::map<std::string, std::vector<TrainingRow>> by_name;
-  for (const TrainingRow& r : out.steps) by_name[r.row.group].push_back(r);
-  for (const std::string& group : out.fitted)
-    fits.emplace_back([&] { predict_training_rows(by_name.at(group), fit_without(out.steps, {group})); });
+  for (const std::string& group : out.fitted) {
+    std::vector<TrainingRow>& its = by_name[group];
+    for (const TrainingRow& r : out.steps)
+      if (r.row.group == group) its.push_back(r);
+    fits.emplace_back([&] { predict_training_rows(its, fit_without(out.steps, {group})); });
+  }
 
   std::map<std::string, std::vector<TrainingRow>> submitters;
   for (const TrainingRow& r : out.steps)
@@ -122,10 +119,7 @@ Published read_published(const std::string& folder, bool refits) {
   fits.emplace_back([&] { predict_training_rows(out.held_out, fit_without(kept, {})); });
 
   on_threads(fits.size(), processors(), [&](std::size_t at) { fits[at](); });
-  std::map<std::string, std::size_t> next;
-  for (TrainingRow& r : out.left_out)
-    if (std::find(out.fitted.begin(), out.fitted.end(), r.row.group) != out.fitted.end())
-      r = by_name.at(r.row.group)[next[r.row.group]++];
+  for (const auto& [group, its] : by_name) out.left_out.insert(out.left_out.end(), its.begin(), its.end());
   out.submitters.assign(std::make_move_iterator(submitters.begin()), std::make_move_iterator(submitters.end()));
   std::erase_if(out.held_out, [](const TrainingRow& r) { return !is_held_out(r.row.id); });
   return out;

@@ -15,8 +15,8 @@ namespace training {
 
 struct Published {
   std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv and what is fitted of the other two, predicted as shipped
-  std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
-  std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
+  std::vector<fabricost::TrainingRow> left_out;  ///< those of fitted groups, each by a fit without its group
+  std::vector<fabricost::TrainingRow> held_out;  ///< steps, by a fit without two fifths of all rows
   std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
   std::vector<std::pair<std::string, std::vector<fabricost::TrainingRow>>> submitters;  ///< MLPerf's fitted rows, by a fit without theirs
   std::vector<fabricost::TrainingRow> newer;     ///< second/workloads/newer_training.csv, predicted as shipped
