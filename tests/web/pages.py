@@ -156,7 +156,7 @@ class Pages:
         }""")
         median, worst = steps[len(steps) // 2], steps[-1]
         print(f"  a slider's step: {median:.1f} ms median, {worst:.1f} ms worst of {len(steps)}")
-        self.check(median < 250, f"a slider's step takes {median:.0f} ms")
+        self.check(median < 100, f"a slider's step takes {median:.0f} ms")
         self.check("overrides=dial.nic.bandwidth" in page.url, "the address has the dial")
         page.wait_for_function("document.querySelector('.changed')?.textContent.includes('As the machine is')")
         page.reload()
