@@ -63,7 +63,7 @@ void detail::from_object(py::handle given, std::string_view name, const Range&, 
   out = given.cast<const OperationRequest&>().one();
 }
 
-void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const py::args& args,
+void place_arguments(std::string_view function, std::span<const std::string_view> names, std::size_t by_place, const py::args& args,
                      const py::kwargs& kwargs, std::span<py::handle> given) {
   const std::size_t count = args.size();
   if (count > 0 && names.empty()) throw py::type_error(fmt::format("{}() takes no arguments", function));
@@ -78,6 +78,30 @@ void place_arguments(std::string_view function, std::span<const std::string> nam
     if (place == names.size()) detail::throw_no_such(function, name, names);
     if (place < count) throw py::type_error(fmt::format("{}() was given {} twice", function, name));
     given[place] = value;
+  }
+}
+
+void add_argument(std::vector<Argument>& out, std::string_view name, std::string_view words, bool needed, const Range& range,
+                  const void* request, const void* value, const ArgumentType& type) {
+  const std::string written = type.default_text(value);
+  Argument argument{name,   words, written, type.taken() + (type.may_be_none && !needed ? " | None" : ""),
+                    needed, written == "True", range, 0, &type};
+  argument.offset = static_cast<std::size_t>(static_cast<const char*>(value) - static_cast<const char*>(request));
+  if (const int* const count = type.count(value)) argument.range.min = std::min<double>(range.min, *count);
+  out.push_back(std::move(argument));
+}
+
+void read_arguments(std::span<const Argument> arguments, std::string_view function, std::size_t by_place, const py::args& args,
+                    const py::kwargs& kwargs, void* request) {
+  std::vector<std::string_view> names;
+  names.reserve(arguments.size());
+  for (const Argument& one : arguments) names.push_back(one.name);
+  std::vector<py::handle> given(names.size());
+  place_arguments(function, names, by_place, args, kwargs, given);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Argument& one = arguments[i];
+    if (given[i] && !(one.of->may_be_none && given[i].is_none()))
+      one.of->read(given[i], one.name, one.range, static_cast<char*>(request) + one.offset);
   }
 }
 
@@ -116,9 +140,9 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
          "\n" + std::string{examples};
 }
 
-void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names) {
+void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string_view> names) {
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
-  const std::vector<std::string> near = near_names(given, names);
+  const std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
                                     : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or ")));
 }

@@ -124,17 +124,17 @@ inline constexpr bool may_be_none =
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
 /// "cost() has no seq_len; did you mean sequence?" \throws TypeError
-[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names);
+[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, std::span<const std::string_view> names);
 
 }  // namespace detail
 
-/// The object given for each name; null if missing. \param by_place maximum number of positional arguments
-/// \throws TypeError for an unknown argument
-void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const pybind11::args& args,
-                     const pybind11::kwargs& kwargs, std::span<pybind11::handle> given);
-
 /// The System of Python behind an argument's Machine.
 [[nodiscard]] pybind11::object object_of(const fabricost::Machine& machine);
+
+/// The object given for each name; null if missing. \param by_place maximum number of positional arguments
+/// \throws TypeError for an unknown argument
+void place_arguments(std::string_view function, std::span<const std::string_view> names, std::size_t by_place, const pybind11::args& args,
+                     const pybind11::kwargs& kwargs, std::span<pybind11::handle> given);
 
 /// A field as an argument: "gpus=16384", "precision=\"fp8\"".
 [[nodiscard]] std::string as_argument(std::string_view name, std::string_view value);
@@ -147,7 +147,7 @@ template <class Field>
 /// Places in the table of the fields that are arguments, in the order of a call, and how many they are: those that Request::by_place
 /// names, if it does, then the others in the order of the table.
 template <HasFields Request>
-inline constexpr auto argument_order = fields_of(std::type_identity<Request>{}).apply([](const auto&... field) {
+inline constexpr auto argument_order = table_of<Request>.apply([](const auto&... field) {
   constexpr std::size_t count = sizeof...(field);
   const std::array<std::string_view, count> names{(is_argument(field) ? field.name : std::string_view{})...};
   std::span<const std::string_view> first;
@@ -159,33 +159,50 @@ inline constexpr auto argument_order = fields_of(std::type_identity<Request>{}).
     if (!names[i].empty() && std::find(first.begin(), first.end(), names[i]) == first.end()) out.first[out.second++] = i;
   return out;
 });
-/// visit(field)... of the arguments.
-template <HasFields Request, class Visit>
-void for_each_argument(Visit&& visit) {
-  [[maybe_unused]] static constexpr auto fields = fields_of(std::type_identity<Request>{});
-  [&]<std::size_t... i>(std::index_sequence<i...>) { (visit(fields.template at<argument_order<Request>.first[i]>()), ...); }
-  (std::make_index_sequence<argument_order<Request>.second>{});
-}
+/// How a value is read from a call and written into a signature: the same code for all requests that have such a value.
+struct ArgumentType {
+  void (*read)(pybind11::handle given, std::string_view name, const Range& range, void* value);
+  std::string (*default_text)(const void* value);
+  std::string (*taken)();  ///< its type in the stub
+  bool may_be_none;
+  const int* (*count)(const void* value);  ///< an int as such, else null
+};
+template <class T>
+inline constexpr ArgumentType argument_type{
+    [](pybind11::handle given, std::string_view name, const Range& range, void* value) {
+      using detail::from_object;
+      from_object(given, name, range, *static_cast<T*>(value));
+    },
+    [](const void* value) { return detail::default_text(*static_cast<const T*>(value)); }, [] { return taken_text(T{}); },
+    detail::may_be_none<T>,
+    [](const void* value) -> const int* {
+      if constexpr (std::same_as<T, int>) return static_cast<const int*>(value);
+      return nullptr;
+    }};
 
 /// An argument of a function, in words.
 struct Argument {
   std::string_view name, words;
   std::string default_text, type;
   bool needed = false, true_by_default = false;
+  Range range{};           ///< of a count, its default too
+  std::size_t offset = 0;  ///< bytes from the beginning of the request
+  const ArgumentType* of = nullptr;
 };
+void add_argument(std::vector<Argument>& out, std::string_view name, std::string_view words, bool needed, const Range& range,
+                  const void* request, const void* value, const ArgumentType& type);
+
 /// The arguments of a request, in their order.
 template <HasFields Request>
 [[nodiscard]] std::vector<Argument> arguments_of() {
   std::vector<Argument> out;
-  const Request defaults{};
-  for_each_argument<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    const T& value = defaults.*(field.member);
-    bool is_true = false;
-    if constexpr (std::same_as<T, bool>) is_true = value;
-    out.push_back({field.name, field.words, detail::default_text(value),
-                   taken_text(T{}) + (detail::may_be_none<T> && !field.needed ? " | None" : ""), field.needed, is_true});
-  });
+  const Request& defaults = one_of<Request>();
+  const auto add = [&](const auto& field) {
+    add_argument(out, field.name, field.words, field.needed, field.range, &defaults, &(defaults.*(field.member)),
+                 argument_type<typename std::remove_cvref_t<decltype(field)>::Value>);
+  };
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (add(table_of<Request>.template at<argument_order<Request>.first[i]>()), ...); }
+  (std::make_index_sequence<argument_order<Request>.second>{});
   return out;
 }
 
@@ -196,28 +213,16 @@ template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::span<const Argument> arguments, std::string_view function, std::size_t by_place,
                                        std::string_view words, std::string_view examples);
 
-/// The request of a call. \throws TypeError for an unknown argument, RequestError for an invalid value
+/// Reads a call into a request. \throws TypeError for an unknown argument, RequestError for an invalid value
+void read_arguments(std::span<const Argument> arguments, std::string_view function, std::size_t by_place, const pybind11::args& args,
+                    const pybind11::kwargs& kwargs, void* request);
+/// The request of a call. \throws as read_arguments
 template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> out;
-    for (const Argument& one : arguments_of<Request>()) out.emplace_back(one.name);
-    return out;
-  }();
-  std::vector<pybind11::handle> given(names.size());
-  place_arguments(function, names, by_place, args, kwargs, given);
+  static const std::vector<Argument> arguments = arguments_of<Request>();
   Request out;
-  std::size_t place = 0;
-  for_each_argument<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    const pybind11::handle one = given[place++];
-    if (!one || (detail::may_be_none<T> && one.is_none())) return;
-    using detail::from_object;
-    Range range = field.range;
-    if constexpr (std::same_as<T, int>) range.min = std::min<double>(range.min, out.*(field.member));
-    from_object(one, field.name, range, out.*(field.member));
-  });
+  read_arguments(arguments, function, by_place, args, kwargs, &out);
   return out;
 }
 
@@ -270,14 +275,18 @@ void add_properties(pybind11::class_<Class>& type) {
     if constexpr (std::is_function_v<T>) {
       if constexpr (std::invocable<decltype(gives.member), const Class&>) {
         const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
-        using Object = std::function<pybind11::object(const Class&)>;  // one instance of the property's code a class
-        type.def_property_readonly(gives.name.data(), Object{[value_of](const Class& self) { return pybind11::cast(value_of(self)); }},
-                                   gives.words.data());
-        annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
+        add_property(
+            type, gives.name.data(), gives.words.data(),
+            [value_of](const void* self) { return pybind11::cast(value_of(*static_cast<const Class*>(self))); },
+            type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
       }
     } else if constexpr (members) {
-      add_member(type, gives.name.data(), gives.words.data(), offset_of<Class, T>(gives.member), &plain_object<T>,
-                 type_text<decltype(plain(std::declval<const T&>()))>());
+      add_property(
+          type, gives.name.data(), gives.words.data(),
+          [offset = offset_of<Class, T>(gives.member)](const void* self) {
+            return plain_object<T>(static_cast<const char*>(self) + offset);
+          },
+          type_text<decltype(plain(std::declval<const T&>()))>());
     }
   });
 }

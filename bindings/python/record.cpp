@@ -5,7 +5,10 @@
 
 #include "arguments.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 
 namespace py = pybind11;
 
@@ -38,29 +41,99 @@ void add_cell(py::dict& row, const std::string& name, const py::object& value) {
 
 [[nodiscard]] const char* place_of(const void* record, const Member& member) { return static_cast<const char*>(record) + member.offset; }
 
+/// The C++ object of a Python object; null if it is of another class.
+[[nodiscard]] void* object_in(py::handle given, const py::detail::type_info* type) {
+  py::detail::type_caster_generic in(type);
+  return in.load(given, false) ? in.value : nullptr;
+}
+[[nodiscard]] void* self_in(py::handle given, const py::detail::type_info* type) {
+  if (void* const self = object_in(given, type)) return self;
+  throw py::type_error(fmt::format("this is of the class {}, not of {}", Py_TYPE(given.ptr())->tp_name, type->type->tp_name));
+}
+[[nodiscard]] const py::detail::type_info* type_of(py::handle type) {
+  return py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(type.ptr()));
+}
+
+template <class Function, class... Extra>
+void add_method(py::object& type, const char* name, Function&& function, const Extra&... extra) {
+  py::detail::add_class_method(type, name,
+                               py::cpp_function(std::forward<Function>(function), py::name(name), py::is_method(type),
+                                                py::sibling(py::getattr(type, name, py::none())), extra...));
+}
+
+/// A class of records.
+struct Record {
+  Members members;
+  RecordType made;
+  const py::detail::type_info* type;
+
+  [[nodiscard]] bool same(const void* a, const void* b) const {
+    return std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.type->same(place_of(a, m), place_of(b, m)); });
+  }
+  /// All members and, with `kept`, what the record was made from.
+  [[nodiscard]] py::tuple values(const void* record, bool kept) const {
+    py::tuple out(members.size() + (kept ? 1 : 0));
+    for (std::size_t i = 0; i < members.size(); ++i) out[i] = members[i].type->object(place_of(record, members[i]));
+    if (kept) out[members.size()] = py::bytes(made.kept(record));
+    return out;
+  }
+  [[nodiscard]] py::dict dict(const void* record) const {
+    py::dict out;
+    for (const Member& m : members)
+      if (*m.name != '\0') out[m.name] = m.type->object(place_of(record, m));
+    return out;
+  }
+  /// \throws ValueError for a state of another length
+  [[nodiscard]] void* restored(const py::tuple& state) const {
+    if (state.size() != members.size() + (made.kept == nullptr ? 0 : 1)) throw py::value_error("a pickle of another version of this class");
+    std::unique_ptr<void, void (*)(void*)> out(made.make(), made.drop);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      members[i].type->set(static_cast<char*>(out.get()) + members[i].offset, py::object(state[i]));
+    if (made.keep != nullptr) made.keep(out.get(), state[members.size()].cast<std::string>());
+    return out.release();
+  }
+};
+
 }  // namespace
 
-bool same_members(const void* a, const void* b, const Members& members) {
-  return std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.type->same(place_of(a, m), place_of(b, m)); });
+void add_property(py::handle type, const char* name, const char* doc, Getter get, const std::string& text) {
+  const py::cpp_function getter([get = std::move(get), of = type_of(type)](py::handle self) { return get(self_in(self, of)); },
+                                py::is_method(type));
+  py::setattr(type, name, py::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(getter, py::none(), py::none(), doc));
+  annotate(type, name, text);
 }
 
-py::tuple values_of(const void* record, const Members& members, std::size_t more) {
-  py::tuple out(members.size() + more);
-  for (std::size_t i = 0; i < members.size(); ++i) out[i] = members[i].type->object(place_of(record, members[i]));
-  return out;
-}
-
-py::dict dict_of_members(const void* record, const Members& members) {
-  py::dict out;
-  for (const Member& m : members)
-    if (*m.name != '\0') out[m.name] = m.type->object(place_of(record, m));
-  return out;
-}
-
-void restore_members(void* record, const py::tuple& state, const Members& members, std::size_t more) {
-  if (state.size() != members.size() + more) throw py::value_error("a pickle of another version of this class");
-  for (std::size_t i = 0; i < members.size(); ++i)
-    members[i].type->set(static_cast<char*>(record) + members[i].offset, py::object(state[i]));
+void add_members(py::object type, Members members, const RecordType& made) {
+  const auto record = std::make_shared<const Record>(Record{std::move(members), made, type_of(type)});
+  for (const Member& member : record->members)  // all in the order of the table
+    if (*member.name != '\0')
+      add_property(
+          type, member.name, member.doc,
+          [offset = member.offset, object = member.type->object](const void* self) {
+            return object(static_cast<const char*>(self) + offset);
+          },
+          member.text);
+  add_method(
+      type, "__eq__",
+      [record](py::handle self, py::handle other) -> py::object {
+        const void* const b = object_in(other, record->type);
+        if (b == nullptr) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        return py::bool_(record->same(self_in(self, record->type), b));
+      },
+      py::is_operator());
+  add_method(type, "__hash__", [record](py::handle self) {
+    return py::hash(py::repr(record->values(self_in(self, record->type), false)));
+  });
+  add_method(
+      type, "to_dict", [record](py::handle self) { return record->dict(self_in(self, record->type)); },
+      "to_dict(self)\n--\n\nField names and values, a dict.");
+  add_method(type, "__getstate__", [record](py::handle self) {
+    return record->values(self_in(self, record->type), record->made.kept != nullptr);
+  });
+  add_method(
+      type, "__setstate__",
+      [record](py::detail::value_and_holder& place, const py::tuple& state) { place.value_ptr() = record->restored(state); },
+      py::detail::is_new_style_constructor());
 }
 
 py::object to_pandas(const py::list& records) {

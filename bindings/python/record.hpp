@@ -16,8 +16,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -94,10 +95,15 @@ template <class T>
   return pybind11::cast(plain(*static_cast<const T*>(member)));
 }
 
-/// \tparam C has a default constructor
+/// One of its kind, for the places of members. \tparam C has a default constructor
+template <class C>
+[[nodiscard]] const C& one_of() {
+  static const C object{};
+  return object;
+}
 template <class C, class T>
 [[nodiscard]] std::size_t offset_of(T C::*member) {
-  static const C object{};
+  const C& object = one_of<C>();
   return static_cast<std::size_t>(reinterpret_cast<const char*>(&(object.*member)) - reinterpret_cast<const char*>(&object));
 }
 template <class C, class T>
@@ -105,22 +111,13 @@ template <class C, class T>
   return {name, doc, offset_of<C, T>(member), &member_type<T>, type_text<T>()};
 }
 
-/// Adds a read-only property; `object` gets the address of the member.
-template <class C>
-void add_member(pybind11::class_<C>& type, const char* name, const char* doc, std::size_t offset,
-                pybind11::object (*object)(const void* member), const std::string& text) {
-  type.def_property_readonly(
-      name, [offset, object](const C& self) { return object(reinterpret_cast<const char*>(&self) + offset); }, doc);
-  annotate(type, name, text);
-}
+/// Computes an attribute; `self` is the address of the C++ object.
+using Getter = std::function<pybind11::object(const void* self)>;
+/// Adds a read-only property to a class of C++ objects. (Code of all classes: what is written for one class is compiled once a class.)
+/// \param text type in the stub
+void add_property(pybind11::handle type, const char* name, const char* doc, Getter get, const std::string& text);
 
 using Members = std::vector<Member>;
-[[nodiscard]] bool same_members(const void* a, const void* b, const Members& members);
-/// All members, then `more` places.
-[[nodiscard]] pybind11::tuple values_of(const void* record, const Members& members, std::size_t more = 0);
-[[nodiscard]] pybind11::dict dict_of_members(const void* record, const Members& members);
-/// \throws ValueError for a state of another length
-void restore_members(void* record, const pybind11::tuple& state, const Members& members, std::size_t more = 0);
 
 /// A record may also hold the C++ answer it was `made` from, for printing; pickles include it.
 template <class C>
@@ -128,32 +125,32 @@ concept KeepsWhatItWasMadeFrom = requires(C& c) {
   c.made;
 };
 
+/// What is known of a record's class beside its members.
+struct RecordType {
+  void* (*make)();
+  void (*drop)(void* record);
+  std::string (*kept)(const void* record) = nullptr;  ///< `made` as bytes, if it has it
+  void (*keep)(void* record, const std::string& bytes) = nullptr;
+};
+template <class C>
+[[nodiscard]] constexpr RecordType record_type() {
+  RecordType out{[]() -> void* { return new C{}; }, [](void* record) { delete static_cast<C*>(record); }};
+  if constexpr (KeepsWhatItWasMadeFrom<C>) {
+    out.kept = [](const void* record) { return bytes_of(static_cast<const C*>(record)->made); };
+    out.keep = [](void* record, const std::string& bytes) {
+      auto& made = static_cast<C*>(record)->made;
+      made = value_of<std::remove_reference_t<decltype(made)>>(bytes);
+    };
+  }
+  return out;
+}
+/// The members with a name as properties; ==, hash(), to_dict, pickling and copies.
+void add_members(pybind11::object type, Members members, const RecordType& made);
+
 template <class C>
 pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {
-  namespace py = pybind11;
-  py::class_<C> type(module, name, doc);
-  const auto members = std::make_shared<const Members>(std::move(fields));
-  for (const Member& member : *members)  // all in the order of the table
-    if (*member.name != '\0') add_member(type, member.name, member.doc, member.offset, member.type->object, member.text);
-  type.def(
-      "__eq__", [members](const C& a, const C& b) { return same_members(&a, &b, *members); }, py::is_operator());
-  type.def("__hash__", [members](const C& self) { return py::hash(py::repr(values_of(&self, *members))); });
-  type.def(
-      "to_dict", [members](const C& self) { return dict_of_members(&self, *members); },
-      "to_dict(self)\n--\n\nField names and values, a dict.");
-  constexpr std::size_t kept = KeepsWhatItWasMadeFrom<C> ? 1 : 0;
-  type.def(py::pickle(
-      [members](const C& self) {
-        py::tuple out = values_of(&self, *members, kept);
-        if constexpr (kept == 1) out[members->size()] = py::bytes(bytes_of(self.made));
-        return out;
-      },
-      [members](const py::tuple& state) {
-        C out{};
-        restore_members(&out, state, *members, kept);
-        if constexpr (kept == 1) out.made = value_of<decltype(out.made)>(state[members->size()].template cast<std::string>());
-        return out;
-      }));
+  pybind11::class_<C> type(module, name, doc);
+  add_members(type, std::move(fields), record_type<C>());
   return type;
 }
 

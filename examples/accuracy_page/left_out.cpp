@@ -8,9 +8,14 @@
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/probes.hpp>
 
+#include <fabricost/specs/load.hpp>
+
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace accuracy {
 
@@ -46,6 +51,13 @@ struct WithoutCluster {
     Split parts = split(data.clusters, [&](const Point& p) { return p.system == cluster; });
     others = calibrate(parts.fitted, {.only = ConstantSet::transport, .starts = 1});
     own = std::move(parts.left);
+  }
+  /// Whether another cluster has its transport.
+  [[nodiscard]] bool transport_known(const std::string& cluster) const {
+    const System system = load_system(cluster);
+    const Tier* nic = system.tier(TierRole::nic);
+    return nic != nullptr && std::any_of(others.sets.begin(), others.sets.end(),
+                                         [&](const CalibratedSet& set) { return set.transport.family() == nic->transport.family(); });
   }
   void blind(System& system) const {
     apply_transport_mean(others, system);
@@ -128,6 +140,37 @@ std::string parts_left_out(const Measurements& data) {
   return out + "\n";
 }
 
+/// How far repeated measurements of a cluster lie from their median: no model can be nearer to them. Point by point, as merge_repeats joins
+/// them: what repeats have in common is in the merged point.
+std::string repeats_of(const Measurements& data, const std::string& cluster) {
+  const auto key = [](const Point& p) {
+    return std::tuple(p.nodes, p.gpus_per_node, p.collective, p.dtype, p.bytes, p.library.str(), p.gpu_direct, p.algorithm, p.protocol);
+  };
+  std::map<decltype(key(Point{})), std::pair<double, int>> medians;
+  for (const Point& p : data.clusters.points)
+    if (p.system == cluster) medians[key(p)] = {p.seconds, p.repeats};
+  std::vector<Outcome> repeats;
+  for (const Point& p : data.cluster_repeats.points) {
+    const auto found = p.system == cluster ? medians.find(key(p)) : medians.end();
+    if (found != medians.end() && found->second.second > 1) repeats.push_back({found->second.first, p.seconds, 0, 0});
+  }
+  return repeats.empty() ? "" : pair(summarise(repeats));
+}
+
+/// Averages over clusters of the figures of their rows.
+struct Averages {
+  std::array<double, 6> sums{};
+  int clusters = 0;
+  void add(const std::array<double, 6>& figures) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += figures[i];
+    ++clusters;
+  }
+  /// The median and mean at a place.
+  [[nodiscard]] std::string at(std::size_t place) const {
+    return fmt::format("{:.1f} / {:.1f}", sums[2 * place] / clusters, sums[2 * place + 1] / clusters);
+  }
+};
+
 std::string clusters(const Measurements& data) {
   const Calibration all = calibrate(data.clusters, {.only = ConstantSet::transport});
   const ValidationReport shipped = validate(data.clusters);
@@ -139,13 +182,13 @@ std::string clusters(const Measurements& data) {
       "## Public clusters, 2 to 360 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Median / mean %: with the "
       "transport's constants fitted without this\ncluster (its transport nowhere else: those of a relative, or the mean of its kind of "
       "network), and how many of its points that interval held;\nthe same after one point of it (its smallest all-reduce of 1 KiB or more "
-      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The interval score of what "
-      "is left out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
-      "| cluster | points | left out | in the interval | interval score | left out, one point | in sample |\n"
-      "|---|---|---|---|---|---|---|\n";
-  double sums[6] = {};
+      "on its fewest nodes); with the shipped constants, which these points were\nfitted to (in sample). The last column is how far "
+      "repeated measurements lie from their median: no model can be nearer to them. The interval score of what is left\n"
+      "out is the mean width of its intervals in log time, and 20 times the distance of points outside.\n\n"
+      "| cluster | points | left out | in the interval | interval score | left out, one point | in sample | repeats |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  Averages average, elsewhere;  // of all, and of those whose transport another cluster measured
   std::vector<ComparedPoint> together;
-  int counted = 0;
   for (const std::string& left : names) {
     const WithoutCluster cluster(data, left);
     const ValidationReport left_out = cluster.predicted(cluster.own);
@@ -166,20 +209,21 @@ std::string clusters(const Measurements& data) {
       }
     }
     const ErrorSummary& before = as_shipped[left];
-    out += fmt::format("| {} | {} | {} | {:.0f} % | {:.2f} | {} | {} |\n", left, before.points, pair(left_out.total),
-                       100 * left_out.total.interval_coverage, left_out.total.interval_score, pair(after), pair(before));
-    const double figures[6] = {left_out.total.median_ape, left_out.total.mape, after.median_ape, after.mape,
-                               before.median_ape,         before.mape};
-    for (int i = 0; i < 6; ++i) sums[i] += figures[i];
-    ++counted;
+    out += fmt::format("| {} | {} | {} | {:.0f} % | {:.2f} | {} | {} | {} |\n", left, before.points, pair(left_out.total),
+                       100 * left_out.total.interval_coverage, left_out.total.interval_score, pair(after), pair(before),
+                       repeats_of(data, left));
+    const std::array<double, 6> figures{left_out.total.median_ape, left_out.total.mape, after.median_ape, after.mape,
+                                        before.median_ape,         before.mape};
+    average.add(figures);
+    if (cluster.transport_known(left)) elsewhere.add(figures);
     together.insert(together.end(), left_out.points.begin(), left_out.points.end());
   }
   const ErrorSummary whole = summarise(together);
   out += fmt::format(
-      "| **average over clusters** | {} | {:.1f} / {:.1f} | {:.0f} % of all points | {:.2f} of all points | {:.1f} / {:.1f} | "
-      "{:.1f} / {:.1f} |\n",
-      shipped.total.points, sums[0] / counted, sums[1] / counted, 100 * whole.interval_coverage, whole.interval_score, sums[2] / counted,
-      sums[3] / counted, sums[4] / counted, sums[5] / counted);
+      "| **average over clusters** | {} | {} | {:.0f} % of all points | {:.2f} of all points | {} | {} | |\n"
+      "| the {} whose transport another cluster measured | | {} | | | {} | {} | |\n",
+      shipped.total.points, average.at(0), 100 * whole.interval_coverage, whole.interval_score, average.at(1), average.at(2),
+      elsewhere.clusters, elsewhere.at(0), elsewhere.at(1), elsewhere.at(2));
   out += not_priced(shipped);
   out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n\n", all.median_after, all.mean_after);
   out += fmt::format(

@@ -79,6 +79,7 @@ Measurements read_measurements(const std::string& folder) {
     else
       ++out.left;
   }
+  out.cluster_repeats = out.clusters;
   out.clusters.points = merge_repeats(out.clusters.points);
   for (Measurements::Left& left : out.left_out) left.points.points = merge_repeats(left.points.points);
   return out;

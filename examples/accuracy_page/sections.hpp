@@ -15,6 +15,7 @@ struct Measurements {
   fabricost::Points nvlink, l40s, b60;
   /// Healthy public runs of both rounds on more than one node, without what data/measurements/left-out.csv lists.
   fabricost::Points clusters;
+  fabricost::Points cluster_repeats;  ///< the same, not merged
   fabricost::Points one_node;  ///< healthy public runs inside one node
   fabricost::Points unclear;   ///< public runs of unclear health
   fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: measured as those of nvlink and l40s

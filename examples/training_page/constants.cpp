@@ -30,9 +30,9 @@ std::string constants(const Published& data) {
   std::string out = fmt::format(
       "## Constants\n\n"
       "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} GPU families,\n"
-      "one factor for each software stack and publisher of kernels, and what engines add (`data/workloads/serving.yaml`). Deviations are "
-      "standard errors; of what the rows say nothing (-), the prior holds. What they mean is "
-      "in\n"
+      "one factor for each program, which its variants share, and publisher of kernels, and what engines add\n"
+      "(`data/workloads/serving.yaml`). Deviations are standard errors; of what the rows say nothing (-), the prior holds. What they\n"
+      "mean is in "
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
       data.fit.constants, data.fit.rows, data.fit.generations.size());
   std::string rule = "|---|";
@@ -60,8 +60,9 @@ std::string constants(const Published& data) {
                        fmt::join(seen, ", "));
   }
   out +=
-      "\nA stack's factor is on the whole step. A publisher's is on the arithmetic of products alone: the same product on an A100 takes a\n"
-      "fifth longer in one publication than in another, and neither says at which clock.\n\n";
+      "\nA stack's factor is on the whole step; variants of one program (`factor_of`) have one, and a spread each. A publisher's is on\n"
+      "the arithmetic of products alone: the same product on an A100 takes a fifth longer in one publication than in another, and neither\n"
+      "says at which clock.\n\n";
   return out;
 }
 

@@ -104,13 +104,11 @@ std::string groups(const Published& data) {
   out += fmt::format("| all {}, averaged | | {} | | | {} | | | |\n\n", data.fitted.size(), every_unseen.text(), every.text());
   out += fmt::format(
       "*One scalar*: all predictions of the group times one factor, the median of its ratios. *Left out*: by a fit that saw no row of\n"
-      "the group, so its software stack, where no other group ran it, has the factor 1. *Held out*: the two fifths of its rows whose id\n"
-      "hashes (FNV-1a) to 0 or 1 modulo 5, by a fit of the other three: other rows of the same groups, so it says nothing of new ones, "
-      "and\n"
-      "the shares of `data/stacks` set by hand have seen them all. *In sample*: with the shipped constants, fitted to these rows.\n"
-      "*Rank*: Spearman's correlation of predicted and published\n"
-      "seconds inside the group. *In interval*: share of published figures inside the predicted 5-95 % interval. The first {} groups are "
-      "the\n"
+      "the group, so its software stack, where no other group ran it or a variant of it, has the factor 1. *Held out*: the two fifths of\n"
+      "its rows whose id hashes (FNV-1a) to 0 or 1 modulo 5, by a fit of the other three: other rows of the same groups, so it says\n"
+      "nothing of new ones, and the shares of `data/stacks` set by hand have seen them all. *In sample*: with the shipped constants,\n"
+      "fitted to these rows. *Rank*: Spearman's correlation of predicted and published seconds inside the group. *In interval*: share\n"
+      "of published figures inside the predicted 5-95 % interval. The first {} groups are the\n"
       "sound ones an accuracy is quoted for; the others are fitted with them for what they say of a stack.\n\n"
       "`vtrain_single_a100` was composed from profiles of single layers rather than clocked: its rows hold some thirty different layer\n"
       "times, which no smooth form follows closer than about 4 %.\n\n",

@@ -14,7 +14,7 @@ namespace fabricost {
 
 namespace detail {
 /// \throws std::length_error a capacity that an algorithm exceeds is a fault of the library, which must not become a wrong time
-[[noreturn]] inline void refuse_item(int capacity) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_item(int capacity) {
   throw std::length_error("internal error: more than " + std::to_string(capacity) + " items of a prediction; raise the capacity");
 }
 }  // namespace detail

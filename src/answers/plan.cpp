@@ -197,6 +197,7 @@ PlanAnswer answer(const PlanRequest& request) {
   const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
   found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
+  found->system = sliced(std::move(found->system), q.gpus);
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);
   const TrainingPlan& plan = found->plan;

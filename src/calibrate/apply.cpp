@@ -15,7 +15,7 @@ namespace {
 const CalibratedSet* nearest_fitted(const Calibration& calibration, const Transport& wanted) {
   const CalibratedSet* nearest = nullptr;
   for (const CalibratedSet& set : calibration.sets) {
-    if (set.set != ConstantSet::transport) continue;
+    if (set.set != ConstantSet::transport || !set.cluster.empty()) continue;
     if (set.transport.family() == wanted.family()) return &set;
     const bool related = set.transport.family() == wanted.relative || set.transport.relative == wanted.family();
     if (related && (nearest == nullptr || set.most_nodes > nearest->most_nodes)) nearest = &set;
@@ -56,7 +56,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   if (nic == nullptr) return;
   const NetworkKind wanted = nic->transport.network;
   const auto counts = [&](const CalibratedSet& set, bool alike) {
-    return set.set == ConstantSet::transport && (!alike || set.transport.network == wanted);
+    return set.set == ConstantSet::transport && set.cluster.empty() && (!alike || set.transport.network == wanted);
   };
   const bool alike = wanted != NetworkKind::other &&
                      std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
@@ -75,6 +75,7 @@ void apply_calibration(const Calibration& calibration, System& system) {
   const CalibratedSet* nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : nullptr;
   Constants& c = system.constants;
   for (const CalibratedSet& set : calibration.sets) {
+    if (!set.cluster.empty() && set.cluster != system.name) continue;
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
     const bool fits = set.set == ConstantSet::transport ? &set == nearest
                       : set.library != system.library   ? false
@@ -82,7 +83,8 @@ void apply_calibration(const Calibration& calibration, System& system) {
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
     const Shown shown = shown_of(set.fitted_on, system.name, system.domain);
-    const std::size_t machines = calibration.system.empty() ? 0 : set.fitted_on.size();  // a joint fit has priors of its own
+    // the sets of a joint fit have priors of their own, but for a cluster's beside its transport's
+    const std::size_t machines = calibration.system.empty() && set.cluster.empty() ? 0 : set.fitted_on.size();
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
     for (const NamedWidth& width : interval_widths)
       if (width.set == set.set) c.interval.*width.of = set.constants.interval.*width.of;

@@ -22,6 +22,9 @@ namespace {
 
 namespace fits = policy::fits;
 
+/// How far a machine lies from its measured siblings, and a transport from its relative, of the distance to the prior.
+constexpr double beside_relative = 0.5;
+
 /// Name of a set of constants, which defines the machines that share it.
 std::string set_name(ConstantSet set, const System& system, const Transport& transport) {
   switch (set) {
@@ -68,6 +71,7 @@ Preparation::Preparation(const Points& points, const CalibrateOptions& options)
   own_ = !options.system.empty();
   if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // throws if it does not exist
   collect(points);
+  if (!own_) separate();
   relate();
   ask_everywhere();
 }
@@ -112,14 +116,51 @@ void Preparation::collect(const Points& points) {
   }
 }
 
+void Preparation::separate() {
+  for (std::size_t b = 0, transports = blocks.size(); b < transports; ++b) {
+    if (blocks[b].set != ConstantSet::transport || sets[b].systems.size() < 2) continue;
+    for (const std::string& system : std::vector<std::string>(sets[b].systems)) separate(b, clusters_.at({b, system}));
+  }
+}
+
+void Preparation::separate(std::size_t transport, const CalibratedSet& cluster) {
+  const std::size_t own = blocks.size();
+  Block block = blocks[transport];
+  block.name = cluster.name;
+  block.spread = block.latency = beside_relative;
+  block.relative = transport;
+  blocks.push_back(std::move(block));
+  unproven.push_back(false);
+  sets.push_back(cluster);
+  constexpr auto place = static_cast<std::size_t>(ConstantSet::transport);
+  for (std::size_t m = 0, count = machines.size(); m < count; ++m) {
+    if (systems_[m]->name != cluster.cluster || machines[m].block[place] != transport) continue;
+    const std::size_t kin = machines.size();
+    machines.push_back({.constants = machines[m].constants});
+    machines[kin].block[place] = transport;
+    systems_.push_back(systems_[m]);
+    machines[m].block[place] = own;
+    for (std::size_t s = 0, all = series.size(); s < all; ++s) {
+      if (series[s].machine != m || set_of[s] != transport) continue;
+      Series same = series[s];
+      same.machine = kin;
+      same.of_kin = true;
+      std::fill(same.weight.begin(), same.weight.end(), 0.0);
+      set_of[s] = own;
+      series.push_back(std::move(same));
+      set_of.push_back(transport);
+    }
+  }
+}
+
 void Preparation::relate() {
   for (std::size_t b = 0; b < blocks.size() && !own_; ++b) {
-    if (blocks[b].set != ConstantSet::transport) continue;
+    if (blocks[b].set != ConstantSet::transport || blocks[b].relative != Block::no_relative) continue;
     const Label wanted = sets[b].transport.relative;
     for (std::size_t other = 0; other < blocks.size() && !wanted.empty(); ++other)
-      if (blocks[other].set == ConstantSet::transport && sets[other].transport.family() == wanted) {
+      if (blocks[other].set == ConstantSet::transport && sets[other].cluster.empty() && sets[other].transport.family() == wanted) {
         blocks[b].relative = other;
-        blocks[b].spread = 0.5, blocks[b].latency = 0.5;
+        blocks[b].spread = blocks[b].latency = beside_relative;
       }
   }
 }
@@ -173,21 +214,37 @@ void Preparation::add(const Point& point, int crossing) {
   const std::size_t machine = machine_of(system);
   const std::size_t block = block_of(set, system, fabric);
   machines[machine].block[static_cast<std::size_t>(set)] = block;
-  CalibratedSet& into = sets[block];
-  if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
-  add_measured(into.fitted_on, system.name, system.domain, static_cast<std::size_t>(op.collective));
   const double bytes = op.bytes.value();
-  into.smallest = std::min(into.smallest, bytes);
-  into.largest = std::max(into.largest, bytes);
-  const int local = static_cast<int>(fabric.local());
-  into.fewest_ranks = std::min(into.fewest_ranks, local);
-  into.most_ranks = std::max(into.most_ranks, local);
-  into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
-  into.launches.insert(name(point.launch.mode));
-  add_releases(into.libraries, point);
-  ++into.points;
+  const auto count_in = [&](CalibratedSet& into) {
+    if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
+    add_measured(into.fitted_on, system.name, system.domain, static_cast<std::size_t>(op.collective));
+    into.smallest = std::min(into.smallest, bytes);
+    into.largest = std::max(into.largest, bytes);
+    const int local = static_cast<int>(fabric.local());
+    into.fewest_ranks = std::min(into.fewest_ranks, local);
+    into.most_ranks = std::max(into.most_ranks, local);
+    into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
+    into.launches.insert(name(point.launch.mode));
+    add_releases(into.libraries, point);
+    ++into.points;
+  };
+  count_in(sets[block]);
+  if (across && !own_) {
+    const auto [at, fresh] = clusters_.try_emplace({block, system.name});
+    CalibratedSet& its = at->second;
+    if (fresh) {
+      its = sets[block];
+      its.name = "cluster-" + system.name;
+      its.cluster = system.name;
+      its.systems.clear(), its.fitted_on.clear(), its.launches.clear(), its.libraries.clear();
+      its.smallest = std::numeric_limits<double>::infinity(), its.largest = 0;
+      its.fewest_ranks = std::numeric_limits<int>::max(), its.most_ranks = 0;
+      its.most_nodes = 1, its.points = 0;
+    }
+    count_in(its);
+  }
   before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
-  Series& s = series_of(machine, block, fabric, op, now.ran, across);
+  Series& s = series_of(machine, block, fabric, op, now.ran, across, false);
   s.bytes.push_back(bytes);
   s.log_seconds.push_back(std::log(seconds));
   s.weight.push_back(across && !own_ ? std::min(1.0, fits::points_per_cluster / crossing) : 1);
@@ -222,8 +279,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     if (set == ConstantSet::transport) block.latency = 1, block.rate = fits::transport_rate;
   } else {
     // a machine is further from a datasheet than from its measured siblings
-    block.spread = basis == Basis::datasheet ? 1 : 0.5;
-    block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : fits::inside_latency;
+    block.spread = basis == Basis::datasheet ? 1 : beside_relative;
+    block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? beside_relative : 1) : fits::inside_latency;
     block.rate = set == ConstantSet::transport ? fits::transport_rate : fits::inside_rate;
   }
   for (const Held& h : held)
@@ -249,9 +306,9 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
 }
 
 Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran,
-                               bool across) {
+                               bool across, bool asked) {
   const bool wide = is_byte_wide(op.dtype);
-  const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide};
+  const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide, asked};
   const auto [at, fresh] = series_index_.try_emplace(key, series.size());
   if (fresh) {
     series.push_back({.machine = machine,
@@ -263,7 +320,7 @@ Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabri
                       .scale = across ? fits::across_scale
                                : own_ ? fits::own_scale
                                       : fits::joint_scale});
-    series.back().fabric.pcie_carried = series.back().fabric.pcie_exchanged = 0;  // a fit finds the board's rates itself
+    if (!across) series.back().fabric.pcie_carried = series.back().fabric.pcie_exchanged = 0;  // a fit finds the board's rates itself
     set_of.push_back(set);
   }
   return series[at->second];
@@ -296,7 +353,7 @@ void Preparation::ask(std::size_t machine, std::size_t block, Operation question
       question.bytes = Bytes::from_value(bytes);
       const Candidate ran = predict(system, question).ran;
       if (!has_fitted_form(ran.algorithm, question.collective, fabric)) continue;
-      Series& s = series_of(machine, block, fabric, question, ran, across);
+      Series& s = series_of(machine, block, fabric, question, ran, across, true);
       s.bytes.push_back(bytes);
       s.log_seconds.push_back(0);
       s.weight.push_back(0);

@@ -37,7 +37,11 @@ class Preparation {
 
  private:
   void collect(const Points& points);
-  /// Blocks with a relative among the others scatter around it, as machines do around measured siblings.
+  /// Clusters of one transport get a block each, which scatters around the transport's, as machines do around measured siblings. The
+  /// transport's own block then prices the same points beside theirs.
+  void separate();
+  void separate(std::size_t transport, const CalibratedSet& cluster);
+  /// Transports with a relative among the others scatter around it likewise.
   void relate();
   /// Whether a point names the fitted machine: by the requested name, the one in its description, or an
   /// alias.
@@ -45,12 +49,14 @@ class Preparation {
   void add(const Point& point, int crossing);
   std::size_t machine_of(const System& system);
   std::size_t block_of(ConstantSet set, const System& system, const Fabric& fabric);
-  Series& series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across);
+  /// \param asked without a measurement, which stays apart from the measured series
+  Series& series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across,
+                    bool asked);
   /// Operations without measurements, for every fitted set, to obtain the fit's uncertainty there.
   void ask_everywhere();
   void ask(std::size_t machine, std::size_t block, Operation question, bool across);
 
-  using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
+  using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool, bool>;
   CalibrateOptions options_;
   bool own_ = false;
   std::map<std::string, bool> other_names_;  // of machines in the points, with whether each is the fitted one
@@ -58,6 +64,7 @@ class Preparation {
   std::vector<const System*> systems_;
   std::map<const System*, std::size_t> machine_index_;
   std::map<std::string, std::size_t> block_index_;
+  std::map<std::pair<std::size_t, std::string>, CalibratedSet> clusters_;  // by the transport's block and the machine
   std::map<Key, std::size_t> series_index_;
 };
 

@@ -32,7 +32,7 @@ struct Job {
   TrainingMachine* machine;
   Processor gpu;
   Stack stack;
-  int generation = 0, stack_index = 0;
+  int generation = 0, stack_index = 0, factor = 0;
 
   [[nodiscard]] const WorkloadRow& row() const { return step != nullptr ? step->row : kernel->row; }
   [[nodiscard]] const std::string& system() const { return step != nullptr ? step->system : kernel->system; }
@@ -43,26 +43,27 @@ class Jobs {
  public:
   /// \throws RequestError when the machine cannot join the ranks of a group
   void add(const TrainingRow& row) {
-    TrainingMachine& machine = machines_.on(row.system, row.overrides);
+    TrainingMachine& machine = machines_.on(row.system, row.overrides, row.gpus);
     Job job{&row, nullptr, &machine, processor_of(row, machine), load_once(row.stack)};
     job.stack.scale = 1;
     (void)step_time(row.model, row.layout, job.stack, job.gpu, *machine.costs);
-    const std::string factor = fitted_name(job.stack);
-    add(std::move(job), factor);
+    const std::string stack = job.stack.name, factor = fitted_name(job.stack);
+    add(std::move(job), stack, factor);
   }
   /// A kernel; its publisher is a stack named as the group.
   void add(const OpsRow& row) {
-    TrainingMachine& machine = machines_.on(row.system, row.overrides);
-    add(Job{nullptr, &row, &machine, machine.gpu, Stack{}}, row.row.group);
+    TrainingMachine& machine = machines_.on(row.system, row.overrides, 0);
+    add(Job{nullptr, &row, &machine, machine.gpu, Stack{}}, row.row.group, row.row.group);
   }
   std::vector<Job> all;
   std::vector<Generation> generations;
-  std::vector<std::string> stacks;
+  std::vector<std::string> stacks, factors;
 
  private:
-  void add(Job job, const std::string& stack) {
+  void add(Job job, const std::string& stack, const std::string& factor) {
     job.generation = index_of(generations, job.machine->system.gpu.generation);
     job.stack_index = index_of(stacks, stack);
+    job.factor = index_of(factors, factor);
     all.push_back(std::move(job));
   }
   const Stack& load_once(const std::string& name) {
@@ -74,9 +75,9 @@ class Jobs {
   std::map<std::string, Stack> loaded_;
 };
 
-/// One unknown of the fit: a constant of one generation, or of all (-1), or a stack's factor.
+/// One unknown of the fit: a constant of one generation, or of all (-1), or a factor of stacks.
 struct TrainingUnknown {
-  const Parameter* parameter = nullptr;  ///< null: a stack
+  const Parameter* parameter = nullptr;  ///< null: a factor
   int of = -1;
   double spread = 0.15;
   bool held = false;  ///< at its prior, since the rows say nothing of it
@@ -94,14 +95,14 @@ class StepFit {
       else
         for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread});
     }
-    for (int s = 0; s < static_cast<int>(jobs.stacks.size()); ++s) unknowns.push_back({nullptr, s, spread_of_stacks});
+    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks});
   }
 
-  /// Sets the constants of all generations and the factors of all stacks to u.
+  /// Sets the constants of all generations and the factors of stacks to u.
   void set(const Eigen::VectorXd& u) {
     constants.assign(jobs_.generations.size(), Constants{});
     for (std::size_t g = 0; g < constants.size(); ++g) constants[g].compute.gemm_watts = watts_[g];
-    scales.assign(jobs_.stacks.size(), 1);
+    scales.assign(jobs_.factors.size(), 1);
     for (std::size_t k = 0; k < unknowns.size(); ++k) {
       const TrainingUnknown& x = unknowns[k];
       if (x.held) continue;
@@ -121,7 +122,7 @@ class StepFit {
   [[nodiscard]] double seconds(const Job& job) const {
     Processor gpu = job.gpu;
     gpu.use(constants[static_cast<std::size_t>(job.generation)].compute);
-    const double scale = scales[static_cast<std::size_t>(job.stack_index)];
+    const double scale = scales[static_cast<std::size_t>(job.factor)];
     if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
     return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
   }
@@ -147,7 +148,7 @@ class StepFit {
       set(moved);
       for (Eigen::Index i = 0; i < own; ++i) {
         const Job& job = jobs_.all[static_cast<std::size_t>(i)];
-        const bool moves = x.parameter == nullptr ? x.of == job.stack_index : x.of < 0 || x.of == job.generation;
+        const bool moves = x.parameter == nullptr ? x.of == job.factor : x.of < 0 || x.of == job.generation;
         if (moves) j(i, k) = (residual(job) - here[i]) / step;
       }
       if (!with_served || x.parameter == nullptr) continue;
@@ -280,6 +281,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
   std::vector<std::set<std::string>> systems(jobs.generations.size());
   std::vector<std::set<int>> seen(jobs.stacks.size());
+  std::vector<std::size_t> factor(jobs.stacks.size());
   std::vector<double> all;
   for (const Job& job : jobs.all) {
     const double ratio = model.seconds(job) / job.row().measured;
@@ -288,6 +290,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     by_stack[static_cast<std::size_t>(job.stack_index)].push_back(std::fabs(std::log(ratio)));
     systems[static_cast<std::size_t>(job.generation)].insert(job.system());
     seen[static_cast<std::size_t>(job.stack_index)].insert(job.generation);
+    factor[static_cast<std::size_t>(job.stack_index)] = static_cast<std::size_t>(job.factor);
   }
   std::tie(out.median_ape, out.mape) = errors(all);
   for (std::size_t g = 0; g < jobs.generations.size(); ++g) {
@@ -317,8 +320,13 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   }
   for (std::size_t s = 0; s < jobs.stacks.size(); ++s) {
     std::sort(by_stack[s].begin(), by_stack[s].end());
-    FittedStack stack{.name = jobs.stacks[s], .scale = model.scales[s], .rows = static_cast<int>(by_stack[s].size()), .generations = {}};
-    const auto at = count - static_cast<Eigen::Index>(jobs.stacks.size() - s);
+    const std::size_t f = factor[s];
+    FittedStack stack{.name = jobs.stacks[s],
+                      .factor = jobs.factors[f],
+                      .scale = model.scales[f],
+                      .rows = static_cast<int>(by_stack[s].size()),
+                      .generations = {}};
+    const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
     // an unseen stack counts as five rows
@@ -339,8 +347,13 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
     s.scale = 1;
     s.spread = spread_of_stacks;
     s.seen.clear();
+    for (const FittedStack& fitted : fit.stacks) {
+      if (fitted.factor != fitted_name(s)) continue;
+      s.scale = fitted.scale;
+      if (fitted.name == fitted_name(s) && s.seen.empty()) s.seen = fitted.generations;
+    }
     for (const FittedStack& fitted : fit.stacks)
-      if (fitted.name == fitted_name(s)) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
+      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.generations;
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
     c = detail::compute_prior;

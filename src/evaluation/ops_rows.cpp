@@ -190,7 +190,7 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
   for (OpsRow& op : rows) {
     if (!op.row.skipped.empty()) continue;
     try {
-      const TrainingMachine& machine = machines.on(op.system, op.overrides);
+      const TrainingMachine& machine = machines.on(op.system, op.overrides, 0);
       const System& system = machine.system;
       if (op.kind == OpKind::collective) {
         const int ranks = op.place.ranks(), nodes = op.place.domains;

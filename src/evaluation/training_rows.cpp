@@ -277,9 +277,9 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
   return out;
 }
 
-std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides) {
+std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides, int gpus) {
   auto out = std::make_unique<TrainingMachine>();
-  out->system = load_system(system, overrides);
+  out->system = sliced(load_system(system, overrides), gpus);
   out->gpu = Processor::of(out->system);
   out->costs = std::make_unique<GroupCosts>(out->system);
   return out;
@@ -297,7 +297,7 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
   for (TrainingRow& job : rows) {
     if (!job.row.skipped.empty()) continue;
     try {
-      TrainingMachine& machine = machines.on(job.system, job.overrides);
+      TrainingMachine& machine = machines.on(job.system, job.overrides, job.gpus);
       const Gpu& part = machine.system.gpu;
       if (job.layout.precision == Precision::fp4 && !(part.fp4.value.value() > 0)) {
         job.row.skipped = fmt::format("{} has no fp4", part.name);
@@ -344,7 +344,7 @@ std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& row
       stack->second = load_stack(job.stack).memory;
       stack->second.context = stack->second.communicator = stack->second.fragmentation = 0;
     }
-    const MemoryStack here = memory_on(stack->second, machines.on(job.system, job.overrides).system.gpu.generation);
+    const MemoryStack here = memory_on(stack->second, machines.on(job.system, job.overrides, job.gpus).system.gpu.generation);
     WorkloadRow row = job.row;
     row.metric = "memory_gib";
     row.measured = job.memory_gib;
@@ -363,7 +363,7 @@ std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows) {
     if (!job.recompute_stated || (!job.row.skipped.empty() && !job.out_of_memory)) continue;
     const auto [stack, fresh] = stacks.try_emplace(job.stack);
     if (fresh) stack->second = load_stack(job.stack).memory;
-    const TrainingMachine& machine = machines.on(job.system, job.overrides);
+    const TrainingMachine& machine = machines.on(job.system, job.overrides, job.gpus);
     const MemoryStack here = memory_on(stack->second, machine.system.gpu.generation);
     out.push_back({job.row.id, job.row.group, job.row.model, !job.out_of_memory, worst_stage(job.model, job.layout, here).total(),
                    machine.gpu.memory});

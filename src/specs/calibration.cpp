@@ -290,6 +290,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   };
 
+  const auto of_transport = [](const SpecNode& tree, const Transport& transport) {
+    const SpecNode* its = tree.find("transport");
+    return its != nullptr && its->text == transport.family().view();
+  };
   const bool over_pcie = is_over_pcie(system);
   const auto shipped = [&](const std::string& name) {
     if (library.find("calibrations", name).empty()) return;
@@ -308,7 +312,11 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   for (const auto& [wanted, set] : {std::pair{kernels.custom, ConstantSet::custom}, {kernels.moe, ConstantSet::moe}})
     if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
   if (const Tier* nic = system.tier(TierRole::nic))
-    if (const TransportSpec* transport = library.known_transport(nic->transport.name)) apply(transport->tree, false, true);
+    if (const TransportSpec* transport = library.known_transport(nic->transport.name)) {
+      apply(transport->tree, false, true);
+      const std::string own = fmt::format("cluster-{}", system.name);  // a cluster that was measured beside its transport's others
+      if (!library.find("calibrations", own).empty() && of_transport(library.resolve("calibrations", own), nic->transport)) shipped(own);
+    }
   // a file given by hand replaces what it fits; the rest stays as shipped
   if (calibration.find('\n') != std::string_view::npos)
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);

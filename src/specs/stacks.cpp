@@ -86,6 +86,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.gradient_bytes = in.number("gradient_bytes", s.gradient_bytes, 1, 8);
   s.accumulation_bytes = in.number("accumulation_bytes", s.accumulation_bytes, 0, 200);
   s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
+  s.launches = in.number("launches", s.launches, 0, 10);
   s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.fused_experts = in.flag("fused_experts", s.fused_experts);
@@ -111,16 +112,22 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
   if (const SpecNode* list = in.take("stacks", true)) {
     MapReader stacks(*list, "stacks", faults);
+    bool of_its_own = false;  // a stack has the factor of its program; spread and generations are its own where it has any
     for (const auto& [key, mark, value] : list->entries) {
       stacks.take(key);
-      if (key != fitted_name(into.stack)) continue;
+      const bool own = key == into.stack.name;
+      if (!own && key != fitted_name(into.stack)) continue;
       MapReader one(value, "stacks." + key, faults);
       const double scale = one.number("scale", 1, 0.2, 5);
       if (!own_scale) into.stack.scale = scale;
-      into.stack.spread = one.number("spread", into.stack.spread, 0.01, 2);
+      const double spread = one.number("spread", into.stack.spread, 0.01, 2);
+      if (own) into.stack.spread = spread;
       one.count("rows", 0, 0, 1000000);
+      std::vector<Generation> seen;
       for (const SpecNode* item : one.texts("generations"))
-        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) into.stack.seen.push_back(*g);
+        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) seen.push_back(*g);
+      if (own || !of_its_own) into.stack.seen = std::move(seen);
+      of_its_own |= own;
       one.finish();
     }
     stacks.finish();

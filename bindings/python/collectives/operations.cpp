@@ -121,9 +121,9 @@ void take(const py::object& given, std::string_view field, bool whole, Number& s
 
 /// Names of the arguments of a collective's class.
 template <Collective C>
-inline constexpr std::array<const char*, 4> argument_names_of{"bytes", "ranks", "nodes", "dtype"};
+inline constexpr std::array<std::string_view, 4> argument_names_of{"bytes", "ranks", "nodes", "dtype"};
 template <>
-inline constexpr std::array<const char*, 2> argument_names_of<Collective::send_recv>{"bytes", "path"};
+inline constexpr std::array<std::string_view, 2> argument_names_of<Collective::send_recv>{"bytes", "path"};
 /// Objects for them, null where nothing was given.
 template <Collective C>
 using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
@@ -158,9 +158,8 @@ template <Collective C>
 
 template <Collective C>
 [[nodiscard]] CollectiveRequest<C> collective_request_of(const py::args& args, const py::kwargs& kwargs) {
-  static const std::vector<std::string> names(argument_names_of<C>.begin(), argument_names_of<C>.end());
   std::array<py::handle, argument_names_of<C>.size()> given{};
-  place_arguments(class_names[static_cast<std::size_t>(C)], names, C == Collective::send_recv ? 2 : 1, args, kwargs, given);
+  place_arguments(class_names[static_cast<std::size_t>(C)], argument_names_of<C>, C == Collective::send_recv ? 2 : 1, args, kwargs, given);
   GivenArguments<C> objects;
   for (std::size_t i = 0; i < given.size(); ++i) objects[i] = py::reinterpret_borrow<py::object>(given[i]);
   return collective_request<C>(objects);

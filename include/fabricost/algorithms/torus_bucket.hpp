@@ -70,7 +70,7 @@ struct TorusBucket : Defaults {
     return ring_like(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
-    if (p.at.torus_axes < 2) return "this is no whole 2-D or 3-D torus (a slice needs a spec with its own dims)";
+    if (p.at.torus_axes < 2) return "these ranks fill no two or three axes of a torus";
     if (p.at.domains() > 1) return "the bucket algorithm stays inside one torus";
     return not_for(p.collective);
   }

@@ -54,7 +54,8 @@ struct ClassResidual {
 /// One set of constants.
 struct CalibratedSet {
   ConstantSet set = ConstantSet::scale_up;
-  std::string name;  ///< "scale-up-hopper", "pcie", "transport-roce"
+  std::string name;     ///< "scale-up-hopper", "pcie", "transport-roce", "cluster-alps-gh200"
+  std::string cluster;  ///< of a transport: the one machine whose set it is, beside that of all clusters with the transport; else empty
   Generation generation = Generation::other;
   Transport transport{};  ///< the measured one; others may share its constants
   Library library = Library::nccl;
@@ -94,7 +95,8 @@ struct Calibration {
 /// \throws RequestError when no point is left to fit, or `system` does not exist; SpecError when a spec is faulty
 [[nodiscard]] Calibration calibrate(const Points& points, const CalibrateOptions& options = {});
 
-/// Sets the constants that load_system would set with this calibration given explicitly.
+/// Sets the constants that load_system would set with this calibration given explicitly: of a transport those of the machine itself where
+/// the calibration has them, else those that all clusters of the transport scatter around.
 void apply_calibration(const Calibration& calibration, System& system);
 
 /// Constants of a machine of a generation without a fitted set: the geometric mean of the scale-up sets,

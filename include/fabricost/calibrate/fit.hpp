@@ -9,8 +9,9 @@
 /// generation their scale-up constants, those of one transport the ones between nodes; in a joint fit of
 /// several generations the constants marked `shared` are one for all. The prior is Gaussian: a spread of its
 /// own for every constant, and a common factor on all latencies and on all rates of a block, so that one
-/// measured latency informs the others. A block may have a relative (EFA v4: v2): its constants then scatter
-/// around the relative's instead of the mean, so each is informed by the measurements of the other.
+/// measured latency informs the others. A block may have a relative (a cluster: its transport; EFA v4: v2): its constants then
+/// scatter around the relative's instead of the mean, so each is informed by the measurements of the other. The relative itself need not
+/// have been measured: a transport's constants are then what its clusters scatter around, each cluster with one vote.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -49,6 +50,7 @@ struct Series {
   double scale = policy::fits::scale;  ///< of the loss, in log: smaller residuals count quadratically, larger ones linearly
   std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: evaluated to obtain the prediction's uncertainty,
                                                          ///< but not part of the loss
+  bool of_kin = false;  ///< measured points that the relative of their machine's block prices: none of them weighs
 };
 
 /// A machine of the data and the blocks of its constants; without a block the constants do not change.
@@ -136,7 +138,7 @@ class ConstantsProblem {
   }
   /// log changes from whitened unknowns
   [[nodiscard]] Eigen::VectorXd changes(const Eigen::VectorXd& u) const { return root_ * u; }
-  [[nodiscard]] const Eigen::MatrixXd& root() const { return root_; }
+  [[nodiscard]] const Eigen::SparseMatrix<double>& root() const { return root_; }
   [[nodiscard]] Eigen::Index first(std::size_t series) const { return first_[series]; }
 
   [[nodiscard]] Constants constants_of(std::size_t block, const Eigen::VectorXd& change) const {
@@ -152,8 +154,8 @@ class ConstantsProblem {
     return r;
   }
 
-  /// Forward differences, only over the machines a constant belongs to.
-  [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) const {
+  /// Forward differences, only over the machines a constant belongs to. Few constants price a point, so most are zero.
+  [[nodiscard]] Eigen::SparseMatrix<double> jacobian(const Eigen::VectorXd& u) const {
     const Eigen::VectorXd base = residuals(u);
     const Eigen::VectorXd change = changes(u);
     Eigen::MatrixXd by_change = Eigen::MatrixXd::Zero(first_.back(), count());
@@ -172,7 +174,7 @@ class ConstantsProblem {
         }
       }
     }
-    return by_change * root_;
+    return Eigen::SparseMatrix<double>(by_change.sparseView()) * root_;
   }
 
  private:
@@ -204,21 +206,20 @@ class ConstantsProblem {
     return (&a == &b ? own * own : 0) + block.latency * block.latency * a.latency * b.latency + block.rate * block.rate * a.rate * b.rate;
   }
 
-  /// Prior covariance of two unknowns. A block's constants are those of its relative times its own scatter.
+  /// Prior covariance of two unknowns: the scatter of every block that both descend from. A block's constants are those of its relative
+  /// times its own scatter, the relative's those of its own, and so on.
   [[nodiscard]] double in_common(const Unknown& a, const Unknown& b, bool same) const {
     const bool alone = a.blocks.size() == 1 && b.blocks.size() == 1;
     if (!alone && !same) return 0;
-    const std::size_t at = a.blocks.front(), bt = b.blocks.front();
-    const Block &of_a = blocks_[at], &of_b = blocks_[bt];
     if (!alone) {
+      const Block& of_a = blocks_[a.blocks.front()];
       const double own = of_a.flat > 0 ? of_a.flat : of_a.spread * a.parameter->spread;
       return own * own;
     }
-    double out = at == bt ? scatter_of(of_a, *a.parameter, *b.parameter) : 0;
-    const std::size_t root_a = of_a.relative == Block::no_relative ? at : of_a.relative;
-    const std::size_t root_b = of_b.relative == Block::no_relative ? bt : of_b.relative;
-    const bool related = root_a == root_b && (of_a.relative != Block::no_relative || of_b.relative != Block::no_relative);
-    if (related) out += scatter_of(blocks_[root_a], *a.parameter, *b.parameter);
+    double out = 0;
+    for (std::size_t at = a.blocks.front(); at != Block::no_relative; at = blocks_[at].relative)
+      for (std::size_t bt = b.blocks.front(); bt != Block::no_relative; bt = blocks_[bt].relative)
+        if (at == bt) out += scatter_of(blocks_[at], *a.parameter, *b.parameter);
     return out;
   }
 
@@ -229,7 +230,7 @@ class ConstantsProblem {
       for (Eigen::Index l = 0; l < count(); ++l)
         covariance(k, l) = in_common(unknowns_[static_cast<std::size_t>(k)], unknowns_[static_cast<std::size_t>(l)], k == l);
     for (Eigen::Index k = 0; k < count(); ++k) unknowns_[static_cast<std::size_t>(k)].prior_deviation = std::sqrt(covariance(k, k));
-    root_ = covariance.llt().matrixL();
+    root_ = Eigen::MatrixXd(covariance.llt().matrixL()).sparseView();
   }
 
   [[nodiscard]] std::vector<double> block_changes(std::size_t block, const Eigen::VectorXd& change) const {
@@ -264,7 +265,7 @@ class ConstantsProblem {
   std::vector<Eigen::Index> first_;
   std::vector<std::vector<int>> slots_;  ///< unknown of a block's parameter, or -1
   std::vector<Unknown> unknowns_;
-  Eigen::MatrixXd root_;
+  Eigen::SparseMatrix<double> root_;
 };
 
 /// The same random numbers on every platform, unlike std::normal_distribution.
@@ -306,7 +307,7 @@ class Scatter {
   out.steps = best.steps;
   out.converged = best.converged;
   const Eigen::VectorXd change = problem.changes(best.unknowns);
-  const Eigen::MatrixXd covariance = problem.root() * best.covariance * problem.root().transpose();
+  const Eigen::MatrixXd covariance = Eigen::MatrixXd(problem.root() * best.covariance) * problem.root().transpose();
   for (std::size_t b = 0; b < blocks.size(); ++b) out.blocks.push_back(problem.constants_of(b, change));
   out.unknowns = problem.unknowns();
   for (Eigen::Index k = 0; k < change.size(); ++k) {
@@ -323,8 +324,9 @@ class Scatter {
     }
   }
   const Eigen::VectorXd r = problem.residuals(best.unknowns);
-  const Eigen::MatrixXd sensitivity = problem.jacobian(best.unknowns);  // in units of each series' scale
-  const Eigen::VectorXd spread = (sensitivity * best.covariance).cwiseProduct(sensitivity).rowwise().sum().cwiseSqrt();
+  const Eigen::SparseMatrix<double> sensitivity = problem.jacobian(best.unknowns);  // in units of each series' scale
+  const Eigen::SparseMatrix<double> squares = sensitivity.cwiseProduct(Eigen::MatrixXd(sensitivity * best.covariance));
+  const Eigen::VectorXd spread = (squares * Eigen::VectorXd::Ones(squares.cols())).cwiseSqrt();
   for (std::size_t s = 0; s < series.size(); ++s) {
     out.residuals.emplace_back();
     out.deviation.emplace_back();

@@ -10,6 +10,7 @@
 #include <fabricost/shipped_numbers.hpp>
 
 #include <Eigen/Dense>
+#include <Eigen/Sparse>
 
 #include <algorithm>
 #include <cmath>
@@ -45,9 +46,16 @@ namespace detail {
   return 1.4826 * *middle;
 }
 
+/// J' W J
+template <class Jacobian>
+[[nodiscard]] Eigen::MatrixXd product(const Jacobian& j, const Eigen::VectorXd& weight) {
+  const Jacobian weighted = weight.asDiagonal() * j;
+  return Eigen::MatrixXd(j.transpose() * weighted);
+}
+
 }  // namespace detail
 
-/// \param model  `residuals(u)` (finite everywhere) and `jacobian(u)` (residuals x unknowns)
+/// \param model  `residuals(u)` (finite everywhere) and `jacobian(u)` (residuals x unknowns, dense or sparse)
 /// \param weight of every residual, 0 to 1
 template <class Model>
 [[nodiscard]] LeastSquares minimise(Model& model, const Eigen::VectorXd& start, const Eigen::VectorXd& weight, int max_steps = 200) {
@@ -65,11 +73,10 @@ template <class Model>
   double damping = 1e-2;
   Eigen::MatrixXd normal;
   for (; out.steps < max_steps && !out.converged; ++out.steps) {
-    const Eigen::MatrixXd j = model.jacobian(out.unknowns);
+    const auto j = model.jacobian(out.unknowns);
     const Vector w = pull(r);
-    const Eigen::MatrixXd wj = w.asDiagonal() * j;
-    normal.noalias() = j.transpose() * wj;
-    const Vector gradient = wj.transpose() * r + out.unknowns;
+    normal = detail::product(j, w);
+    const Vector gradient = j.transpose() * w.cwiseProduct(r) + out.unknowns;
     normal.diagonal().array() += 1;
     bool better = false;
     for (int attempt = 0; attempt < 12 && !better; ++attempt) {
@@ -92,12 +99,12 @@ template <class Model>
     }
     if (!better) out.converged = true;  // no step decreases the cost
   }
-  const Eigen::MatrixXd j = model.jacobian(out.unknowns);
+  const auto j = model.jacobian(out.unknowns);
   // a few points do not determine the noise: it is assumed to be one scale until there are about twenty
   const auto seen = static_cast<double>((weight.array() > 0).count());
   const double spread = detail::robust_spread(r, weight);
   out.noise = std::sqrt((20 + seen * spread * spread) / (20 + seen));
-  normal.noalias() = j.transpose() * (pull(r) / (out.noise * out.noise)).asDiagonal() * j;
+  normal = detail::product(j, pull(r) / (out.noise * out.noise));
   normal.diagonal().array() += 1;
   out.covariance = normal.ldlt().solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
   return out;

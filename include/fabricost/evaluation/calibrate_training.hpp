@@ -19,9 +19,9 @@ struct TrainingFitOptions {
   std::vector<InferenceRow> served{};    ///< runs that the constants of generations are fitted to as well
 };
 
-/// A stack's factor, and the standard deviation in log of the remaining errors.
+/// A stack's factor, which others of the same program may have too, and the standard deviation in log of its own remaining errors.
 struct FittedStack {
-  std::string name;
+  std::string name, factor{};
   double scale = 1, deviation = 0, spread = 0.15;
   int rows = 0;
   std::vector<Generation> generations;
@@ -38,7 +38,7 @@ struct TrainingFit {
 };
 
 /// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute
-/// constants (hardware/parameters.hpp) of every generation in the rows, and a factor per stack and per
+/// constants (hardware/parameters.hpp) of every generation in the rows, and a factor per program of stacks and per
 /// publisher of kernels with a spread of 15 % around 1. A group counts as at most 40 rows. \throws
 /// RequestError when no row is left to fit
 [[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,

@@ -143,17 +143,22 @@ struct TrainingMachine {
   std::unique_ptr<GroupCosts> costs;
 };
 /// \throws as load_system
-[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides);
+/// \param gpus of a job, whose slice it is where the machine is a pod (slice.hpp); 0: the machine as described
+[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides,
+                                                                     int gpus = 0);
 /// Machines of many rows, each loaded once.
 class TrainingMachines {
  public:
   /// The machine lives as long as this object. \throws as load_system
-  [[nodiscard]] TrainingMachine& on(const std::string& system, const std::vector<std::string>& overrides) {
+  [[nodiscard]] TrainingMachine& on(const std::string& system, const std::vector<std::string>& overrides, int gpus) {
     std::string name = system;
     for (const std::string& o : overrides) name += " " + o;
     std::unique_ptr<TrainingMachine>& machine = known_[name];
     if (!machine) machine = load_training_machine(system, overrides);
-    return *machine;
+    if (machine->system.pod == 0 || gpus == machine->system.domain) return *machine;
+    std::unique_ptr<TrainingMachine>& slice = known_[name + " of " + std::to_string(gpus)];
+    if (!slice) slice = load_training_machine(system, overrides, gpus);
+    return *slice;
   }
 
  private:

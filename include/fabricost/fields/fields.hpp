@@ -211,10 +211,14 @@ concept HasFields = requires {
   fields_of(std::type_identity<S>{});
 };
 
+/// The table of a struct as a constant: nothing builds it when it is asked for.
+template <HasFields S>
+inline constexpr auto table_of = fields_of(std::type_identity<S>{});
+
 /// visit(field)... in the order of the table.
 template <HasFields S, class Visit>
 constexpr void for_each_field(Visit&& visit) {
-  fields_of(std::type_identity<S>{}).apply([&](const auto&... field) { (visit(field), ...); });
+  table_of<S>.apply([&](const auto&... field) { (visit(field), ...); });
 }
 
 /// Reports a field outside its range. \throws Refusal

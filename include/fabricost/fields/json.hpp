@@ -116,7 +116,7 @@ nlohmann::ordered_json json_of(const Answer& answer) {
 /// A struct whose table of fields is that of an answer.
 template <class A>
 concept AnswerFields = HasFields<A> && requires {
-  fields_of(std::type_identity<A>{}).template at<0>().json;
+  table_of<A>.template at<0>().json;
 };
 
 template <AnswerFields Answer>

@@ -43,6 +43,7 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
   };
   one("gpus_per_node", s.gpus_per_node, 1, 100000);
   one("domain", s.domain, 1, 1e7);
+  one("pod", s.pod, 0, 1e7);
   one("nodes", s.nodes, 1, 1e7);
   one("gpu.generation", static_cast<int>(s.gpu.generation), 0, generation_names.size() - 1);
   one("cpu", static_cast<int>(s.cpu), 0, cpu_names.size() - 1);

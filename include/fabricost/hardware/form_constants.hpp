@@ -85,6 +85,7 @@ struct ComputeForm {
   double row_overlap;     ///< order of the norm between a row's loads and the traffic of all rows
   double hidden_traffic;  ///< reads and writes of the hidden width per token and layer around attention: norms, residuals
   double routed_traffic;  ///< the same per routed token: sorting, weighting, adding up
+  double biased_traffic;  ///< and of experts with biases, for each value of both widths: biases in 32 bit, limits of the activation
   double layer_kernels;   ///< element-wise kernels and attention of a layer's forward, each with a start
   double ring_kernels;    ///< kernels of one more step of a ring of context ranks
   double power;           ///< exponent with which clocks follow the power of GPUs of one generation

@@ -7,11 +7,11 @@
 ///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 times that
 ///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
-///   cast              to fp8 or fp4 of what a product reads, row by row and column by column: 2 + 2 w bytes a value, 4 more in fp4, whose
-///                     scale of the whole tensor and Hadamard transform are passes of their own; over (em BW)
+///   cast              to fp8 or fp4 of what a product reads, row by row and, where weights are trained, column by column: w bytes a value
+///                     for each copy, read once in fp8, in fp4 once for each copy and once for the scale of the whole tensor
 ///
-/// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels and casts grow
-/// with (W / (gemm_watts P))^power.
+/// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels grow with
+/// (W / (gemm_watts P))^power.
 ///
 /// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
 /// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
@@ -98,10 +98,10 @@ namespace detail {
 [[nodiscard]] inline double element_seconds(const Processor& gpu, double bytes) {
   return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
 }
-/// Seconds of casting `values` to the precision of products.
-[[nodiscard]] inline double cast_seconds(const Processor& gpu, Precision precision, double values) {
-  const int passes = precision == Precision::fp4 ? 3 : precision == Precision::fp8 ? 1 : 0;
-  return passes == 0 ? 0 : stream_seconds(gpu, 2 * (passes + bytes_of(precision)) * values) / gpu.sustained;
+/// Seconds of casting `values` to the precision of products. \param copies by rows, and by columns where weights are trained
+[[nodiscard]] inline double cast_seconds(const Processor& gpu, Precision precision, double values, int copies = 2) {
+  const int reads = precision == Precision::fp4 ? 1 + copies : precision == Precision::fp8 ? 1 : 0;
+  return reads == 0 ? 0 : element_seconds(gpu, (2 * reads + copies * bytes_of(precision)) * values);
 }
 
 /// FLOP/s large, aligned products reach.
@@ -158,6 +158,10 @@ namespace detail {
   return block_traffic(routed, width) + 2 * gpu.constants.form.routed_traffic * routed * hidden;
 }
 
+/// What biases of experts add to it: they are scaled by the gate's weight, row by row, and so by kernels of their own.
+[[nodiscard]] inline double biased_traffic(const Processor& gpu, double routed, double hidden, double width) {
+  return 2 * gpu.constants.form.biased_traffic * routed * (hidden + width);
+}
 /// The same where dispatch writes them in the order of experts and the products take activation and sums into their own kernels: a
 /// copy of the rows.
 [[nodiscard]] inline double fused_routed_traffic(double routed, double hidden) { return 2 * routed * hidden; }

@@ -35,18 +35,19 @@ struct Stack {
   bool old_kernels = false;   ///< element-wise kernels of stacks before fused attention
   bool eager_loss = false;    ///< cross entropy in separate kernels
   double tensor_exposed = 1;  ///< share of tensor-parallel communication that is not hidden by matrix products
-  double data_exposed = 1;    ///< share of the gradient exchange that is not hidden, of the part that would fit behind the last backward
+  double data_exposed = 1;    ///< without stages: share of the gradient exchange not hidden, of what would fit behind the last backward
   double context_exposed =
       prior::stack::context_exposed;  ///< share of the ring exchange of keys and values that is not hidden by attention
   double expert_exposed = 1;          ///< share of the token exchange that is not hidden
   double gradient_bytes = 4;          ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;      ///< memory traffic of adding up gradients, per local parameter and microbatch
   double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
+  double launches = 1;       ///< the host's time for a layer's launches over that of current programs (layer_floor)
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
   double scale = 1;                      ///< factor on the whole step
-  std::string factor_of{};  ///< the stack whose factor and spread it has, fitted to the steps of both; empty: its own
+  std::string factor_of{};  ///< the stack whose factor it has, fitted to the steps of both; empty: its own
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
   double zipf_exponent = 1;                     ///< of zipf

@@ -3,6 +3,7 @@
 /// The part of a System that a group of ranks uses, as plain numbers.
 
 #include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -71,6 +72,22 @@ class FirstTiers {
   }
 }
 
+/// The axes that n chips fill: all of the torus, or whole ones of it, as the ranks of a layout do (8 x 8 of 8 x 8 x 8), over the links of
+/// those axes.
+inline void describe_torus(Fabric& f, const Tier& tier, int n) {
+  const auto count = static_cast<unsigned>(std::min<std::size_t>(tier.dims.size(), 3));
+  unsigned found = 0;
+  for (unsigned set = (1U << count) - 1; set > 0; --set) {
+    int filled = 1;
+    for (unsigned axis = 0; axis < count; ++axis) filled *= (set >> axis & 1U) != 0 ? tier.dims[axis] : 1;
+    if (filled == n) found = set;
+    if (filled == n && filled == tier.endpoints) break;
+  }
+  for (unsigned axis = 0; axis < count; ++axis)
+    if ((found >> axis & 1U) != 0 && tier.dims[axis] > 1) f.torus[static_cast<std::size_t>(f.torus_axes++)] = tier.dims[axis];
+  if (f.torus_axes > 1) f.full_rate *= static_cast<double>(f.torus_axes) / count;
+}
+
 /// \param constants NCCL's planning rate for links without a stated `usable`
 inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constants& constants) {
   const int n = std::min(g, tier.endpoints);
@@ -114,9 +131,7 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
     if (tier.kind == TierKind::full_mesh && n == tier.endpoints && n >= 8) f.ring_until = form.rccl_ring_until;
   }
   f.wrap = tier.wrap;
-  if (tier.kind == TierKind::torus && n == tier.endpoints)
-    for (const int d : tier.dims)
-      if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
+  if (tier.kind == TierKind::torus) describe_torus(f, tier, n);
 }
 
 /// Share of their rate that network tiers above the NICs leave. A switch of oversubscription o forwards 1/o
@@ -263,6 +278,11 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   const bool pair = op.collective == Collective::send_recv;
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
   if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
+  if (system.pod > 0) [[unlikely]] {
+    const int chips = op.ranks > 0 ? op.ranks : std::max(0, op.nodes) * system.gpus_per_node;
+    const System slice = sliced(system, chips);
+    return fabric_on(slice, op, levels_of(slice, op.ranks, op.nodes));
+  }
   // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next
   return fabric_on(system, op, levels_of(system, op.ranks, op.nodes));
 }

@@ -163,8 +163,8 @@ class RlSearch {
     if (!way.colocated && q_.overlap != RlOverlap::none) t.hidden = std::min(generates, trains);
     t.seconds = generates + trains + t.sync + t.reload - t.hidden;
     if (!way.colocated) {
-      way.rollout_idle = std::max(0.0, 1 - (generates + t.sync) / t.seconds);
-      way.train_idle = std::max(0.0, 1 - (trains + t.sync) / t.seconds);
+      way.rollout_idle = (trains - t.hidden) / t.seconds;  // as differences of equal terms: exactly none where nobody waits
+      way.train_idle = (generates - t.hidden) / t.seconds;
     }
     set_interval(way, trainer);
     way.training = trainer.layout;

@@ -162,6 +162,7 @@ struct LayerModel {
     const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
     out.products += product(out, routed * l.expert_tp, (mats - 1) * f, h, local) + product(out, routed * l.expert_tp, h, f, local);
     traffic += stack.fused_experts ? fused_routed_traffic(routed, h) : routed_traffic(gpu, routed, h, mats * m.expert_ffn);
+    if (m.biases && !stack.fused_experts) traffic += biased_traffic(gpu, routed, h, m.expert_ffn);
     if (m.shared_experts > 0) {
       const double shared = double(m.shared_experts) * m.shared_ffn / t;
       out.products += product(out, T, (mats - 1) * shared, h) + product(out, T, h, shared);
@@ -194,8 +195,9 @@ struct LayerModel {
     out.feed += out.products;
     const ComputeConstants& c = gpu.constants;
     const auto element = [&](double bytes) { return (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
-    out.cast = cast_seconds(gpu, l.precision, out.read);
-    out.cast_back = cast_seconds(gpu, l.precision, out.written);
+    const int copies = l.trains_all() ? 2 : 1;  // gradients of weights read columns
+    out.cast = cast_seconds(gpu, l.precision, out.read, copies);
+    out.cast_back = cast_seconds(gpu, l.precision, out.written, copies);
     const double launched = parts.share() * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
     out.starts = c.gemm_start * (launched + (parts.mixing ? c.form.ring_kernels * (ring() - 1) : 0));
     out.element = element(traffic) + out.starts + out.cast;
@@ -258,7 +260,8 @@ struct LayerModel {
 
   [[nodiscard]] double floor(LayerParts parts) const {
     const ComputeConstants& c = gpu.constants;
-    return parts.share() * c.layer_floor * (parts.experts ? c.floor_mixture + c.floor_expert * m.experts / l.ep : 1);
+    const double each = stack.fused_experts ? 0 : c.floor_expert * m.experts / l.ep;  // else one launch for all experts of the rank
+    return stack.launches * parts.share() * c.layer_floor * (parts.experts ? c.floor_mixture + each : 1);
   }
 
   /// What the layer exchanges, group by group.
@@ -286,14 +289,8 @@ struct LayerModel {
       const double token = token_bytes(m.hidden, Precision::bf16);
       const double once = std::max(1.0, stack.capacity) * costs.experts(gate(), at, copies, token, routing())(T / l.tp);
       // dispatch and combine, forward and backward
-      out.add({StepGroup::expert,
-               Collective::all_to_all,
-               {at.per_domain, at.ranks / at.per_domain},
-               token * T / l.tp * m.top_k,
-               once,
-               2,
-               2,
-               stack.expert_exposed});
+      const Placement ranks{at.per_domain, at.ranks / at.per_domain};
+      out.add({StepGroup::expert, Collective::all_to_all, ranks, token * T / l.tp * m.top_k, once, 2, 2, stack.expert_exposed});
     }
     return out;
   }

@@ -2,6 +2,7 @@
 /// \file plan.hpp
 /// The layout that trains a model fastest on a machine. Request: question.hpp; search: search.hpp.
 
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/search.hpp>
 
@@ -40,6 +41,8 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
+  if (system.pod > 0)
+    if (const System slice = sliced(system, asked.gpus); slice.domain != system.domain) return plan_training(asked, slice);
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);

@@ -11,8 +11,8 @@
 ///              pipeline fills and drains
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over
 ///              dp x cp ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks with the same ones, e t_e GPUs
-///              apart; one after the other, since both use the same links. The hidden part fits behind one microbatch.
-///              Without stages ZeRO-2 reduces gradients after every microbatch. ZeRO-3: per microbatch
+///              apart; one after the other, since both use the same links. With stages nothing hides them; without, the hidden
+///              part fits behind one microbatch. Without stages ZeRO-2 reduces gradients after every microbatch. ZeRO-3: per microbatch
 ///              0.54 z + norm_4(work, 0.46 z) - work with z = 2 all-gathers + reduce-scatter: at most z, and with the work
 ///              at least z. With states sharded over only S of the replicas (HSDP) these run inside the S nearest ranks, and
 ///              each rank's part, 1 / S, is all-reduced across the replicas / S groups once per step (FSDP2: fully_shard on
@@ -306,7 +306,8 @@ struct StepModel {
   void exchange_data(StepTime& out, const RankParameters& local, const RankParameters& trained, double work, double micro) const {
     double each = 0, last = 0;
     for (const DataExchange& x : data_exchanges(local, trained)) each += x.each * x.seconds, last += x.last * x.seconds;
-    const double hidden = 1 - stack.data_exposed;
+    // a stage's gradients are complete in the drain of its pipeline, where little work is left to hide them
+    const double hidden = l.pp > 1 ? 0 : 1 - stack.data_exposed;
     const auto exposed = [&](double exchange) {
       if (l.zero < 3) return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work);
       const double open = stack.shard_exposed * exchange;

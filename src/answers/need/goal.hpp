@@ -23,7 +23,7 @@ struct Outcome {
 
 enum class End : unsigned char { fast, predicted, slow };
 
-/// The communication of a ratio, or everything, is off by as much as the interval says.
+/// What a ratio asks about, or everything, is off by as much as the interval says.
 [[nodiscard]] inline double factor(const Outcome& o, End end) {
   return end == End::predicted ? 1 : (end == End::fast ? o.low : o.high) / o.seconds;
 }
@@ -44,7 +44,8 @@ struct Goal {
 
   [[nodiscard]] double of(const Outcome& o, End end) const {
     const double by = factor(o, end);
-    if (against == Against::unbounded) return stretched(o, by) / stretched(reference, by);
+    // What the finite part costs is off, not what both spend: their layouts may differ in communication elsewhere.
+    if (against == Against::unbounded) return 1 + (o.seconds / reference.seconds - 1) * by;
     if (against == Against::least)
       return o.per_gpu * o.seconds / stretched(o, by) / (reference.per_gpu * reference.seconds / stretched(reference, by));
     return measure(o, by);

@@ -20,12 +20,12 @@ namespace {
 }
 
 /// The properties that a topology shows besides names.
-struct Shown {
+struct ShownModel {
   int links = -1;  ///< of one GPU; -1: unknown
   int gpus = 0, sockets = 0, per_processor = 0;
   bool switched = false, pairs = false;
 
-  explicit Shown(const DescribedTopology& t)
+  explicit ShownModel(const DescribedTopology& t)
       : links(t.links_stated ? t.links_per_gpu() : -1), gpus(static_cast<int>(t.gpus.size())), sockets(t.sockets), switched(t.switched) {
     if (std::any_of(t.gpus.begin(), t.gpus.end(), [](const TopologyDevice& g) { return g.own_memory_node; }))
       per_processor = sockets * 2 == gpus ? 2 : 1;
@@ -42,7 +42,7 @@ struct Shown {
 
 /// The matching clue accepted by `counts` with the most conditions; nullptr: none.
 template <class Counts>
-[[nodiscard]] const GpuClue* narrowest(const GpuIdentities& known, const Shown& shown, Counts&& counts) {
+[[nodiscard]] const GpuClue* narrowest(const GpuIdentities& known, const ShownModel& shown, Counts&& counts) {
   const GpuClue* best = nullptr;
   for (const GpuClue& clue : known.clues())
     if (counts(clue) && shown.fits(clue) && (best == nullptr || clue.conditions() > best->conditions())) best = &clue;
@@ -74,11 +74,11 @@ template <class Value>
   const std::string seen =
       amd ? fmt::format("gfx version {}", version == 910 ? "90a" : std::to_string(version)) : fmt::format("SM version {}", version);
   const int arch = step_below(known, vendor, version, [](const GpuClue& clue) { return clue.arch; });
-  return taken(narrowest(known, Shown{t}, [&](const GpuClue& clue) { return clue.arch == arch && clue.vendor == vendor; }), seen);
+  return taken(narrowest(known, ShownModel{t}, [&](const GpuClue& clue) { return clue.arch == arch && clue.vendor == vendor; }), seen);
 }
 
 [[nodiscard]] ModelGuess by_xgmi(const GpuIdentities& known, const DescribedTopology& t) {
-  Shown shown{t};
+  ShownModel shown{t};
   shown.links = t.links_per_gpu();
   const std::string seen = shown.links <= 0 ? "no XGMI"
                            : shown.links == shown.gpus - 1 && shown.gpus > 2
@@ -88,7 +88,7 @@ template <class Value>
 }
 
 [[nodiscard]] ModelGuess by_nvlinks(const GpuIdentities& known, const DescribedTopology& t) {
-  Shown shown{t};
+  ShownModel shown{t};
   shown.links = t.links_per_gpu();
   const std::string seen = shown.links > 0 || shown.per_processor > 0
                                ? fmt::format("{} NVLink{} per GPU", shown.links, shown.links == 1 ? "" : "s")
@@ -118,7 +118,7 @@ ModelGuess guess_model(const DescribedTopology& t) {
   if (t.links_stated || !(t.pcie_lane_rate > 0)) return by_nvlinks(known, t);
   const int slot = std::max(known.slot_generation(t.pcie_lane_rate), known.slowest_slot());
   const int pcie = step_below(known, "", slot, [](const GpuClue& clue) { return clue.pcie; });
-  return taken(narrowest(known, Shown{t}, [&](const GpuClue& clue) { return clue.pcie == pcie && pcie > 0; }),
+  return taken(narrowest(known, ShownModel{t}, [&](const GpuClue& clue) { return clue.pcie == pcie && pcie > 0; }),
                fmt::format("PCIe {} and nothing else", slot));
 }
 

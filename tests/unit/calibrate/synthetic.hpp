@@ -5,6 +5,7 @@
 
 #include "support/random_cases.hpp"
 
+#include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/fit.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/readings/points.hpp>
@@ -147,6 +148,12 @@ inline Points points_of(const System& truth, const std::string& called, const Gr
     out.points.push_back(point);
   });
   return out;
+}
+
+inline const CalibratedSet& set_named(const Calibration& fit, std::string_view called) {
+  for (const CalibratedSet& set : fit.sets)
+    if (set.name == called) return set;
+  throw std::logic_error("no set " + std::string{called});
 }
 
 inline std::string csv_of(const Points& points) {

@@ -34,11 +34,6 @@ const FittedConstant& constant(const CalibratedSet& set, std::string_view key) {
     if (c.key == key) return c;
   throw std::logic_error("no constant " + std::string{key});
 }
-const CalibratedSet& set_named(const Calibration& fit, std::string_view called) {
-  for (const CalibratedSet& set : fit.sets)
-    if (set.name == called) return set;
-  throw std::logic_error("no set " + std::string{called});
-}
 int skipped(const Calibration& fit, std::string_view words) {
   int rows = 0;
   for (const Skipped& s : fit.skipped)
@@ -325,73 +320,4 @@ TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[cal
   std::erase_if(lonely.tiers, [](const Tier& t) { return t.role == TierRole::nic || t.role == TierRole::network; });
   apply_calibration(fit, lonely);
   CHECK(lonely.constants.basis == Basis::calibrated);
-}
-
-TEST_CASE("constants held between nodes follow the step's latency once, alone or fitted together", "[calibrate]") {
-  Random random{support::seed + 6};
-  System truth = load_system("aws-p5");
-  Constants& c = truth.constants;
-  const double step = 14e-6;
-  c.transport = TransportConstants::from_tree_step(step);
-  const Points measured = points_of(truth, "aws-p5", {.nodes = {2, 4, 8}, .bytes = sizes(1024, 4e9)}, random, 0.01);
-  for (const char* system : {"aws-p5", ""}) {
-    INFO("alone: " << system);
-    const Calibration fit = calibrate(measured, {.system = system});
-    const CalibratedSet& set = set_named(fit, "transport-efa-v2");
-    CHECK(set.constants.transport.tree_step == Approx(step).epsilon(0.05));
-    const TransportConstants wanted = TransportConstants::from_tree_step(set.constants.transport.tree_step);
-    CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(0.1));  // fitted, and held to follow
-    CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-5));
-    CHECK(set.constants.transport.tree_simple_step == Approx(wanted.tree_simple_step).epsilon(1e-5));
-  }
-}
-
-TEST_CASE("a transport is held to its relative's constants, and one nobody fitted to the mean of its kind of network", "[calibrate]") {
-  Random random{support::seed + 8};
-  const double step = 40e-6;
-  System truth = load_system("aws-p5");
-  truth.constants.transport = TransportConstants::from_tree_step(step);
-  Points both = points_of(truth, "aws-p5", {.nodes = {2, 4, 8}, .bytes = sizes(1024, 4e9)}, random, 0.01);
-  const Points alone = both;
-  System newer = load_system("aws-p6-b200");
-  newer.constants.transport = TransportConstants::from_tree_step(step);
-  const Points few = points_of(newer, "aws-p6-b200", {.nodes = {2}, .bytes = sizes(1 << 28, 1 << 30)}, random, 0.01);
-  both.points.insert(both.points.end(), few.points.begin(), few.points.end());
-  const auto step_of = [](const Calibration& fit) { return set_named(fit, "transport-efa-v4").constants.transport.tree_step; };
-  const double related = std::fabs(std::log(step_of(calibrate(both)) / step));
-  const double unrelated = std::fabs(std::log(step_of(calibrate(few)) / step));
-  INFO("off by " << related << " beside its relative, by " << unrelated << " without");
-  CHECK(related < 0.5 * unrelated);  // large messages say little of a latency, a relative's do
-
-  const Calibration p5 = calibrate(alone);
-  const auto knows = [&](const char* called, auto apply) {
-    System system = load_system(called, {}, "none");
-    apply(p5, system);
-    return system.constants;
-  };
-  const double fitted = set_named(p5, "transport-efa-v2").constants.transport.tree_step;
-  const Constants relative = knows("aws-p6-b200", apply_calibration);
-  CHECK((relative.transport_known && relative.transport_basis == Basis::sibling && relative.transport.tree_step == fitted));
-  const Constants cloud = knows("gcp-a3-mega", apply_transport_mean);
-  CHECK((!cloud.transport_known && cloud.transport_basis == Basis::datasheet));
-  CHECK(cloud.transport.tree_step == Approx(fitted));  // the only one of its kind
-  CHECK(!knows("gcp-a3-mega", apply_calibration).transport_known);
-}
-
-TEST_CASE("transports nobody measured ship the geometric mean of their kind of network, and say so", "[calibrate]") {
-  const std::pair<const char*, std::vector<const char*>> kinds[] = {
-      {"gcp-v100-tcp", {"aws-g4dn", "aws-p4de", "aws-p5", "aws-p6-b200", "gcp-a3-high", "gcp-a3-mega"}},
-      {"jean-zay-a100", {"snellius-h100", "alps-gh200"}},
-  };
-  for (const auto& [unseen, like] : kinds) {
-    INFO(unseen);
-    const Constants c = load_system(unseen).constants;
-    CHECK((!c.transport_known && c.transport_basis == Basis::datasheet));
-    for (const Parameter& p : parameters_of(ConstantSet::transport)) {
-      INFO(p.key);
-      double sum = 0;
-      for (const char* system : like) sum += std::log(p.value(load_system(system).constants));
-      CHECK(p.value(c) == Approx(std::exp(sum / static_cast<double>(like.size()))).epsilon(1e-3));
-    }
-  }
 }

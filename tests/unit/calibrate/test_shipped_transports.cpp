@@ -40,19 +40,33 @@ TEST_CASE("shipped transports are what a fit of the public clusters says", "[mea
   REQUIRE(left.size() == 9);
   const Calibration fit = calibrate(healthy_runs(folder), {.only = ConstantSet::transport, .leave_out = left});
   CHECK(fit.points == 2600);
-  std::set<std::string> named;
-  for (const CalibratedSet& set : fit.sets)
-    for (const std::string& system : set.systems) {
-      named.insert(system);
-      const Constants shipped = load_system(system).constants;
-      for (const Parameter& p : parameters_of(ConstantSet::transport)) {
-        const double fresh = p.value(set.constants), there = p.value(shipped);
-        if (!(fresh > 0) && !(there > 0)) continue;
-        INFO(set.name << ", " << system << ", " << p.key << ": shipped " << there << ", fitted " << fresh);
-        CHECK(std::fabs(std::log(fresh / there)) < 0.01);
-      }
+  std::set<std::string> named, transports, clusters;
+  for (const CalibratedSet& set : fit.sets) {
+    named.insert(set.systems.begin(), set.systems.end());
+    (set.cluster.empty() ? transports : clusters).insert(set.name);
+    const std::vector<std::string> network{"tiers.nic.transport=" + std::string{set.transport.family().view()}};
+    const System machine = set.cluster.empty() ? load_system("dgx-h100", network) : load_system(set.cluster);
+    CHECK(machine.constants.transport_name == set.name);
+    CHECK(machine.constants.transport_basis == (set.cluster.empty() ? Basis::sibling : Basis::calibrated));
+    for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+      const double fresh = p.value(set.constants), there = p.value(machine.constants);
+      if (!(fresh > 0) && !(there > 0)) continue;
+      INFO(set.name << ", " << p.key << ": shipped " << there << ", fitted " << fresh);
+      CHECK(std::fabs(std::log(fresh / there)) < 0.01);
     }
+  }
   CHECK(named.size() == 33);
+  CHECK(transports.size() == 13);
+  CHECK(clusters.size() == 27);
+}
+
+TEST_CASE("a cluster's own constants are for its own network, and of its transport's for all others", "[calibrate]") {
+  const Constants own = load_system("gcp-a4-1gpu").constants, like = load_system("gcp-a4").constants;
+  CHECK((own.transport_name == "cluster-gcp-a4-1gpu" && own.transport_basis == Basis::calibrated));
+  CHECK((like.transport_name == "transport-gib" && like.transport_basis == Basis::sibling));
+  CHECK(own.transport.ring_ll_step != like.transport.ring_ll_step);
+  const Constants elsewhere = load_system("gcp-a4-1gpu", std::vector<std::string>{"tiers.nic.transport=infiniband"}).constants;
+  CHECK((elsewhere.transport_name == "transport-infiniband" && elsewhere.transport_basis == Basis::sibling));
 }
 
 TEST_CASE("what is left out of the fit is little and said to be faulty, and Alps at 64 nodes is fitted", "[measurements]") {

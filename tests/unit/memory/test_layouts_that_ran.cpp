@@ -32,7 +32,7 @@ std::map<std::string, Counted> counted(const std::filesystem::path& table) {
     if (!job.row.skipped.empty() || !job.row.fully_specified || job.row.group.starts_with("vtrain")) continue;
     const auto [stack, fresh] = stacks.try_emplace(job.stack);
     if (fresh) stack->second = load_stack(job.stack).memory;
-    const TrainingMachine& machine = machines.on(job.system, job.overrides);
+    const TrainingMachine& machine = machines.on(job.system, job.overrides, job.gpus);
     const double capacity = machine.gpu.memory;
     const MemoryUse use = worst_stage(job.model, job.layout, memory_on(stack->second, machine.system.gpu.generation));
     out[job.row.group].add(fits(use, capacity));

@@ -210,7 +210,8 @@ TEST_CASE("a fit of serving alone stays near what was fitted together with train
   }
   for (const auto& [name, generations] : shipped.fitted)
     for (const auto& [g, stack] : generations)
-      CHECK(fit.table.fitted.at(name).at(g).stack.stretch == Approx(stack.stack.stretch).epsilon(0.01));
+      // a fit stops where a step gains less than a millionth of its cost: 1.2 % of this for an engine with eight rows
+      CHECK(fit.table.fitted.at(name).at(g).stack.stretch == Approx(stack.stack.stretch).epsilon(0.015));
 }
 
 TEST_CASE("a fit finds constants it is given") {

@@ -41,7 +41,7 @@ TEST_CASE("a transport of one's own is one file beside the system's", "[specs]")
 
   folder.write("net.yaml", "name: net\ntitle: A network\nextends: efa-v2\nsource: as EFA v2\nconfidence: relative\n");
   const System like = load_system(folder.path("box.yaml").string());
-  const Constants efa = load_system("aws-p5").constants;
+  const Constants efa = load_system("dgx-h100", std::vector<std::string>{"tiers.nic.transport=efa-v2"}).constants;
   CHECK(like.tier("nic")->transport.family() == "efa-v2");
   CHECK(like.tier("nic")->transport.network == NetworkKind::cloud);
   CHECK(like.constants.transport.tree_step == efa.transport.tree_step);

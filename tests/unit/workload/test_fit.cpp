@@ -32,7 +32,7 @@ Made made(const ComputeConstants& truth, double scale) {
   Made out;
   out.steps = tables::read(cells);
   for (TrainingRow& r : out.steps) {
-    const auto machine = load_training_machine(r.system, r.overrides);
+    const auto machine = load_training_machine(r.system, r.overrides, r.gpus);
     Processor gpu = machine->gpu;
     gpu.constants = truth;
     Stack stack = load_stack(r.stack);

@@ -67,6 +67,8 @@ TEST_CASE("a row runs the stack that speaks most closely for its group", "[stack
   const std::vector<io::NamedStack> all = io::shipped_stacks();
   const auto of = [&](const char* group, const char* text = "") { return io::stack_of(all, group, text).stack.name; };
   CHECK(of("nemo_h100") == "nemo");
+  CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02 (github)") == "nemo-eager");
+  CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02.01 (github)") == "nemo");
   CHECK(of("nemo_blackwell") == "nemo");
   CHECK(of("dgxc_h100") == "nemo-dgx-cloud");
   CHECK(of("dgxc_gb200") == "nemo-dgx-cloud");
@@ -84,6 +86,15 @@ TEST_CASE("a row runs the stack that speaks most closely for its group", "[stack
   CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0 LoRA r=16, fp8_attention=1") == "nemo-lora-fp8-attention");
   CHECK(of("vtrain_multi_a100") == "megatron-deepspeed-fp16");
   CHECK(of("somebody_else") == "megatron-core");
+}
+
+TEST_CASE("variants of one program have its factor, and a spread of their own", "[stacks]") {
+  const Stack nemo = load_stack("nemo"), cloud = load_stack("nemo-dgx-cloud"), fsdp = load_stack("pytorch-fsdp2");
+  CHECK(cloud.scale == nemo.scale);
+  CHECK(cloud.spread != nemo.spread);
+  CHECK(fsdp.scale == load_stack("torchtitan").scale);
+  CHECK(load_stack("nemo-mlperf").saw(Generation::blackwell));
+  CHECK_FALSE(nemo.saw(Generation::blackwell));
 }
 
 TEST_CASE("an interval widens for a generation the stack was not measured on, and for fp4", "[stacks]") {

@@ -77,7 +77,7 @@ TEST_CASE("a layer cannot be faster than its launches, one forward and two backw
 TEST_CASE("every kernel of a layer starts: its products, ten others, as many for casts, four for each further step of a ring", "[step]") {
   GroupCosts costs(jobs::machine("dgx-h100"));
   Processor gpu = jobs::plain_processor(1e30);
-  gpu.constants.gemm_start = 1e-6;
+  gpu.constants.gemm_start = 1e-6, gpu.constants.elementwise = 1;
   const double beside = gpu.constants.form.layer_kernels, ring = gpu.constants.form.ring_kernels;
   Layout l{.microbatch = 1, .global_batch = 1, .sequence = 8192};
   const auto kernels = [&] { return detail::LayerModel{small(), l, bare(), gpu, costs}.kernels({}).sum() / 1e-6; };
@@ -97,7 +97,7 @@ TEST_CASE("every kernel of a layer starts: its products, ten others, as many for
 TEST_CASE("what narrow products read is cast: read once and written twice in fp8, read thrice in fp4", "[step]") {
   GroupCosts costs(jobs::machine("dgx-h100"));
   Processor gpu = jobs::plain_processor(1e15);
-  gpu.memory_rate = 1e12, gpu.constants.memory = 1;
+  gpu.memory_rate = 1e12, gpu.constants.memory = gpu.constants.elementwise = 1;
   Layout l{.microbatch = 2, .global_batch = 2, .sequence = 1024};
   const double T = 2048, in = T * (1024 + 1024 + 1024 + 4096), out = T * (3072 + 1024 + 4096 + 1024);
   const auto casts = [&] {
@@ -112,6 +112,8 @@ TEST_CASE("what narrow products read is cast: read once and written twice in fp8
   CHECK(casts().first == Approx((6 + 2 * bytes_in_4_bit) * in));
   gpu.sustained = 1.25;  // more power, a higher clock
   CHECK(casts().first == Approx((6 + 2 * bytes_in_4_bit) * in / 1.25));
+  gpu.constants.elementwise = 2;  // a cast is an element-wise kernel like the others
+  CHECK(casts().first == Approx(2 * (6 + 2 * bytes_in_4_bit) * in / 1.25));
 }
 
 TEST_CASE("rows that dispatch sorts by expert are copied once, all others read and written by each kernel between the products", "[step]") {
@@ -128,6 +130,24 @@ TEST_CASE("rows that dispatch sorts by expert are copied once, all others read a
   };
   const double rows = 4 * 2048, sorting = gpu.constants.form.routed_traffic;
   CHECK(moved(bare()) - moved(fused) == Approx(rows * (4 * 3 * 1024 + 2 * (sorting - 1) * 1024)));
+  const double plain = moved(bare()), in_products = moved(fused);
+  m.biases = true;  // of experts: added by kernels of their own, unless the products add them
+  CHECK(moved(bare()) - plain == Approx(rows * 2 * gpu.constants.form.biased_traffic * (1024 + 1024)));
+  CHECK(moved(fused) == in_products);
+}
+
+TEST_CASE("a stack whose host launches slower has a longer floor, and with stages nothing hides the gradients", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e30);
+  gpu.constants.layer_floor = 1e-3;
+  const Layout one{.microbatch = 1, .global_batch = 1, .sequence = 128};
+  Stack eager = bare();
+  eager.launches = 1.5;
+  CHECK(step_time(small(), one, eager, gpu, costs).floor == Approx(1.5 * step_time(small(), one, bare(), gpu, costs).floor));
+  Layout staged{.pp = 2, .dp = 2, .zero = 1, .microbatch = 1, .global_batch = 8, .sequence = 128};
+  Stack hides = bare();
+  hides.data_exposed = 0;
+  CHECK(step_time(small(), staged, hides, gpu, costs).data == Approx(step_time(small(), staged, bare(), gpu, costs).data));
 }
 
 TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are narrow", "[step]") {
