@@ -1,5 +1,5 @@
 /// \file systems.cpp
-/// Lists every machine of the catalogue, without its calibration.
+/// Lists every machine of the catalogue by the outline of its file.
 
 #include "specs/store.hpp"
 
@@ -12,7 +12,7 @@ std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
   std::vector<ListedSystem> out;
   io::SpecStore library;
   for (const SystemName& one : system_names()) {
-    const System system = io::load_uncalibrated(library, one.name);
+    const System system = io::load_outline(library, one.name);
     const Tier* tier = system.tier(TierRole::scale_up);
     out.push_back({system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title,
                    system.gpu.vendor, one.cluster});

@@ -118,6 +118,21 @@ void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) 
   }
 }
 
+/// What the file says before its tiers: names and counts.
+void read_outline(MapReader& in, const SpecNode& tree, System& system) {
+  system.name = in.name("name", true);
+  system.title = in.text("title");
+  system.gpus_per_node = in.count("gpus", 1, 1, 100000, true);
+  system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
+  system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
+  if (system.domain % system.gpus_per_node != 0)
+    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
+             "correct domain or gpus");
+  if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
+    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node),
+             "correct nodes or gpus");
+}
+
 System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
                    Altered& altered, Faults& faults) {
   MapReader in(tree, "", faults);
@@ -125,8 +140,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   in.take("extends");
   in.take("dials");
   (void)read_declared_dials(tree, faults);
-  system.name = in.name("name", true);
-  system.title = in.text("title");
+  read_outline(in, tree, system);
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
   // looked up across all files by specs/parts/identities.hpp
@@ -137,15 +151,6 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   const std::string gpu = in.reference("gpu", true);
   if (!gpu.empty()) system.gpu = read_system_gpu(*tree.find("gpu"), gpu, library, overrides, altered, faults);
   system.library = collectives_of(system.gpu);
-  system.gpus_per_node = in.count("gpus", 1, 1, 100000, true);
-  system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
-  system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
-  if (system.domain % system.gpus_per_node != 0)
-    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
-             "correct domain or gpus");
-  if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
-    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node),
-             "correct nodes or gpus");
   system.cpu = in.choice("cpu", cpu_names, Cpu::any);
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
@@ -236,6 +241,22 @@ System load_system(std::string_view name_or_path, std::span<const std::string> o
   return load(name_or_path, overrides, calibration, kernels, 0, library);
 }
 
-System io::load_uncalibrated(SpecStore& library, std::string_view name) { return load(name, {}, "none", KernelSets::none(), 0, library); }
+System io::load_outline(SpecStore& library, std::string_view name) {
+  const SpecNode tree = library.resolve("systems", name);
+  Faults faults;
+  MapReader in(tree, "", faults);
+  System out;
+  read_outline(in, tree, out);
+  if (const std::string gpu = in.reference("gpu", true); !gpu.empty()) out.gpu.vendor = library.vendor(gpu);
+  if (const SpecNode* tiers = in.take("tiers", true); tiers != nullptr && tiers->kind == SpecNode::Kind::list)
+    for (std::size_t i = 0; i < std::min(tiers->items.size(), max_tiers); ++i) {
+      MapReader one(tiers->items[i], fmt::format("tiers[{}]", i), faults);
+      Tier& tier = out.tiers.emplace_back();
+      tier.role = one.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
+      tier.kind = one.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
+    }
+  faults.raise();
+  return out;
+}
 
 }  // namespace fabricost

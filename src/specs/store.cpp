@@ -233,6 +233,14 @@ const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view
 const Gpu* SpecStore::gpu(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
   return part(gpus_, "gpus", read_gpu, at, path, name, faults);
 }
+const std::string& SpecStore::vendor(const std::string& gpu) {
+  const auto [place, is_new] = vendors_.try_emplace(gpu);
+  if (is_new) {
+    const SpecNode tree = resolve("gpus", gpu);
+    if (const SpecNode* given = tree.find("vendor")) place->second = given->text;
+  }
+  return place->second;
+}
 const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
   return part(links_, "links", read_link, at, path, name, faults);
 }

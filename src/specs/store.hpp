@@ -30,6 +30,8 @@ class SpecStore {
   const Gpu* gpu(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+  /// Who makes a GPU, without the rest of its file.
+  const std::string& vendor(const std::string& gpu);
   const TransportSpec* transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   /// A transport that a tier of this load uses; nullptr: not loaded.
   [[nodiscard]] const TransportSpec* known_transport(const Label& name) const;
@@ -53,6 +55,7 @@ class SpecStore {
   std::filesystem::path data_;
   std::map<std::string, SpecNode> trees_;  ///< by path
   std::map<std::string, Gpu> gpus_;
+  std::map<std::string, std::string> vendors_;  ///< of a GPU
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
   std::map<std::string, TransportSpec> transports_;
@@ -62,8 +65,8 @@ class SpecStore {
 [[nodiscard]] Link read_link(const SpecNode& tree, Faults& faults);
 [[nodiscard]] SwitchSpec read_switch(const SpecNode& tree, Faults& faults);
 
-/// A system without calibration, for listing many: what they share is read once.
-[[nodiscard]] System load_uncalibrated(SpecStore& library, std::string_view name);
+/// For listing many: a system's name, title, counts, its GPU's vendor and its tiers' roles and kinds. Nothing else is read, nor checked.
+[[nodiscard]] System load_outline(SpecStore& library, std::string_view name);
 
 /// True for a path rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
