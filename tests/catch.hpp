@@ -6,6 +6,9 @@
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 using Catch::Approx;  // version 2 has it in the global namespace
+namespace Catch {
+inline auto Contains(const std::string& text) { return Matchers::ContainsSubstring(text); }  // as version 2 calls it
+}  // namespace Catch
 #elif __has_include(<catch2/catch.hpp>)
 #include <catch2/catch.hpp>
 #else

@@ -48,6 +48,17 @@ std::string tiers_table(const System& system) {
   return table.text(2);
 }
 
+/// What the switches of a network tier, or the trunks of a first stage, hold back.
+std::string tapers(const System& system) {
+  std::string out;
+  for (const Tier& tier : system.tiers)
+    if (tier.oversubscription > 1)
+      out += wrapped("  ", fmt::format("{} is oversubscribed {:.4g}:1: 1/{:.4g} of what enters its {} from below can leave them upwards.",
+                                       tier.name.view(), tier.oversubscription, tier.oversubscription,
+                                       tier.role == TierRole::network ? "switches" : "first stage"));
+  return out;
+}
+
 std::string headline(const System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr || tier->endpoints < 2) return "";
@@ -105,6 +116,7 @@ std::string show(const System& system) {
                  "GB/s is one way and per endpoint, \"both\" adds the two directions. Aggregate (all endpoints) and bisection are one way. "
                  "\"to next\": "
                  "this rate over that of the tier below it in the table. ?: unknown.");
+  out += tapers(system);
   out += headline(system);
   if (const std::string told = notes(system); !told.empty()) out += "\nNotes\n" + told;
   out += "\nSources\n" + sources(system);

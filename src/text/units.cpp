@@ -121,6 +121,20 @@ Parsed fraction(std::string_view text, double number, std::string_view rest) {
   return value;
 }
 
+/// A ratio of at least 1: "2:1", "7:2" or 2.
+Parsed ratio(std::string_view text, double number, std::string_view rest) {
+  double value = number;
+  if (!rest.empty()) {
+    std::string_view after;
+    const double below = rest.front() == ':' ? leading_number(rest.substr(1), after) : 0;
+    if (!after.empty() || !(below > 0)) return NotRead{fmt::format("\"{}\" is no ratio", text), "write 2:1 or 2"};
+    value = number / below;
+  }
+  if (!(value >= 1 && value <= 1000))
+    return NotRead{fmt::format("\"{}\" is outside 1 to 1000", text), "downlinks over uplinks: write 2:1 or 2, 1 where nothing is held back"};
+  return value;
+}
+
 Parsed checked(std::string_view text, Parsed value, double min, double max, std::string_view why) {
   if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= min && *number <= max))
     return NotRead{fmt::format("\"{}\" is impossible here", text), std::string{why}};
@@ -148,7 +162,7 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
   std::string_view rest;
   const double number = leading_number(text, rest);
   if (std::isnan(number)) {
-    const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction;
+    const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction || kind == QuantityKind::ratio;
     return NotRead{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
   }
   switch (kind) {
@@ -178,6 +192,7 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::rent:
       return checked(text, plain(text, number, rest, rents, "the rents (only USD/h)"), 0, 1e6, "a price is not negative");
     case QuantityKind::fraction: return fraction(text, number, rest);
+    case QuantityKind::ratio: return ratio(text, number, rest);
     case QuantityKind::count:
       if (!rest.empty() || number != std::floor(number))
         return NotRead{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};

@@ -23,6 +23,25 @@ def test_axes_given_are_drawn_into_and_given_back():
     assert plt.get_fignums() == [figure.number]
 
 
+def test_a_machines_name_draws_what_the_machine_itself_draws():
+    pictures = {
+        "busbw": lambda s, ax: plot.busbw(s, fc.AllReduce(), ax=ax),
+        "scaling": lambda s, ax: plot.scaling(s, fc.AllReduce(fc.MiB), ax=ax),
+        "terms": lambda s, ax: plot.terms(s, fc.AllReduce(), ax=ax),
+        "roofline": lambda s, ax: plot.roofline(s, ax=ax),
+        "topology": lambda s, ax: plot.topology(s, ax=ax),
+    }
+    for name, draw in pictures.items():
+        _, (left, right) = plt.subplots(1, 2)
+        draw("dgx-h100", left), draw(fc.load_system("dgx-h100"), right)
+        said = [[text.get_text() for text in ax.texts] + [ax.get_title(), ax.get_title(loc="left")] for ax in (left, right)]
+        assert said[0] == said[1], name
+        for one, other in zip(left.get_lines(), right.get_lines()):
+            assert np.array_equal(one.get_ydata(), other.get_ydata()), name
+    with pytest.raises(fc.SpecError, match="dgx-h100"):
+        plot.busbw("dgx-h10", fc.AllReduce())
+
+
 def test_bus_bandwidth_is_that_of_predict_and_measured_points_are_the_logs():
     points = measured()
     axes = plot.busbw(h100(), fc.AllReduce(), measured=points)

@@ -54,8 +54,10 @@ namespace {
     if (std::fabs(term.seconds) > 0)
       rows.row({std::string{term.name}, fmt::format("{:.4g}", term.seconds), fmt::format("{:.1f} %", 100 * share_of(term, terms))});
   rows.row({"total", fmt::format("{:.4g}", p.time.seconds), ""});
+  const double factor = factor_in_terms(p.time);
   const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
   std::string out = rows.text(2);
+  if (factor < 1) out += fmt::format("  The factor {:.4g} of stack {} is in every term.\n", factor, a.question.stack.name);
   out += fmt::format(
       "\n  {:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)\n"
       "  {:.3g} GPU-hours per trillion tokens\n",

@@ -44,7 +44,7 @@ class TierReader {
     tier_.hops = in_.count("hops", 1, 1, 64);
     tier_.first_stage = in_.count("first_stage", 0, 1, 10000000);
     tier_.shared_by = in_.count("shared_by", 1, 1, 100000);
-    tier_.oversubscription = in_.number("oversubscription", 1, 1, 1000);
+    if (const auto given = in_.quantity("oversubscription", QuantityKind::ratio)) tier_.oversubscription = given->number;
     if (tier_.oversubscription > 1 && tier_.role != TierRole::network && tier_.first_stage == 0 && node_.find("first_stage") == nullptr)
       in_.fault(*node_.find("oversubscription"), "oversubscription",
                 fmt::format("belongs to a tier of switches, and this one has role {}", fabricost::name(tier_.role)),

@@ -1,5 +1,6 @@
 // Quantities and predictions in streams and formats.
 #include <fabricost/answers/goodput.hpp>
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/print.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/fields/json.hpp>
@@ -75,4 +76,11 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   CHECK(json.contains("goodput"));
   CHECK(streamed(found) == json.dump(2) + "\n");
   CHECK(fmt::format("{}", found) == streamed(found));
+
+  PredictRequest request;  // the example of docs/how-to/cpp-tool.md
+  request.system.name = "dgx-h100";
+  request.bytes = 256.0 * 1024 * 1024;
+  const double seconds = json_of(answer(request))["seconds"];
+  const auto machine = load_system("dgx-h100");
+  CHECK(seconds == Approx(predict(machine, AllReduce{.bytes = 256 * MiB}).seconds));
 }

@@ -129,8 +129,10 @@ TEST_CASE("broken sizes, times and other quantities are refused", "[specs]") {
            {"\"97\" is outside (0, 1]", "write 0.97 or \"97 %\""}),
       tier("a negative payload share", "    links: 18\n    efficiency: ^-0.5\n", {"\"-0.5\" is outside (0, 1]"}),
       tier("an oversubscription below 1", "    links: 18\n    oversubscription: ^0.5\n",
-           {"\"0.5\" is outside 1 to 1000", "write a number from 1"}),
-      tier("an oversubscription as 7:1", "    links: 18\n    oversubscription: ^\"7:1\"\n", {"\"7:1\" is not a plain number"}),
+           {"\"0.5\" is outside 1 to 1000", "write 2:1 or 2"}),
+      tier("an oversubscription the wrong way round", "    links: 18\n    oversubscription: ^\"1:2\"\n",
+           {"\"1:2\" is outside 1 to 1000", "downlinks over uplinks"}),
+      tier("an oversubscription as 7/1", "    links: 18\n    oversubscription: ^7/1\n", {"\"7/1\" is no ratio", "write 2:1 or 2"}),
       sys("a rent for a machine", "gpus: 8\n", "gpus: 8\nprice: ^98 USD/h\n", {"price", "USD"}),
   });
 }

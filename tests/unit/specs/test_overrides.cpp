@@ -47,6 +47,14 @@ TEST_CASE("flags, links and keys at the top can be overridden", "[specs]") {
   CHECK(with({"title='a: b'"}).title == "a: b");
 }
 
+TEST_CASE("an oversubscription is a number or downlinks to uplinks", "[specs]") {
+  for (const char* value : {"2", "2:1", "\"2:1\"", "4:2", "2 : 1"}) {
+    INFO(value);
+    const System s = with({std::string{"leaf.oversubscription="} + value}, "superpod-h100");
+    CHECK(s.tier("leaf")->oversubscription == 2);
+  }
+}
+
 TEST_CASE("memories are overridden on their GPU", "[specs]") {
   for (const char* path : {"hbm.bandwidth", "gpu.hbm.bandwidth", "tiers.hbm.bandwidth"}) {
     const System s = with({std::string{path} + "=4000 GB/s"});

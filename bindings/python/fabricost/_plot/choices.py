@@ -51,14 +51,14 @@ def layouts(
 
     Returns the axes. Raises RequestError for another field, if nothing fits anywhere, and if plan does so for all cells.
     """
-    from .._core import load_system, plan
+    from .._core import plan
 
     for what, word in (("rows", rows), ("columns", columns)):
         if word not in LAYOUT_WORDS:
             raise RequestError(f'{what}: "{word}" is none of {" ".join(LAYOUT_WORDS)}')
     if rows == columns:
         raise RequestError(f'columns: "{columns}" is what the rows show')
-    machine = system if isinstance(system, System) else load_system(system)
+    machine = shared.machine_of(system)
     most = {"tp": machine.domain, "ep": 256, "dp": gpus}
     values = [
         list(given) if given is not None else _candidates(word, gpus, most.get(word, 64))

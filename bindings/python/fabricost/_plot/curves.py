@@ -139,7 +139,7 @@ def _vertical(ax: Any, show: str, log: bool) -> None:
 
 
 def busbw(
-    system: System,
+    system: System | str,
     operation: Operation,
     sizes: Any = None,
     *,
@@ -167,6 +167,7 @@ def busbw(
     Returns the axes. Raises RequestError as predict does, if no measured point matches the operation, and for axes that show something
     else.
     """
+    system = shared.machine_of(system)
     points = None
     if measured is not None:
         whole = predict(system, again(operation, bytes=1.0), **choice)
@@ -265,7 +266,7 @@ def _axis(ax: Any, against: str, values: np.ndarray) -> None:
 
 
 def scaling(
-    system: System,
+    system: System | str,
     operation: Operation,
     against: str = "ranks",
     values: Any = None,
@@ -287,6 +288,7 @@ def scaling(
 
     Returns the axes. Raises RequestError as predict does, and for axes that show something else.
     """
+    system = shared.machine_of(system)
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
     ax = style.axes(ax)

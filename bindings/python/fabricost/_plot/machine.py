@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import style
+from . import shared, style
 from .._core import System, Tier
 
 MOST_DRAWN = 8
@@ -56,7 +56,7 @@ def _caption(tier: Tier) -> str:
     return f"{style.rate_text(tier.bytes_per_second)} one way{latency}"
 
 
-def topology(system: System, *, ax: Any = None) -> Any:
+def topology(system: System | str, *, ax: Any = None) -> Any:
     """A machine's tiers from the GPUs upwards: GPUs, the scale-up network, PCIe or C2C, NICs and the network between nodes.
 
     Every link shows what one endpoint can send in ONE direction, GB/s of 10^9 byte/s, and the latency of one hop;
@@ -64,6 +64,7 @@ def topology(system: System, *, ax: Any = None) -> Any:
 
     Returns the axes.
     """
+    system = shared.machine_of(system)
     tiers = list(system.tiers)
     memory = [t for t in tiers if t.kind == "memory"]
     scale_up = [t for t in tiers if t.name in SCALE_UP]

@@ -23,7 +23,7 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}  
 
 
 def roofline(
-    system: System,
+    system: System | str,
     operation: Operation | None = None,
     sizes: Any = None,
     *,
@@ -53,6 +53,7 @@ def roofline(
 
     Returns the axes. Raises RequestError for a tier the system does not have, as predict does, and for axes that show something else.
     """
+    system = shared.machine_of(system)
     for name in tiers or ():
         system.tiers[name]  # its KeyError suggests near names
     flops = operation is None and sizes is None and show in (None, "flops")

@@ -7,6 +7,7 @@ that somebody else wrote stays.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +15,14 @@ from typing import Any
 import numpy as np
 
 from . import style
-from .._core import RequestError
+from .._core import RequestError, System, load_system
 
 BAND = "nine in ten measurements"
+
+
+def machine_of(system: System | str | os.PathLike[str]) -> System:
+    """A machine that was given itself, by its name or by its file. Raises SpecError for a name or file that load_system refuses."""
+    return system if isinstance(system, System) else load_system(system)
 
 
 @dataclass

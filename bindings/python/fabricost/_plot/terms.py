@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from . import style
+from . import shared, style
 from .._core import Operation, System, predict
 from .curves import _against, _changed, _size_asked, where
 
 
 def terms(
-    system: System,
+    system: System | str,
     operation: Operation,
     against: str = "size",
     values: Any = None,
@@ -28,6 +28,7 @@ def terms(
 
     Returns the axes. Raises RequestError as predict does.
     """
+    system = shared.machine_of(system)
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
     share = bool(p.seconds.max() / p.seconds.min() > 20) if share is None else share
