@@ -35,6 +35,14 @@ std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>
   return {};
 }
 
+std::string_view namesake_of(std::string_view option, const std::vector<OptionField>& fields) {
+  if (!option.starts_with("--")) return {};
+  const std::string_view end = option.substr(1);  // "-batch"
+  for (const OptionField& field : fields)
+    if (const std::string_view name = long_name(field.option); name.size() > option.size() && name.ends_with(end)) return name;
+  return {};
+}
+
 void OptionRows::add(const std::vector<OptionField>& fields, std::string_view question) {
   const auto spell = [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); };
   for (const OptionField& field : fields) {

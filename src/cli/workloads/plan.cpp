@@ -48,7 +48,10 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
   std::string_view of = other, found = given_beyond<Other, Request>(o.typed);
   if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
   if (found.empty() && mine != "--serve" && (o.graph || o.eager)) of = "--serve", found = o.graph ? "--graph" : "--eager";
-  if (!found.empty()) throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
+  if (found.empty()) return;
+  if (const std::string_view own = namesake_of(found, option_fields<Request>()); !own.empty())
+    throw RequestError(fmt::format("{} is of {}; {} has {}", found, of, mine, own));
+  throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
 }
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
