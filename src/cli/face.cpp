@@ -77,9 +77,10 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, cons
     const std::string option{row.option}, words = common(row) ? row.words.front().second : whose(row.words);
     const bool by_place = option.front() != '-';
     if (sub.get_option_no_throw(std::string{long_name(option)}) != nullptr) continue;
-    CLI::Option* added = row.flag   ? sub.add_flag(option, typed.flags[row.option], words)
-                         : row.list ? sub.add_option(option, typed.lists[row.option], words)
-                                    : sub.add_option(option, typed.texts[row.option], words);
+    const std::string names = option.starts_with("SYSTEM") ? "-s,--system," + option : option;  // as every other command spells machines
+    CLI::Option* added = row.flag   ? sub.add_flag(names, typed.flags[row.option], words)
+                         : row.list ? sub.add_option(names, typed.lists[row.option], words)
+                                    : sub.add_option(names, typed.texts[row.option], words);
     if (!row.flag) added->option_text(std::string{row.kind});
     if (row.list) added->allow_extra_args(by_place || row.kind.ends_with("..."));
     if (!group.empty()) added->group(group);
