@@ -79,6 +79,7 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
 
   PredictRequest request;  // the example of docs/how-to/cpp-tool.md
   request.system.name = "dgx-h100";
+  request.operation = Collective::all_reduce;
   request.bytes = 256.0 * 1024 * 1024;
   const double seconds = json_of(answer(request))["seconds"];
   const auto machine = load_system("dgx-h100");
