@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <optional>
 #include <span>
 
@@ -52,8 +53,7 @@ namespace detail {
   const double s = (x - 1) / (x + 1);
   double term = s, sum = 0;
   for (int k = 1; k < 60; k += 2, term *= s * s) sum += term / k;
-  constexpr double two_log2e = 2.8853900817779268;
-  return whole + two_log2e * sum;
+  return whole + 2 * std::numbers::log2e * sum;
 }
 inline constexpr auto plugin_logs = [] {
   auto out = plugin_corners;

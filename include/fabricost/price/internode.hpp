@@ -3,10 +3,11 @@
 /// Collectives over several domains. Form and constants: 2,560 merged points of 31 public clusters, 2 to 360 nodes.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
-/// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
-/// Br of a ring = min(B g/(g-1), E), as one hop of g leaves the domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use
-/// the NICs that their channels ride: 16 devices at most on Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a
-/// rack, else 1. The numbers written out are those of TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
+/// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
+/// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
+/// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
+/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1. The numbers written out are those of
+/// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
 /// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)

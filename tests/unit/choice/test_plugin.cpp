@@ -119,7 +119,8 @@ TEST_CASE("the plugin passes over what cannot run or is not allowed", "[choice][
   plain.tiers[0].reduces_in_network = false;
   CHECK_FALSE(predict(plain, large).ran.algorithm == Algorithm::nvls_tree);
   CHECK(predict(s, large, {.algorithm = Algorithm::tree}).ran.algorithm == Algorithm::tree);
-  CHECK(predict(s, large, {.algorithm = Algorithm::ring}).ran == predict(amazon(TunerPlugin::none), large, {.algorithm = Algorithm::ring}).ran);
+  const Choice ring{.algorithm = Algorithm::ring};
+  CHECK(predict(s, large, ring).ran == predict(amazon(TunerPlugin::none), large, ring).ran);
 }
 
 TEST_CASE("inside a region is what its border winds around", "[choice][plugin][property]") {

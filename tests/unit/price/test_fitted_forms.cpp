@@ -101,7 +101,8 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
           compare(system, question, {Algorithm::ring, Protocol::ll128}, S,
                   gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / Br));
           compare(system, question, {Algorithm::ring, Protocol::simple}, S,
-                  gen.c0 + fitted::norm(t.ring_overlap, gen.f + gen.hs * (k - borders) + borders * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)),
+                  gen.c0 + fitted::norm(t.ring_overlap,
+                                        gen.f + gen.hs * (k - borders) + borders * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)),
                                         k * V / Br));
         }
         const Operation question{.collective = Collective::all_reduce, .ranks = n, .nodes = N};
