@@ -122,6 +122,84 @@ ${tables}}};
 ")
 endfunction()
 
+# Tuner plugins: data/plugins/NAME.yaml, polygons of [bytes, ranks] by collective and ranks of a node.
+function(fabricost_plugins data out)
+  fabricost_files(files ${data}/plugins)
+  set(names "\"none\"")
+  set(enumerators "none")
+  set(corners "")
+  set(regions "")
+  set(calls "")
+  set(corner 0)
+  set(region 0)
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM name)
+    string(REPLACE "-" "_" enumerator ${name})
+    string(APPEND names ", \"${name}\"")
+    string(APPEND enumerators ", ${enumerator}")
+    fabricost_read(${file})
+    set(open FALSE)
+    foreach(i RANGE 1 ${lines})
+      fabricost_cpp("${value_${i}}" value)
+      if(key_${i} STREQUAL "fewest_nodes" OR key_${i} STREQUAL "library_from")
+        set(${key_${i}} "${value}")
+      elseif(key_${i} STREQUAL "when")
+        if(open)
+          string(APPEND calls "${count}},\n")
+        endif()
+        if(NOT value MATCHES "^{collective: ([a-z_]+), ranks_per_node: ([0-9]+)}$")
+          message(FATAL_ERROR "${where_${i}}: is no collective with ranks of a node: ${value}")
+        endif()
+        string(APPEND calls "    {TunerPlugin::${enumerator}, Collective::${CMAKE_MATCH_1}, ${CMAKE_MATCH_2}, ${fewest_nodes}, ${library_from}, "
+          "${region}, ")
+        set(count 0)
+        set(open TRUE)
+      elseif(indent_${i} EQUAL 8)
+        if(NOT key_${i} MATCHES "^([a-z_]+)_(ll|ll128|simple)$")
+          message(FATAL_ERROR "${where_${i}}: is no algorithm with its protocol: ${key_${i}}")
+        endif()
+        set(algorithm ${CMAKE_MATCH_1})
+        set(protocol ${CMAKE_MATCH_2})
+        string(REGEX REPLACE "^{(.*)}$" "\\1" value "${value}")
+        string(REGEX REPLACE "[^{]" "" each "${value}")
+        string(LENGTH "${each}" points)
+        string(APPEND corners "    ${value},\n")
+        string(APPEND regions "    {{Algorithm::${algorithm}, Protocol::${protocol}}, ${corner}, ${points}},\n")
+        math(EXPR corner "${corner} + ${points}")
+        math(EXPR region "${region} + 1")
+        math(EXPR count "${count} + 1")
+      endif()
+    endforeach()
+    string(APPEND calls "${count}},\n")
+  endforeach()
+  list(LENGTH files count)
+  math(EXPR count "${count} + 1")
+  fabricost_write(${out}/hardware/shipped_plugin_names.inc "/// \\file shipped_plugin_names.inc
+/// A part of hardware/tuner_plugin.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+enum class TunerPlugin : unsigned char { ${enumerators} };
+inline constexpr std::array<std::string_view, ${count}> tuner_plugin_names{${names}};
+
+}  // namespace fabricost
+")
+  fabricost_write(${out}/choice/shipped_plugins.inc "/// \\file shipped_plugins.inc
+/// A part of choice/plugin.hpp. data/plugins as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+inline constexpr auto plugin_corners = std::to_array<PluginCorner>({
+${corners}});
+inline constexpr auto plugin_regions = std::to_array<PluginRegion>({
+${regions}});
+inline constexpr auto plugin_calls = std::to_array<PluginCalls>({
+${calls}});
+
+}  // namespace fabricost
+")
+endfunction()
+
 # "0.5.13" as 5013, as version_number() of choice/inference.hpp
 function(fabricost_version text out)
   string(REGEX MATCH "^([0-9]+)\\.?([0-9]*)\\.?([0-9]*)$" found "${text}")
@@ -331,6 +409,7 @@ function(fabricost_shipped_numbers data out)
   fabricost_priors(${data} ${out})
   fabricost_tuners(${data} ${out})
   fabricost_engines(${data} ${out})
+  fabricost_plugins(${data} ${out})
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)

@@ -66,10 +66,17 @@ struct Row {
         {row.candidate, all.believed(row, context.bytes()), priced(context, row.candidate), context.choice().allows(row.candidate)});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
   const bool restricted = context.choice().algorithm || context.choice().protocol;
+  const TunerPlugin plugin = context.fabric().plugin;
+  const PluginRegions regions = plugin_regions_of(context.choice(), context.input(), context.fabric());
+  const std::string among = restricted ? fmt::format(" among what the question allows ({})", restriction(context.choice())) : "";
   std::string out = wrapped(
-      "  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
+      "  ",
+      regions.pick(context.bytes())
+          ? fmt::format("The tuner plugin {} decides here{}, whatever NCCL's own tuner believes. The price is ours.", name(plugin), among)
+          : fmt::format("{}{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
+                        regions.any() ? fmt::format("The tuner plugin {} leaves this size alone: ", name(plugin)) : "",
                         context.system->library == Library::nccl ? "NCCL" : std::string{name(context.system->library)} + ", like NCCL,",
-                        restricted ? fmt::format(" among what the question allows ({})", restriction(context.choice())) : ""));
+                        among));
   return out + rows_table(rows, context.prediction.ran, "runs", true) + lost_time(rows, context);
 }
 

@@ -82,7 +82,7 @@ void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::st
     if (!by_hand(entry.value)) continue;
     const std::string_view key = entry.key;
     const char* whose = nullptr;
-    if ((key == "transport" || key == "path" || key == "gdr" || key == "sharp") && tier.role != TierRole::nic)
+    if ((key == "transport" || key == "path" || key == "gdr" || key == "sharp" || key == "tuner_plugin") && tier.role != TierRole::nic)
       whose = "a tier with role nic";
     else if ((key == "peer_to_peer" || key == "per_socket" || std::count(carried_keys.begin(), carried_keys.end(), key) > 0) &&
              !joins_over_host)

@@ -7,6 +7,7 @@
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/choice/nccl.hpp>
+#include <fabricost/choice/plugin.hpp>
 #include <fabricost/choice/ways.hpp>
 #include <fabricost/price/price.hpp>
 
@@ -96,8 +97,15 @@ class PriceTable {
   return table;
 }
 
-/// The tuner's choice at one size among the allowed rows; nothing if it must be made by price.
+/// What a tuner plugin decides of it, among what the choice allows.
+[[nodiscard]] inline PluginRegions plugin_regions_of(const Choice& choice, ChoiceInput in, const Fabric& f) {
+  return {in.op, f, in.byte_wide, [&](Candidate c) { return choice.allows(c); }};
+}
+
+/// The plugin's choice at one size, else the tuner's among the allowed rows; nothing if it must be made by price.
 [[nodiscard]] inline std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f) {
+  if (f.plugin != TunerPlugin::none) [[unlikely]]
+    if (const std::optional<Candidate> picked = plugin_regions_of(choice, in, f).pick(bytes)) return picked;
   if (choice.algorithm || choice.protocol || is_exchange(in.op)) {
     const TunerTable table = allowed_rows(choice, in, f);
     if (!(table.exchange_limit > 0) && table.rows.empty()) return std::nullopt;

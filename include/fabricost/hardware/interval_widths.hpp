@@ -29,7 +29,8 @@ struct IntervalWidths {
   double datasheet;             ///< a generation without measurements
   double pcie_datasheet;        ///< a PCIe board without measurements (1.645 x 0.5)
   double pcie_carried;          ///< one whose rates the system states
-  double unmeasured_cluster;    ///< a cluster without measurements
+  double unmeasured_cluster;    ///< a cluster without measurements, of collectives between domains
+  double unmeasured_exchange;   ///< the same of expert kernels, which were measured inside a domain alone
   double unmeasured_transport;  ///< a transport without measurements
   double unfitted_algorithm;    ///< an algorithm priced from its schedule alone
   double below_sizes;           ///< below the measured sizes: latency is flat there, but tiny messages may be faster

@@ -3,6 +3,7 @@
 /// The way of messages from a GPU to the network. Each transport is one file of data/transports; prices,
 /// choices and fits use these properties.
 
+#include <fabricost/hardware/tuner_plugin.hpp>
 #include <fabricost/label.hpp>
 
 #include <array>
@@ -27,6 +28,7 @@ struct Transport {
   bool sockets = false;           ///< carried by TCP
   bool roce = false;              ///< RDMA over Ethernet, which has to be configured for it
   bool infiniband_ports = false;  ///< its switches have InfiniBand ports, otherwise Ethernet
+  TunerPlugin plugin = TunerPlugin::none;  ///< that NCCL asks over it, unless the NIC tier says otherwise
 
   /// The transport whose constants it uses.
   [[nodiscard]] constexpr const Label& family() const { return shares.empty() ? name : shares; }

@@ -251,7 +251,7 @@ inline void check(const MoeQuestion& q, const System& system) {
   if (out.placement.domains() > 1) {  // these kernels were measured only inside a domain
     out.extrapolated.nodes = true;
     out.basis = std::max(out.basis, Basis::sibling);
-    square += c.interval.unmeasured_cluster * c.interval.unmeasured_cluster;
+    square += c.interval.unmeasured_exchange * c.interval.unmeasured_exchange;
   }
   const double factor = std::exp(std::sqrt(square) + beyond);
   out.min = std::min(out.min, out.seconds);

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace fabricost {
@@ -172,6 +173,33 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
+/// The same where a plugin is asked first: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
+template <class Visit>
+void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& visit) {
+  FixedList<double, 128> ends;
+  plugin.each_border([&](double bytes) { ends.add(bytes); });
+  std::optional<Candidate> last;
+  double end = 0;
+  walk_tuner(table, [&](Candidate now, double until) {
+    if (last && !(now == *last)) ends.add(end);
+    last = now;
+    end = until;
+  });
+  std::sort(ends.begin(), ends.end());
+  const auto pick = [&](double bytes) { return plugin.pick(bytes).value_or(table.pick(bytes)); };
+  double at = 0;
+  for (const double border : ends) {
+    if (border <= at) continue;
+    const Candidate now = pick(0.5 * (at + border));
+    double next = std::ceil(border);  // the first size of what comes after, which a border may belong to
+    if (next - 1 > at && !(pick(next - 1) == now)) --next;
+    if (pick(next) == now) ++next;
+    visit(now, next);
+    at = next;
+  }
+  visit(pick(2 * at + 1), std::numeric_limits<double>::infinity());
+}
+
 /// The same for `fastest`.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
@@ -218,7 +246,11 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
     const TunerTable table = allowed_rows(choice, in, f);
     if (table.exchange_limit > 0 || !table.rows.empty()) {
-      walk_tuner(table, append);
+      const PluginRegions plugin = plugin_regions_of(choice, in, f);
+      if (plugin.any())
+        walk_plugin(plugin, table, append);
+      else
+        walk_tuner(table, append);
       return curve;
     }
   }

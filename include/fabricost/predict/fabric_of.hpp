@@ -189,6 +189,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   f.gpu_direct = nic->gpu_direct;
   f.sharp = nic->sharp;
   f.ll128 = nic->transport.ll128;
+  f.plugin = nic->transport.plugin;
   return reached < sent ? reached / sent : 1;
 }
 

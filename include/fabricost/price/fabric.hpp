@@ -8,6 +8,7 @@
 
 #include <fabricost/algorithms/connectivity.hpp>
 #include <fabricost/hardware/kinds.hpp>
+#include <fabricost/hardware/tuner_plugin.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/price/channels.hpp>
 
@@ -42,6 +43,7 @@ struct Fabric : Connectivity {
   Tuner tuner = newest_tuner;    ///< the version of the library's tables
   bool tuner_assumed = false;    ///< nothing says which version it was
   bool back_to_back = false;     ///< the next call is queued before this one ends
+  TunerPlugin plugin = TunerPlugin::none;  ///< asked before the library's own tuner
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
   double ll_until = 0;         ///< bytes up to which RCCL runs LL inside a node
   double ll128_until = 0;      ///< the same of LL128

@@ -3,10 +3,11 @@
 /// Collectives over several domains. Form and constants: 2,560 merged points of 31 public clusters, 2 to 360 nodes.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
-/// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
-/// Br of a ring = min(B g/(g-1), E), as one hop of g leaves the domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use
-/// the NICs that their channels ride: 16 devices at most on Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a
-/// rack, else 1. The numbers written out are those of TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
+/// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
+/// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
+/// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
+/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1. The numbers written out are those of
+/// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
 /// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
@@ -16,6 +17,7 @@
 ///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
 ///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
+///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
 ///
@@ -91,12 +93,14 @@ struct Crossing {
   double inner = 0, outer = 0;  ///< steps
   double bytes = 0, message = 0;
 };
-/// kN as the constants were fitted: N - 1 for each time around, the path of the block that crosses fewest
-/// borders. (The schedule counts the longest path, one more; the fitted step includes it.)
-[[nodiscard]] inline Crossing crossing(const Schedule& schedule) {
+/// Steps of a ring between domains. Simple waits for the block with the longest path, which crosses all N borders each time around, as the
+/// schedule counts them: with it p5 from 2 to 32 nodes and Alps from 2 to 128 grow as measured. LL and LL128 fit better with the block that
+/// crosses fewest, N - 1: their flags let a rank pass on what is there.
+[[nodiscard]] inline Crossing crossing(const Schedule& schedule, Protocol protocol) {
   Crossing out;
   const double n = schedule.levels.ranks();
-  out.outer = schedule.steps() / (n - 1) * (n / schedule.levels.size(0) - 1);
+  out.outer = protocol == Protocol::simple ? schedule.steps() - schedule.steps(0)
+                                           : schedule.steps() / (n - 1) * (n / schedule.levels.size(0) - 1);
   out.inner = schedule.steps() - out.outer;
   for (const Phase& p : schedule) {
     out.bytes = std::max(out.bytes, p.bytes);
@@ -109,7 +113,7 @@ struct Crossing {
 [[nodiscard]] inline Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
-  detail::Crossing at = detail::crossing(schedule);
+  detail::Crossing at = detail::crossing(schedule, protocol);
   const detail::Crossing all = at;
   const bool streams = fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective);
   if (streams) {

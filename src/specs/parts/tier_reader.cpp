@@ -85,6 +85,7 @@ class TierReader {
     }
     const std::string given = in_.reference("transport");
     if (const TransportSpec* spec = library_.transport(*value, in_.path_of("transport"), given, faults_)) tier_.transport = spec->transport;
+    tier_.transport.plugin = in_.choice("tuner_plugin", tuner_plugin_names, tier_.transport.plugin);
   }
 
   /// The slot of the NICs' cards, if it differs from the GPUs'.

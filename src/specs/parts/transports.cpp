@@ -74,6 +74,7 @@ TransportSpec read_transport(const SpecNode& tree, Faults& faults) {
   t.roce = in.flag("roce", false);
   constexpr std::array<std::string_view, 2> ports{"infiniband", "ethernet"};
   t.infiniband_ports = in.one_of("switch_ports", ports) == ports[0];
+  t.plugin = in.choice("tuner_plugin", tuner_plugin_names, TunerPlugin::none);
   if (const SpecNode* protocols = in.take("protocols")) {
     MapReader runs(*protocols, "protocols", faults);
     t.ll128 = runs.flag("ll128", true);

@@ -49,7 +49,8 @@ ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}
 
 UMBRELLA = "fabricost.hpp"
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
-             "hardware/shipped_tuners.inc", "choice/shipped_engines.inc"}  # by configuring
+             "hardware/shipped_tuners.inc", "hardware/shipped_plugin_names.inc", "choice/shipped_engines.inc",
+             "choice/shipped_plugins.inc"}  # by configuring
 # Quantities live in these; whoever computes with plain doubles must not reach them, however far down.
 WITH_UNITS = {"units.hpp", "operation.hpp"} | {f"hardware/{name}.hpp" for name in ("gpu", "link", "tier", "system", "provenance")}
 WITHOUT_UNITS = ("algorithms", "price", "choice")

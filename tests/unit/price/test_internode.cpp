@@ -4,6 +4,10 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 using namespace fabricost;
 
 namespace {
@@ -106,6 +110,61 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
   CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) - start == Approx(2 * more));
   f.inner_latency = -1;
   CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) == Approx(start - (c.transport.nvls_floor - c.scale_up.launch)));
+}
+
+namespace {
+
+/// Every rank passes on a block as soon as it has it and its last one is gone: when the last block of `rounds` rounds arrives. The hop from
+/// the last rank of a domain leaves it.
+double ring_finishes(int g, int nodes, int rounds, double inside, double border) {
+  const int n = g * nodes, steps = rounds * (n - 1);
+  std::vector<double> arrived(static_cast<std::size_t>(n), 0), gone = arrived;
+  for (int s = 0; s < steps; ++s) {
+    std::vector<double> next(arrived.size());
+    for (int r = 0; r < n; ++r) {
+      const auto from = static_cast<std::size_t>(r);
+      gone[from] = std::max(arrived[from], gone[from]) + ((r + 1) % g == 0 ? border : inside);
+      next[static_cast<std::size_t>((r + 1) % n)] = gone[from];
+    }
+    arrived = next;
+  }
+  return *std::max_element(arrived.begin(), arrived.end());
+}
+
+}  // namespace
+
+TEST_CASE("a Simple ring over N domains waits for N borders a round, as one that is played through", "[price]") {
+  Constants c = constants();
+  c.transport.ring_overlap = 1;
+  for (const int g : {1, 2, 3, 4, 8})
+    for (const int nodes : {2, 3, 4, 8, 16})
+      for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+        CAPTURE(g, nodes, name(op));
+        const double border = c.transport.form.ring_simple_start * c.transport.ring_simple_step;
+        const double played = ring_finishes(g, nodes, op == Collective::all_reduce ? 2 : 1, c.scale_up.simple.hop, border);
+        const Line line = priced(Algorithm::ring, op, cluster(g, nodes), c);
+        CHECK(line(0) - c.scale_up.launch - c.scale_up.simple.floor == Approx(played));
+      }
+}
+
+TEST_CASE("an algorithm takes no less on more nodes, and in-switch trees grow with their doublings", "[price]") {
+  const Constants c = constants();
+  for (const int g : {8, 72})
+    for (double bytes = 1 << 20; bytes < 1e11; bytes *= 4)
+      for (const Algorithm a : {Algorithm::nvls_tree, Algorithm::tree, Algorithm::ring}) {
+        double last = 0;
+        for (const int nodes : {2, 3, 4, 8, 16, 20, 32, 64, 128, 256}) {
+          CAPTURE(g, bytes, name(a), nodes);
+          const double now = priced(a, Collective::all_reduce, cluster(g, nodes), c)(bytes);
+          CHECK(now >= last * (1 - 1e-9));
+          last = now;
+        }
+      }
+  const auto latency = [&](int nodes) {
+    const Line line = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(72, nodes), c);
+    return line(1e9) - line.volume(1e9) - line(0);
+  };
+  CHECK(latency(20) / latency(2) == Approx(std::log2(20)));
 }
 
 TEST_CASE("in-switch trees of racks pay more for their floor and for each step", "[price]") {

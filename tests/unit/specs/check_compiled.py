@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-FOLDERS = ("priors", "policies", "tuners", "engines", "prices")
+FOLDERS = ("priors", "policies", "tuners", "engines", "plugins", "prices")
 MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc", "hardware/shipped_tuners.inc",
-        "choice/shipped_engines.inc")
+        "hardware/shipped_plugin_names.inc", "choice/shipped_engines.inc", "choice/shipped_plugins.inc")
 
 # (file, a text of it, what it becomes, what the message says)
 BROKEN = [
@@ -21,6 +21,8 @@ BROKEN = [
     ("priors/experts.yaml", "{value: 1.83}", "{value: 1.83, spread: 0.1}", "is no number"),
     ("policies/fits.yaml", "  min_width: {value: 0.01}", "  least_width: {}", "is no number"),
     ("engines/vllm.yaml", "hand_over:", "hand over", "is no `key: value` line"),
+    ("plugins/aws-p5.yaml", "ring_simple:", "ring_fast:", "is no algorithm with its protocol"),
+    ("plugins/aws-p5.yaml", "ranks_per_node: 2", "ranks: 2", "is no collective with ranks of a node"),
 ]
 
 

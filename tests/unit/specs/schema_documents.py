@@ -4,7 +4,8 @@ import yaml
 KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "transport": ["transports"],
          "calibration": ["calibrations"], "model": ["models"], "diagnosis": ["diagnosis"]}
 # What the build compiles in (cmake/shipped_numbers.cmake): no command reads these
-COMPILED = {"prior": ["priors"], "tuner": ["tuners"], "engine": ["engines"], "policy": ["policies"]}
+COMPILED = {"prior": ["priors"], "tuner": ["tuners"], "engine": ["engines"], "policy": ["policies"],
+            "plugin": ["plugins"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
 CALIBRATIONS = ["scale_up", "pcie", "transport"]
