@@ -26,7 +26,7 @@ struct System {
   Gpu gpu;
   int gpus_per_node = 1;
   int domain = 1;
-  int pod = 0;    ///< the most GPUs whose own links join where jobs get slices of a torus (slice.hpp); 0: the domain's
+  int pod = 0;    ///< the most GPUs whose own links join where jobs get slices of a torus (slice.hpp); 0: none but the domain
   int nodes = 1;  ///< of the whole machine as described; predictions may use other counts
   Cpu cpu = Cpu::any;
   Library library = Library::other;
