@@ -325,10 +325,9 @@ TEST_CASE("the slices that jobs get of a pod take what their torus takes, link b
     const Network net = grid_network({tier.dims, tier.wrap}, tier.bandwidth.value.value() / tier.links, near_hop);
     Program p(net, Op::all_to_all, from_to(chips), 1.0 / chips, to_of(chips));
     direct(p, Op::all_to_all);
+    const Connectivity at{Levels{chips}, std::span<const int>(priced.torus).first(priced.torus_axes), priced.wrap};
     agree("torus exchange | slice of a pod", "all_to_all, " + std::to_string(chips) + " chips", p,
-          schedule_of(Algorithm::torus_bucket, Collective::all_to_all,
-                      Connectivity{Levels{chips}, std::vector<int>(priced.torus.begin(), priced.torus.begin() + priced.torus_axes), priced.wrap}),
-          costs, in_the_limits, with_contention);
+          schedule_of(Algorithm::torus_bucket, Collective::all_to_all, at), costs, in_the_limits, with_contention);
   }
 }
 

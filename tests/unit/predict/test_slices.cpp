@@ -78,7 +78,8 @@ TEST_CASE("whole pods have the bisection that Google's pages state", "[predict]"
     int chips;
     double bytes_per_second;  // https://docs.cloud.google.com/tpu/docs/{v4,v5e,v6e}, of links at their nominal rate
   };
-  for (const auto& [name, chips, stated] : {Stated{"tpu-v4-cube", 4096, 24e12}, {"tpu-v5e-pod", 256, 1.6e12}, {"tpu-v6e-pod", 256, 3.2e12}}) {
+  for (const auto& [name, chips, stated] :
+       {Stated{"tpu-v4-cube", 4096, 24e12}, {"tpu-v5e-pod", 256, 1.6e12}, {"tpu-v6e-pod", 256, 3.2e12}}) {
     CAPTURE(name);
     const System pod = sliced(load_system(name), chips);
     CHECK(pod.domain == chips);
