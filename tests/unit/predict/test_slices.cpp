@@ -2,7 +2,9 @@
 /// Jobs on pods whose chips their own links join: a slice of its own torus, whose axes Google's pages list, and the closed forms on it.
 
 #include <fabricost/fabricost.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/training/plan.hpp>
 
 #include <algorithm>
 #include <cmath>
