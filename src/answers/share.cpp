@@ -2,6 +2,7 @@
 /// Places collectives on a layout and computes how they share links.
 
 #include <fabricost/answers/share.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -103,13 +104,14 @@ ShareAnswer answer(const ShareRequest& r) {
   need_machine(r.system);
   check_ranges(r);
   const Choice choice = choice_of({r.choice, {}, {}, r.library, {}, r.launch, ways_of(r, true)});  // the routes say what PXN does
-  const auto system = with_library(r.system.get(r.overrides, {}, r.calibration), r.library);
+  auto system = with_library(r.system.get(r.overrides, {}, r.calibration), r.library);
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
   if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > max_gpus)
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;
+  if (system->pod > 0) system = std::make_shared<const System>(sliced(*system, out.gpus));
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
   std::vector<GroupedCollective> collectives;
   for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, choice));

@@ -24,6 +24,7 @@ ShowAnswer answer(const ShowRequest& request) {
                  .gpus = system.gpus(),
                  .gpus_per_node = system.gpus_per_node,
                  .domain = system.domain,
+                 .pod = system.pod > 0 ? std::optional{system.pod} : std::nullopt,
                  .nodes = system.nodes,
                  .calibration = system.constants.name,
                  .basis = std::string{name(system.constants.basis)},

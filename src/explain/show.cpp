@@ -108,9 +108,10 @@ std::string notes(const System& system) {
 std::string show(const System& system) {
   const Constants& c = system.constants;
   std::string out = fmt::format("{}{}\n", system.name, system.title.empty() ? "" : ": " + system.title);
-  out += wrapped("  ", fmt::format("{} GPUs ({}, {:.1f} GiB each) in {} node{} of {}; {}.", system.gpus(), system.gpu.name,
+  out += wrapped("  ", fmt::format("{} GPUs ({}, {:.1f} GiB each) in {} node{} of {}; {}{}.", system.gpus(), system.gpu.name,
                                    system.memory().value() / gibibyte, system.nodes, system.nodes == 1 ? "" : "s", system.gpus_per_node,
-                                   system.domain > 1 ? fmt::format("scale-up domain of {}", system.domain) : "no scale-up domain"));
+                                   system.domain > 1 ? fmt::format("scale-up domain of {}", system.domain) : "no scale-up domain",
+                                   system.pod > 0 ? fmt::format("; jobs get slices of a pod of {}", system.pod) : ""));
   out += "\nTiers, from the inside out\n" + tiers_table(system);
   out += wrapped("  ",
                  "GB/s is one way and per endpoint, \"both\" adds the two directions. Aggregate (all endpoints) and bisection are one way. "

@@ -124,10 +124,14 @@ void read_outline(MapReader& in, const SpecNode& tree, System& system) {
   system.title = in.text("title");
   system.gpus_per_node = in.count("gpus", 1, 1, 100000, true);
   system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
+  system.pod = in.count("pod", 0, 1, 10000000);
   system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
   if (system.domain % system.gpus_per_node != 0)
     in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
              "correct domain or gpus");
+  if (system.pod > 0 && system.pod % system.domain != 0)
+    in.fault(*tree.find("pod"), "pod", fmt::format("{} is no multiple of the domain's {} GPUs", system.pod, system.domain),
+             "correct pod or domain");
   if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
     in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node),
              "correct nodes or gpus");
@@ -191,6 +195,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
     }
   }
   if (tiers != nullptr) check_uplinks(system, *tiers, faults);
+  if (const Tier* joins = system.tier(TierRole::scale_up); system.pod > 0 && (joins == nullptr || joins->kind != TierKind::torus))
+    in.fault(*tree.find("pod"), "pod", "is of a machine whose scale-up tier is a torus", "leave it out");
   in.finish();
   return system;
 }

@@ -204,6 +204,7 @@ A machine from the text of a system's YAML file, or a dict of the same keys, rea
       .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
       .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
       .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
+      .def_readonly("pod", &System::pod, "The most GPUs whose own links join in slices, a torus for each job; 0: the domain's.")
       .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
       .def_property_readonly(
           "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU as its driver shows it, byte.")

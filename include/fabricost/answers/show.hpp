@@ -59,7 +59,9 @@ struct ShowAnswer {
   std::string name, title, gpu;
   double memory_bytes = 0;
   std::string memory_source, memory_confidence;
-  int gpus = 0, gpus_per_node = 0, domain = 0, nodes = 0;
+  int gpus = 0, gpus_per_node = 0, domain = 0;
+  std::optional<int> pod{};
+  int nodes = 0;
   std::string calibration, basis;
   std::vector<ShownTier> tiers{};
   std::string text;
@@ -76,6 +78,7 @@ struct ShowAnswer {
                  gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),
                  gives(&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one node, as nccl-tests counts nodes."),
                  gives(&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."),
+                 gives(&A::pod, "pod", "pod", "The most GPUs whose own links join in slices, a torus for each job; None: the domain's."),
                  gives(&A::nodes, "nodes", "nodes", "Nodes of the machine as described."),
                  gives(&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."),
                  gives(&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."),

@@ -69,6 +69,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
 
 /// The fastest layout of a training job on one machine. \throws RequestError when none fits or is possible
 [[nodiscard]] inline Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
+  if (system.pod > 0) return compared(std::move(question), sliced(system, question.gpus), prices);
   question.top = 1;
   const TrainingPlan plan = plan_training(question, system);
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case

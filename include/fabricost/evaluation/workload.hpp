@@ -155,7 +155,7 @@ class TrainingMachines {
     for (const std::string& o : overrides) name += " " + o;
     std::unique_ptr<TrainingMachine>& machine = known_[name];
     if (!machine) machine = load_training_machine(system, overrides);
-    if (machine->system.pod == 0 || gpus == machine->system.domain) return *machine;
+    if (machine->system.pod == 0 || gpus == 0) return *machine;
     std::unique_ptr<TrainingMachine>& slice = known_[name + " of " + std::to_string(gpus)];
     if (!slice) slice = load_training_machine(system, overrides, gpus);
     return *slice;

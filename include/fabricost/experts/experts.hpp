@@ -64,6 +64,7 @@ namespace detail {
   }
   system.nodes = std::max(1, static_cast<int>(std::lround(system.nodes / trays)));
   system.gpus_per_node = system.domain;
+  system.pod = 0;
   return system;
 }
 

@@ -72,6 +72,7 @@ inline void turn_domain(System& s, int gpus) {
   for (Tier& tier : s.tiers)
     if (tier.role == TierRole::scale_up) tier.endpoints = gpus;
   s.domain = gpus;
+  s.pod = 0;
   const double larger = std::max(s.domain, s.gpus_per_node) / described;  // what power and price are stated for
   s.power.value *= larger;
   s.price.value *= larger;

@@ -3,14 +3,18 @@
 /// Slices of a pod: the torus that a job of so many chips gets where optical switches join whole cubes of chips.
 ///
 /// A description names one torus (a cube of 4 x 4 x 4, a pod of 16 x 16) and `pod`, the most chips whose own links join. A job of N chips
-/// runs on a torus of N chips of its own, and only what exceeds a pod crosses the data-centre network. Topologies as Google Cloud's pages
-/// on TPU v4, v5p and v6e list them: with three axes whole cubes, 4a x 4b x 4c with a, b and c as equal as they can be, every axis closed;
-/// below a cube, and with two axes, powers of two, 2 x 4 x 4 or 8 x 16, not closed unless it is the whole pod.
+/// runs on a torus of its own, the smallest slice that holds them, and only what exceeds a pod crosses the data-centre network. Topologies
+/// as Google Cloud's pages on TPU v4, v5p and v6e list them: with three axes whole cubes, 4a x 4b x 4c with a, b and c as equal as they can
+/// be, every axis closed; below a cube, and with two axes, powers of two, 2 x 4 x 4 or 8 x 16, not closed unless it is the whole pod.
+///
+/// A slice has no pod: the groups of a job lie inside its slice and get none of their own. So whoever first has a machine and a count of
+/// its GPUs takes the slice, and what it asks with it sees one machine.
 
 #include <fabricost/hardware/system.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
@@ -28,42 +32,53 @@ namespace detail {
   return out;
 }
 
-/// The axes of a slice of n chips; empty: no slice has so many.
+/// The chips of the smallest slice that holds n.
+[[nodiscard]] inline int slice_of(int n, int axes) {
+  constexpr int cube = 64;  // 4 x 4 x 4
+  if (axes == 3 && n > cube / 2) return (n + cube - 1) / cube * cube;
+  int out = 1;
+  while (out < n) out *= 2;
+  return out;
+}
+
+/// The axes of a slice of n chips.
 [[nodiscard]] inline std::vector<int> slice_axes(int n, int axes) {
   constexpr int side = 4;  // of a cube
-  const int cube = side * side * side;
-  if (axes == 3 && n % cube == 0) {
-    std::vector<int> out = equal_factors(n / cube, axes);
-    for (int& axis : out) axis *= side;
-    return out;
-  }
-  const bool power_of_two = n > 1 && (n & (n - 1)) == 0;
-  return power_of_two && (axes == 2 || (axes == 3 && n < cube)) ? equal_factors(n, axes) : std::vector<int>{};
+  constexpr int cube = side * side * side;
+  if (axes != 3 || n % cube != 0) return equal_factors(n, axes);
+  std::vector<int> out = equal_factors(n / cube, axes);
+  for (int& axis : out) axis *= side;
+  return out;
+}
+
+/// The chips of each slice: of equal ones up to twice the fewest that the pod's size allows, else of the fewest, some not full.
+[[nodiscard]] inline int chips_of_each(int chips, int pod, int per_node) {
+  const int fewest = (chips - 1) / pod + 1;
+  for (int slices = fewest; slices <= 2 * fewest; ++slices)
+    if (chips % slices == 0 && chips / slices % per_node == 0) return chips / slices;
+  return (chips - 1) / fewest + 1;
 }
 
 }  // namespace detail
 
-/// The machine as a job of so many chips sees it: its scale-up domain is one slice, the largest of equal ones where a pod has not enough.
-/// A machine without `pod`, or a count that is no slice, stays as described.
-[[nodiscard]] inline System sliced(System system, int chips) {
-  if (system.pod <= 0 || chips < 1 || chips == system.domain) return system;
-  int slices = (chips - 1) / system.pod + 1;
-  while (chips % slices != 0) ++slices;
-  const int each = chips / slices;
-  if (each == system.domain || each % system.gpus_per_node != 0) return system;
+/// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones where a pod has not enough.
+/// A machine without `pod`, jobs inside a node and a count of 0 keep the domain as described.
+[[nodiscard]] inline System sliced(System system, long long gpus) {
+  const int pod = std::exchange(system.pod, 0), chips = static_cast<int>(std::clamp(gpus, 0LL, 1'000'000'000LL));
+  if (pod <= 0 || chips < 1 || system.gpus_per_node < 1 || system.domain < 1) return system;
   for (Tier& tier : system.tiers) {
     if (tier.role != TierRole::scale_up || tier.kind != TierKind::torus) continue;
-    const std::vector<int> axes = detail::slice_axes(each, static_cast<int>(tier.dims.size()));
-    if (axes.empty()) return system;
-    const bool closed = each == system.pod || (axes.size() == 3 && axes.front() % 4 == 0);
-    tier.wrap = closed;
-    tier.dims = axes;
+    const int axes = static_cast<int>(tier.dims.size());
+    const int each = std::min(detail::slice_of(detail::chips_of_each(chips, pod, system.gpus_per_node), axes), pod);
+    if (axes < 2 || axes > 3 || each == system.domain || each % system.gpus_per_node != 0) return system;
+    tier.dims = detail::slice_axes(each, axes);
+    tier.wrap = each == pod || (axes == 3 && tier.dims.front() % 4 == 0);
     tier.endpoints = each;
     const double larger = static_cast<double>(each) / system.domain;  // what power and price are stated for
     system.power.value *= larger;
     system.price.value *= larger;
     system.domain = each;
-    system.nodes = chips / system.gpus_per_node;
+    system.nodes = (chips + system.gpus_per_node - 1) / system.gpus_per_node;
     return system;
   }
   return system;

@@ -195,6 +195,7 @@ inline void check(const MoeQuestion& q, const System& system) {
 /// Time of one dispatch, combine or prepare step. \throws RequestError for an invalid gate, ranks that do not
 /// divide the experts or domains, or a kernel that cannot run there
 [[nodiscard]] inline MoePrediction predict(const System& system, const MoeQuestion& q) {
+  if (system.pod > 0) return predict(sliced(system, q.ranks), q);
   detail::check(q, system);
   MoePrediction out;
   out.question = q;

@@ -12,6 +12,7 @@
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/predict/predict.hpp>
 
@@ -82,6 +83,7 @@ namespace detail {
 [[nodiscard]] inline AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                                     const ConcurrentOptions& options = {}) {
   check_size(system, static_cast<double>(nodes) * system.gpus_per_node);
+  if (system.pod > 0) return at_once(sliced(system, static_cast<long long>(nodes) * system.gpus_per_node), nodes, collectives, options);
   const Topology t = topology_of(system, nodes);
   AtOnce out;
   for (std::size_t c = 0; c < collectives.size(); ++c) {

@@ -280,8 +280,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
   if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
   if (system.pod > 0) [[unlikely]] {
-    const int chips = op.ranks > 0 ? op.ranks : std::max(0, op.nodes) * system.gpus_per_node;
-    const System slice = sliced(system, chips);
+    const System slice = sliced(system, std::max<long long>(op.ranks, static_cast<long long>(op.nodes) * system.gpus_per_node));
     return fabric_on(slice, op, levels_of(slice, op.ranks, op.nodes));
   }
   // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next

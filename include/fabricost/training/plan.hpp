@@ -41,8 +41,7 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
-  if (system.pod > 0)
-    if (const System slice = sliced(system, asked.gpus); slice.domain != system.domain) return plan_training(asked, slice);
+  if (system.pod > 0) return plan_training(asked, sliced(system, asked.gpus));
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);

@@ -7,6 +7,7 @@
 #include "specs/parts/identities.hpp"
 
 #include <fabricost/answers/moe.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/specs/data_directory.hpp>
 
 #include <fmt/format.h>
@@ -18,17 +19,17 @@ namespace fabricost::detail {
 
 TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
+  std::set<std::string> gpus;
+  for (const io::RankTrace& one : traces) {
+    if (!one.gpu.empty()) gpus.insert(one.gpu);
+    world_ = std::max({world_, one.world, one.rank + 1});
+  }
   if (request.system) {
     system_ = request.system.get(request.on ? std::vector<std::string>{} : request.overrides);
+    if (system_->pod > 0) system_ = std::make_shared<const System>(sliced(*system_, world_));
     return;
   }
   if (!request.overrides.empty() && !request.on) throw Refusal("<overrides> change a machine: add <system>");
-  std::set<std::string> gpus;
-  int world = 0;
-  for (const io::RankTrace& one : traces) {
-    if (!one.gpu.empty()) gpus.insert(one.gpu);
-    world = std::max({world, one.world, one.rank + 1});
-  }
   if (gpus.size() != 1) {
     note(gpus.empty() ? "The traces do not say which GPU they are of: name <system> for predictions."
                       : "The traces are of different GPUs: name <system> for predictions.");
@@ -44,10 +45,10 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
   }
   system_ = std::make_shared<const System>(load_system(system->second));
   guessed_ = true;
-  one_node_ = world > std::max(system_->gpus_per_node, system_->domain);
+  one_node_ = world_ > std::max(system_->gpus_per_node, system_->domain);
   if (one_node_)
     note(fmt::format("The job has {} ranks on several nodes, whose network no trace names: add <system> to predict what crosses it.",
-                     world));
+                     world_));
 }
 
 void TraceMachine::note(const std::string& text) {

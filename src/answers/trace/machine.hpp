@@ -29,6 +29,8 @@ class TraceMachine {
       : request_(request), notes_(notes), system_(std::move(system)) {}
 
   [[nodiscard]] const System* system() const { return system_.get(); }
+  /// Ranks of the job, as far as the traces say.
+  [[nodiscard]] int world() const { return world_; }
   [[nodiscard]] bool guessed() const { return guessed_; }
   /// 0: no machine.
   [[nodiscard]] int gpus_per_node() const { return system_ == nullptr ? 0 : system_->gpus_per_node; }
@@ -45,6 +47,7 @@ class TraceMachine {
   const TraceRequest& request_;
   std::vector<std::string>& notes_;
   std::shared_ptr<const System> system_;
+  int world_ = 0;
   bool guessed_ = false, one_node_ = false;
   std::map<std::tuple<io::Moves, double, int, int, unsigned>, std::optional<Expected>> known_;
 };

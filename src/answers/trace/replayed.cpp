@@ -5,6 +5,7 @@
 #include "answers/trace/step.hpp"
 
 #include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/slice.hpp>
 
 #include <fmt/format.h>
 
@@ -56,7 +57,8 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   if (request.on && here.system() == nullptr)
     throw Refusal("which machine are the traces of? Name it with <system>, to compare it with that of <on>", true);
   if (job.ranks.empty() || answer.step_seconds <= 0) throw RequestError("the traces show no work of a GPU that could be replayed");
-  const auto asked = request.on ? request.on.get(request.overrides) : nullptr;
+  auto asked = request.on ? request.on.get(request.overrides) : nullptr;
+  if (asked && asked->pod > 0) asked = std::make_shared<const System>(sliced(*asked, here.world()));
   std::optional<TraceMachine> there;
   if (asked) there.emplace(request, asked, answer.notes);
   Exchange exchange(job, &here, there ? &*there : nullptr);

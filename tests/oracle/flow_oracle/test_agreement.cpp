@@ -2,6 +2,7 @@
 #include "cases.hpp"
 
 #include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 #include "support/systems.hpp"
@@ -309,6 +310,24 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
             schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{n}, dims, wrap}), costs, in_the_limits,
             with_contention);
     }
+  }
+}
+
+TEST_CASE("the slices that jobs get of a pod take what their torus takes, link by link", "[flow]") {
+  fabricost::System pod = fabricost::load_system("tpu-v5p-cube");
+  for (const int chips : {8, 16, 32, 64, 128}) {
+    const fabricost::System slice = fabricost::sliced(pod, chips);
+    const fabricost::Tier& tier = *slice.tier(fabricost::TierRole::scale_up);
+    const fabricost::Fabric priced = fabricost::fabric_of(pod, {.collective = Collective::all_to_all, .ranks = chips});
+    CHECK(priced.domains() == 1);
+    CHECK(priced.wrap == tier.wrap);
+    const Costs costs{{near_hop, priced.full_rate}, {far_hop, W}};
+    const Network net = grid_network({tier.dims, tier.wrap}, tier.bandwidth.value.value() / tier.links, near_hop);
+    Program p(net, Op::all_to_all, from_to(chips), 1.0 / chips, to_of(chips));
+    direct(p, Op::all_to_all);
+    const Connectivity at{Levels{chips}, std::span<const int>(priced.torus).first(priced.torus_axes), priced.wrap};
+    agree("torus exchange | slice of a pod", "all_to_all, " + std::to_string(chips) + " chips", p,
+          schedule_of(Algorithm::torus_bucket, Collective::all_to_all, at), costs, in_the_limits, with_contention);
   }
 }
 

@@ -2,24 +2,25 @@
 /// Jobs on pods whose chips their own links join: a slice of its own torus, whose axes Google's pages list, and the closed forms on it.
 
 #include <fabricost/fabricost.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/training/plan.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "catch.hpp"
 
 using namespace fabricost;
 
 namespace {
-System machine(const char* name, int pod) {
-  System out = load_system(name);
-  out.pod = pod;
-  return out;
-}
 std::vector<int> axes_of(const System& system) { return system.tier(TierRole::scale_up)->dims; }
 Operation all_gather(int ranks, double bytes) { return AllGather{.bytes = Bytes::from_value(bytes), .ranks = ranks}; }
 }  // namespace
 
 TEST_CASE("slices have the topologies that Google's pages list", "[predict]") {
-  const System v5p = machine("tpu-v5p-cube", 6144), v6e = machine("tpu-v6e-pod", 256);
+  const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
   CHECK(axes_of(sliced(v5p, 8)) == std::vector{2, 2, 2});
   CHECK(axes_of(sliced(v5p, 32)) == std::vector{2, 4, 4});
   CHECK(axes_of(sliced(v5p, 128)) == std::vector{4, 4, 8});
@@ -33,7 +34,7 @@ TEST_CASE("slices have the topologies that Google's pages list", "[predict]") {
 
 TEST_CASE("a slice closes its axes where optical switches or the whole pod do", "[predict]") {
   const auto closed = [](const System& s) { return s.tier(TierRole::scale_up)->wrap; };
-  const System v5p = machine("tpu-v5p-cube", 6144), v6e = machine("tpu-v6e-pod", 256);
+  const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
   CHECK(closed(sliced(v5p, 512)));
   CHECK_FALSE(closed(sliced(v5p, 32)));
   CHECK_FALSE(closed(sliced(v6e, 128)));
@@ -41,21 +42,72 @@ TEST_CASE("a slice closes its axes where optical switches or the whole pod do", 
 }
 
 TEST_CASE("what a pod cannot hold crosses its network in equal slices", "[predict]") {
-  const System v6e = sliced(machine("tpu-v6e-pod", 256), 1024);
+  const System v6e = sliced(load_system("tpu-v6e-pod"), 1024);
   CHECK(v6e.domain == 256);
   CHECK(levels_of(v6e, 1024, 0).count == 2);
-  const System v5p = sliced(machine("tpu-v5p-cube", 6144), 8192);
+  const System v5p = sliced(load_system("tpu-v5p-cube"), 8192);
   CHECK(v5p.domain == 4096);
 }
 
-TEST_CASE("a count that is no slice, and a machine without pods, stay as described", "[predict]") {
-  const System v5p = machine("tpu-v5p-cube", 6144), h100 = load_system("dgx-h100");
-  CHECK(sliced(v5p, 48).domain == v5p.domain);
-  CHECK(sliced(h100, 64).domain == h100.domain);
+TEST_CASE("a count that is no slice runs on the smallest that holds it", "[predict]") {
+  const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
+  CHECK(sliced(v5p, 48).domain == 64);
+  CHECK(axes_of(sliced(v5p, 96)) == std::vector{4, 4, 8});
+  CHECK(axes_of(sliced(v5p, 12)) == std::vector{2, 2, 4});
+  CHECK(axes_of(sliced(v6e, 96)) == std::vector{8, 16});
+  CHECK(sliced(v6e, 37 * 8).domain == 256);  // two pods, not 37 hosts
+  CHECK(levels_of(sliced(v6e, 37 * 8), 37 * 8, 0).sizes[1] == 2);
+}
+
+TEST_CASE("machines without pods, jobs inside a host and no count stay as described", "[predict]") {
+  CHECK(sliced(load_system("dgx-h100"), 64).domain == 8);
+  CHECK(sliced(load_system("tpu-v5p-cube"), 0).domain == 64);
+  CHECK(sliced(load_system("tpu-v5p-cube"), 2).domain == 64);
+  CHECK(sliced(load_system("tpu-v6e-pod"), 4).domain == 256);
+}
+
+TEST_CASE("a slice has no slices: its groups lie inside it", "[predict]") {
+  const System slice = sliced(load_system("tpu-v5p-cube"), 512);
+  CHECK(slice.pod == 0);
+  CHECK(axes_of(sliced(slice, 64)) == axes_of(slice));
+  CHECK(fabric_of(slice, all_gather(64, 1e9)).torus_axes == 2);
+  CHECK(fabric_of(load_system("tpu-v5p-cube"), all_gather(64, 1e9)).torus_axes == 3);
+}
+
+TEST_CASE("whole pods have the bisection that Google's pages state", "[predict]") {
+  struct Stated {
+    const char* system;
+    int chips;
+    double bytes_per_second;  // https://docs.cloud.google.com/tpu/docs/{v4,v5e,v6e}, of links at their nominal rate
+  };
+  for (const auto& [name, chips, stated] :
+       {Stated{"tpu-v4-cube", 4096, 24e12}, {"tpu-v5e-pod", 256, 1.6e12}, {"tpu-v6e-pod", 256, 3.2e12}}) {
+    CAPTURE(name);
+    const System pod = sliced(load_system(name), chips);
+    CHECK(pod.domain == chips);
+    const double ours = bisection_of(pod, *pod.tier(TierRole::scale_up)).value();
+    CHECK(ours <= stated * 1.07);
+    CHECK(ours >= stated * 0.89);  // 45 of a link's nominal 50 GB/s are reached, 90 of 100
+  }
+}
+
+TEST_CASE("every count has a sound slice on every machine with pods", "[predict]") {
+  for (const char* name : {"tpu-v4-cube", "tpu-v5e-pod", "tpu-v5p-cube", "tpu-v6e-pod", "tpu-v7-cube", "tpu-8t-cube"}) {
+    const System whole = load_system(name);
+    REQUIRE(whole.pod > 0);
+    for (int chips = 1; chips < 3 * whole.pod; chips += chips < 70 ? 1 : chips / 7) {
+      CAPTURE(name, chips);
+      const System slice = sliced(whole, chips);
+      CHECK_NOTHROW(check(slice));
+      CHECK(slice.domain <= std::max(whole.pod, whole.domain));
+      const double slices = std::ceil(static_cast<double>(chips) / slice.domain);
+      CHECK(slices <= 2 * std::ceil(static_cast<double>(chips) / whole.pod));
+    }
+  }
 }
 
 TEST_CASE("512 chips of TPU v5p gather over all links of a torus, not over the data-centre network", "[predict]") {
-  const System v5p = machine("tpu-v5p-cube", 6144);
+  const System v5p = load_system("tpu-v5p-cube");
   const Operation op = all_gather(512, 1e9);
   const Fabric f = fabric_of(v5p, op);
   CHECK(f.domains() == 1);
@@ -68,7 +120,7 @@ TEST_CASE("512 chips of TPU v5p gather over all links of a torus, not over the d
 }
 
 TEST_CASE("ranks that fill whole axes of a slice use the links of those axes", "[predict]") {
-  const System slice = sliced(machine("tpu-v5p-cube", 6144), 512);
+  const System slice = sliced(load_system("tpu-v5p-cube"), 512);
   const Fabric plane = fabric_on(slice, all_gather(64, 1e9), Levels{64}), all = fabric_on(slice, all_gather(512, 1e9), Levels{512});
   CHECK(plane.torus_axes == 2);
   CHECK(plane.full_rate == Approx(all.full_rate * 2 / 3));
@@ -77,9 +129,48 @@ TEST_CASE("ranks that fill whole axes of a slice use the links of those axes", "
 }
 
 TEST_CASE("more chips never gather the same bytes faster than the links of one let in", "[predict]") {
-  const System v5p = machine("tpu-v5p-cube", 6144);
+  const System v5p = load_system("tpu-v5p-cube");
   for (int chips = 64; chips <= 6144; chips *= 2) {
     const Operation op = all_gather(chips, 1e9);
     CHECK(predict(v5p, op).time().value() * fabric_of(v5p, op).full_rate > (chips - 1.0) / chips * 1e9);
   }
+}
+
+TEST_CASE("a larger pod never gathers, reduces or exchanges slower", "[predict]") {
+  System pod = load_system("tpu-v5p-cube");
+  for (const int chips : {64, 128, 512, 1024, 4096}) {
+    double before = std::numeric_limits<double>::infinity();
+    for (const int size : {64, 512, 6144}) {
+      pod.pod = size;
+      double now = 0;
+      for (const Collective op : {Collective::all_gather, Collective::all_reduce, Collective::all_to_all})
+        now += predict(pod, Operation{.collective = op, .bytes = Bytes::from_value(1e9), .ranks = chips}).time().value();
+      CAPTURE(chips, size);
+      CHECK(now <= before * 1.0000001);
+      before = now;
+    }
+  }
+}
+
+TEST_CASE("a job of more chips trains the same batch no slower, and slower than its products take", "[predict][plan]") {
+  TrainingQuestion q;
+  q.model = load_model("llama3-8b");
+  q.global_batch = 512, q.sequence = 4096;
+  const System v5p = load_system("tpu-v5p-cube");
+  double before = std::numeric_limits<double>::infinity();
+  for (const int chips : {32, 64, 128, 256, 512}) {
+    q.gpus = chips;
+    const double now = plan_training(q, v5p).layouts.front().time.seconds;
+    CAPTURE(chips, now, before);
+    CHECK(now <= before);
+    CHECK(now > step_work(q).min_seconds(chips, Processor::of(v5p).peak(q.precision)));
+    CHECK(now == plan_training(q, sliced(v5p, chips)).layouts.front().time.seconds);
+    before = now;
+  }
+}
+
+TEST_CASE("a pod is refused where it cannot be one", "[predict][specs]") {
+  CHECK_THROWS_AS(load_system("tpu-v5p-cube", std::vector<std::string>{"pod=100"}), SpecError);
+  CHECK_THROWS_AS(load_system("dgx-h100", std::vector<std::string>{"pod=64"}), SpecError);
+  CHECK(turned(load_system("tpu-v5e-pod"), Dial::arithmetic, 2).pod == 256);
 }
