@@ -51,6 +51,13 @@ struct Expectation {
   bool in_bits = false, both_directions = false, of_algorithm = false;
 };
 
+/// The bus bandwidth of one node that ran a test alone, beside others that ran the same.
+struct NodeRate {
+  std::string host;
+  double rate = 0;    ///< byte/s
+  std::string where;  ///< its size and place
+};
+
 struct Context {
   Rules rules;
   io::NcclInfo info;
@@ -65,6 +72,7 @@ struct Context {
   Expectation expected;
   io::RankReports reports;
   PairRates pairs;
+  std::vector<NodeRate> siblings;  ///< of runs of single nodes that are compared with each other
   const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
   int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
   bool rows_follow = false;   ///< the head of a table was printed, and no row of it
