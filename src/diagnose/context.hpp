@@ -127,6 +127,16 @@ struct Machine {
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);
 
+/// One test of several in a log: its answer, and its table.
+struct Part {
+  Diagnosis answer;
+  std::vector<Shown> curve;
+  std::string title, host;  ///< host: the one it ran on; empty: several, or not said
+  std::string like;         ///< what has to be equal in tests that are compared with each other
+};
+/// The answers of several tests as one: the worst state, the causes with the test that they belong to.
+[[nodiscard]] Diagnosis together(std::vector<Part> parts, const Rules& rules);
+
 /// Compares a table with its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
 /// The result of the comparison, in one sentence.

@@ -39,6 +39,27 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
   return out;
 }
 
+/// A message of a stream: its bytes at the rate of large ones. How many are in flight, and how fast a processor posts them, is not known: the
+/// interval of a small one reaches to the time that it would take alone.
+Prediction in_a_stream(const System& system, const Operation& one, const Choice& choice) {
+  const Prediction alone = predict(system, one, choice);
+  Operation large = one;
+  large.bytes = Bytes::from_value(gibibyte);
+  Prediction out = predict(system, large, choice);
+  const double share = one.bytes.value() / gibibyte;
+  if (share >= 1) return alone;
+  out.operation = alone.operation;
+  for (double* seconds : {&out.seconds, &out.low, &out.high, &out.min}) *seconds *= share;
+  Terms scaled;
+  for (Term term : out.terms) {
+    term.time *= share;
+    scaled.add(term);
+  }
+  out.terms = scaled;
+  if (alone.seconds > 2 * out.seconds) out.high = std::max(out.high, alone.high);
+  return out;
+}
+
 }  // namespace
 
 ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
@@ -112,7 +133,8 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()}};
-      Prediction prediction = predict(system, io::question_of(point, system), choice);
+      const Operation question = io::question_of(point, system);
+      Prediction prediction = point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {
       count_skipped(out.skipped, io::first_line(error.what()), point.repeats);

@@ -5,6 +5,7 @@
 
 #include "readings/logs/log_text.hpp"
 #include "text/ascii.hpp"
+#include "text/plain_text.hpp"
 
 #include <algorithm>
 
@@ -78,7 +79,7 @@ void NetUse::add(const std::string& host, std::string_view line, int device, int
 
 void NcclInfo::warn(std::string_view line, int count, std::set<std::string> carried, const std::function<LogLine()>& quote) {
   constexpr std::string_view mark = "NCCL WARN";
-  constexpr std::size_t most_kinds = 64;
+  constexpr std::size_t most_kinds = 64, longest_quoted = 200;
   std::string_view said = line.substr(std::min(line.find(mark), line.size() - mark.size()) + mark.size());
   while (!said.empty() && said.front() == ' ') said.remove_prefix(1);
   std::string form;
@@ -88,7 +89,7 @@ void NcclInfo::warn(std::string_view line, int count, std::set<std::string> carr
   if (same != warnings.end()) {
     same->times += count;
   } else if (warnings.size() < most_kinds) {
-    warnings.push_back({quote(), count, std::move(carried), std::string{said}, std::move(form)});
+    warnings.push_back({quote(), count, std::move(carried), plain_text(std::string{said.substr(0, longest_quoted)}), std::move(form)});
   }
 }
 
