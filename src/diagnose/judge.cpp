@@ -18,7 +18,7 @@ namespace {
 
 double beyond(const ComparedSize& one) { return one.measured / one.high; }
 
-double ratio(const ComparedSize& one) { return one.measured / one.predicted; }
+double times_predicted(const ComparedSize& one) { return one.measured / one.predicted; }
 
 double median_of(std::vector<const ComparedSize*>& sizes, double (*what)(const ComparedSize&)) {
   std::stable_sort(sizes.begin(), sizes.end(), [&](const ComparedSize* a, const ComparedSize* b) { return what(*a) < what(*b); });
@@ -50,12 +50,12 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, co
   if (upper.empty()) return out;
   out.compared = true;
   out.at = *std::max_element(upper.begin(), upper.end(), [](const ComparedSize* a, const ComparedSize* b) { return a->bus < b->bus; });
-  out.ratio = ratio(*out.at);
+  out.ratio = times_predicted(*out.at);
   large = large || top >= n["smallest_large"];
   if (large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
   // adapters have their rates however little of a cluster was measured
   const double lost = n["half_lost"];
-  if (large && !guessed && out.at->operation.nodes > 1) out.slow = out.slow || (out.ratio > lost && median_of(upper, ratio) > lost);
+  if (large && !guessed && out.at->operation.nodes > 1) out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   return out;
 }

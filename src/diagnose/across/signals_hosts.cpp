@@ -23,7 +23,7 @@ struct Equipped {
 };
 
 /// "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]"
-std::set<std::string> names_in(std::string_view list) {
+std::set<std::string> adapters_listed(std::string_view list) {
   std::set<std::string> out;
   for (const std::string_view one : io::words(list)) {
     const auto close = one.find(']');
@@ -39,7 +39,7 @@ std::map<std::string, Equipped> equipment(const io::RankReports& reports) {
   for (const auto& [what, one] : reports.stated) {
     if (one.kind != io::Stated::Kind::adapters) continue;
     for (const auto& [value, speakers] : one.who) {
-      const std::set<std::string> names = names_in(value);
+      const std::set<std::string> names = adapters_listed(value);
       for (const std::string& who : speakers) {
         const auto host = reports.hosts.find(who);
         if (host == reports.hosts.end() || names.size() <= out[host->second].names.size()) continue;

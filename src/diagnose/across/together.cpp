@@ -54,7 +54,7 @@ std::vector<Finding> of_nodes(const std::vector<Part>& parts, const Rules& rules
 }
 
 /// The same cause of several tests as one, with what each of them says of it.
-void add(std::vector<Finding>& causes, Finding one) {
+void add_cause(std::vector<Finding>& causes, Finding one) {
   constexpr std::size_t longest = 600;
   const auto same = std::find_if(causes.begin(), causes.end(), [&](const Finding& f) { return f.cause == one.cause; });
   if (same == causes.end()) {
@@ -90,7 +90,7 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   out.basis = worst.answer.basis;
   out.next = worst.answer.next;
   out.differences = worst.answer.differences;
-  for (const Finding& one : nodes) add(out.causes, one);
+  for (const Finding& one : nodes) add_cause(out.causes, one);
   std::size_t like_it = 0;
   for (Part& one : parts) {
     const Diagnosis& answer = one.answer;
@@ -102,7 +102,7 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
     if (answer.state != worst.answer.state) continue;  // what explains a run that is as predicted is no cause of another's
     for (Finding finding : answer.causes) {
       finding.evidence.insert(0, one.title + ": ");
-      add(out.causes, std::move(finding));
+      add_cause(out.causes, std::move(finding));
     }
   }
   out.healthy = out.healthy && nodes.empty();

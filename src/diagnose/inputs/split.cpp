@@ -29,18 +29,18 @@ namespace {
 
 constexpr std::size_t most_tests = 256, most_names = 65536;
 
-bool has(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
+bool holds_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
 
 /// "# Rank 3 Group 0 Pid 12 on HOST device 3 [0x1b] NVIDIA H100"
-struct Rank {
+struct ListedRank {
   std::string host, gpu;
 };
-std::optional<Rank> rank_in(std::string_view line) {
+std::optional<ListedRank> listed_rank(std::string_view line) {
   const auto rest = io::after(line, "Rank ");
   if (rest.empty() || !io::is_digit(rest.front())) return std::nullopt;
   const auto on = io::after(rest, " on "), device = io::after(rest, " device ");
   if (on.empty() || device.empty()) return std::nullopt;
-  return Rank{io::plain_text(std::string{io::word(on)}), io::plain_text(std::string{io::after(device, "]")})};
+  return ListedRank{io::plain_text(std::string{io::word(on)}), io::plain_text(std::string{io::after(device, "]")})};
 }
 
 /// "all_reduce" of "./build/all_reduce_perf -b 8"
@@ -95,13 +95,13 @@ class Splitter {
       now_.tables = 1;
       return;
     }
-    const bool said = has(line, "NCCL INFO") || has(line, "NCCL WARN");
-    const auto rank = said ? std::nullopt : rank_in(line);
-    const bool starts = !said && has(line, "Collective test starting");
-    const bool command = !said && has(line, "_perf") && !has(line, "concluded");
-    const bool columns = has(line, "algbw") && has(line, "busbw") && has(line, "time");
+    const bool said = holds_text(line, "NCCL INFO") || holds_text(line, "NCCL WARN");
+    const auto rank = said ? std::nullopt : listed_rank(line);
+    const bool starts = !said && holds_text(line, "Collective test starting");
+    const bool command = !said && holds_text(line, "_perf") && !holds_text(line, "concluded");
+    const bool columns = holds_text(line, "algbw") && holds_text(line, "busbw") && holds_text(line, "time");
     const bool head = rank || starts || command || columns ||
-                      (!said && (has(line, "nThread ") || has(line, "Using devices") || has(line, "nccl-tests version")));
+                      (!said && (holds_text(line, "nThread ") || holds_text(line, "Using devices") || holds_text(line, "nccl-tests version")));
     if (head && now_.tables > 0) {
       end();
       begin(lines_.number());
@@ -147,7 +147,7 @@ class Splitter {
     Test others;
     for (Test& one : rest) {
       const auto own = std::find_if(out.begin(), out.end(), [&](const Test& test) {
-        return std::any_of(test.hosts.begin(), test.hosts.end(), [&](const std::string& host) { return has(one.file, host); });
+        return std::any_of(test.hosts.begin(), test.hosts.end(), [&](const std::string& host) { return holds_text(one.file, host); });
       });
       Test& to = own == out.end() ? others : *own;
       if (to.file.empty()) to.file = one.file;
