@@ -241,8 +241,8 @@ void quote_warnings(Diagnosis& out, const Context& c) {
       continue;
     }
     io::LogLine line = one.first;
-    line.text = one.text;
-    notes.push_back(fmt::format("NCCL warns, and no cause named here explains it: {}{}", cited(line),
+    line.text = "NCCL WARN " + one.text;
+    notes.push_back(fmt::format("not explained, {}{}", cited(line),
                                 one.times > 1 ? fmt::format(" ({} such lines)", one.times) : std::string{}));
   }
   if (more > 0) notes.back() += fmt::format("; {} more kinds of warnings", more);

@@ -39,24 +39,30 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
   return out;
 }
 
-/// A message of a stream: its bytes at the rate of large ones. How many are in flight, and how fast a processor posts them, is not known: the
-/// interval of a small one reaches to the time that it would take alone.
+/// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a processor posts
+/// them is not known: the interval of one that does not fill the link reaches to the time that it would take alone.
 Prediction in_a_stream(const System& system, const Operation& one, const Choice& choice) {
+  constexpr int in_flight = 128;                      // perftest's --tx-depth where none is given
+  constexpr double fills_the_link = 64 * kibibyte;    // perftest's --size where none is given
+  const double bytes = one.bytes.value(), share = bytes / gibibyte;
   const Prediction alone = predict(system, one, choice);
+  if (share >= 1) return alone;
   Operation large = one;
   large.bytes = Bytes::from_value(gibibyte);
   Prediction out = predict(system, large, choice);
-  const double share = one.bytes.value() / gibibyte;
-  if (share >= 1) return alone;
+  const double factor = std::max(share, alone.seconds / in_flight / out.seconds);
   out.operation = alone.operation;
-  for (double* seconds : {&out.seconds, &out.low, &out.high, &out.min}) *seconds *= share;
+  out.seconds *= factor;
+  out.high *= factor;
+  out.low *= share;
+  out.min *= share;
   Terms scaled;
   for (Term term : out.terms) {
-    term.time *= share;
+    term.time *= factor;
     scaled.add(term);
   }
   out.terms = scaled;
-  if (alone.seconds > 2 * out.seconds) out.high = std::max(out.high, alone.high);
+  if (bytes < fills_the_link) out.high = std::max(out.high, alone.high);
   return out;
 }
 
