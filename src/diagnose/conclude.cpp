@@ -210,7 +210,8 @@ void note_silence(Diagnosis& out, const Context& c) {
 std::set<std::string> explained_signs(const Diagnosis& out, const Context& c) {
   std::set<std::string> rules, signs;
   for (const RuleSeen& seen : out.rules)
-    if (std::any_of(out.causes.begin(), out.causes.end(), [&](const Finding& f) { return f.cause == seen.cause; })) rules.insert(seen.rule);
+    if (std::any_of(out.causes.begin(), out.causes.end(), [&](const Finding& f) { return f.cause == seen.cause; }))
+      rules.insert(seen.rule);
   for (const RuleFile& file : c.rules.files)
     for (const std::vector<Row>& group : file.groups)
       for (const Row& row : group) {
@@ -234,7 +235,8 @@ void quote_warnings(Diagnosis& out, const Context& c) {
   std::vector<std::string> notes;
   std::size_t more = 0;
   for (const io::Warning& one : c.info.warnings) {
-    const bool explained = std::any_of(one.signs.begin(), one.signs.end(), [&](const std::string& sign) { return signs.contains(sign); });
+    const bool explained =
+        std::any_of(one.signs.begin(), one.signs.end(), [&](const std::string& sign) { return signs.contains(sign); });
     if (explained || said(one.first.text)) continue;
     if (notes.size() == most) {
       ++more;

@@ -261,8 +261,8 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
   if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
 }
 
-diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps, const diagnosis::Rules& rules,
-                             const DiagnosisRequest& request) {
+diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps,
+                             const diagnosis::Rules& rules, const DiagnosisRequest& request) {
   diagnosis::Part part;
   Diagnosis& out = part.answer;
   Context c;
@@ -336,10 +336,10 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   return part;
 }
 
-/// Each of several tests by itself. One that contradicts the request, or cannot be read, leaves the others their answer; the first fault
-/// is raised where all have one.
-Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagnosis::Test>& tests, const diagnosis::Rules& rules,
-                        const DiagnosisRequest& request) {
+/// Each of several tests by itself. One that contradicts the request, or cannot be read, leaves the others their
+/// answer; the first fault is raised where all have one.
+Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagnosis::Test>& tests,
+                        const diagnosis::Rules& rules, const DiagnosisRequest& request) {
   std::vector<diagnosis::Part> parts;
   std::exception_ptr fault;
   const auto none = [&](const diagnosis::Test& test, const char* why) {

@@ -21,7 +21,8 @@ double beyond(const ComparedSize& one) { return one.measured / one.high; }
 double times_predicted(const ComparedSize& one) { return one.measured / one.predicted; }
 
 double median_of(std::vector<const ComparedSize*>& sizes, double (*what)(const ComparedSize&)) {
-  std::stable_sort(sizes.begin(), sizes.end(), [&](const ComparedSize* a, const ComparedSize* b) { return what(*a) < what(*b); });
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](const ComparedSize* a, const ComparedSize* b) { return what(*a) < what(*b); });
   return what(*sizes[(sizes.size() - 1) / 2]);
 }
 double median_beyond(std::vector<const ComparedSize*>& sizes) { return median_of(sizes, beyond); }
@@ -45,7 +46,8 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, co
     const double bytes = one->operation.bytes.value();
     large = large || (one->streamed && bytes >= n["smallest_streamed"]);
     if (bytes >= top / 16) upper.push_back(one);
-    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all && !one->streamed) small.push_back(one);
+    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all && !one->streamed)
+      small.push_back(one);
   }
   if (upper.empty()) return out;
   out.compared = true;
@@ -55,7 +57,8 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, co
   if (large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
   // adapters have their rates however little of a cluster was measured
   const double lost = n["half_lost"];
-  if (large && !guessed && out.at->operation.nodes > 1) out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
+  if (large && !guessed && out.at->operation.nodes > 1)
+    out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   return out;
 }
@@ -88,8 +91,9 @@ std::string compared_in_words(const Context& c) {
 
 std::string against(const Context& c) {
   const ComparedSize& at = *c.judged.at;
-  return fmt::format("{} at {} where {} gives {} ({} {})", gigabytes(at.bus), size_text(at.operation.bytes), c.system->name,
-                     gigabytes(at.bus * c.judged.ratio), at.measured > at.high ? "at least" : "its interval reaches down to",
+  return fmt::format("{} at {} where {} gives {} ({} {})", gigabytes(at.bus), size_text(at.operation.bytes),
+                     c.system->name, gigabytes(at.bus * c.judged.ratio),
+                     at.measured > at.high ? "at least" : "its interval reaches down to",
                      gigabytes(at.bus * at.measured / at.high));
 }
 

@@ -39,11 +39,12 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
   return out;
 }
 
-/// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a processor posts
-/// them is not known: the interval of one that does not fill the link reaches to the time that it would take alone.
+/// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a
+/// processor posts them is not known: the interval of one that does not fill the link reaches to the time that it would
+/// take alone.
 Prediction in_a_stream(const System& system, const Operation& one, const Choice& choice) {
-  constexpr int in_flight = 128;                      // perftest's --tx-depth where none is given
-  constexpr double fills_the_link = 64 * kibibyte;    // perftest's --size where none is given
+  constexpr int in_flight = 128;                    // perftest's --tx-depth where none is given
+  constexpr double fills_the_link = 64 * kibibyte;  // perftest's --size where none is given
   const double bytes = one.bytes.value(), share = bytes / gibibyte;
   const Prediction alone = predict(system, one, choice);
   if (share >= 1) return alone;
@@ -140,7 +141,8 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()}};
       const Operation question = io::question_of(point, system);
-      Prediction prediction = point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
+      Prediction prediction =
+          point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {
       count_skipped(out.skipped, io::first_line(error.what()), point.repeats);

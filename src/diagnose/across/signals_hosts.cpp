@@ -60,7 +60,8 @@ std::optional<Facts> node_lacks_adapters(const Context& c, const Numbers&) {
   if (count == most || count == 0) return std::nullopt;
   std::set<std::string> nodes, others, missing;
   for (const auto& [host, one] : hosts) (one.names.size() < most ? nodes : others).insert(host);
-  std::set_difference(full.names.begin(), full.names.end(), least.names.begin(), least.names.end(), std::inserter(missing, missing.end()));
+  std::set_difference(full.names.begin(), full.names.end(), least.names.begin(), least.names.end(),
+                      std::inserter(missing, missing.end()));
   const bool alike = missing.size() == most - count;  // else the nodes name them differently
   return Facts{cited(least.line),
                first_of(nodes, most_nodes),
@@ -70,7 +71,8 @@ std::optional<Facts> node_lacks_adapters(const Context& c, const Numbers&) {
                first_of(others, most_nodes)};
 }
 
-/// A host whose connections in one direction are staged in host memory, all or more than half of them, where another's are direct.
+/// A host whose connections in one direction are staged in host memory, all or more than half of them, where another's
+/// are direct.
 std::optional<Facts> node_without_direct(const Context& c, const Numbers&) {
   for (const auto& [network, use] : c.info.net) {
     if (network == "Socket") continue;
@@ -88,8 +90,12 @@ std::optional<Facts> node_without_direct(const Context& c, const Numbers&) {
       if (nodes.empty() || others.empty()) continue;
       std::set<std::string> adapters;
       for (const int device : worst->staged) adapters.insert(fmt::format("{}", device));
-      return Facts{cited(worst->first_staged), first_of(nodes, most_nodes), fmt::format("{}", worst->times - worst->direct),
-                   fmt::format("{}", worst->times), first_of(adapters, most_adapters), first_of(others, most_nodes)};
+      return Facts{cited(worst->first_staged),
+                   first_of(nodes, most_nodes),
+                   fmt::format("{}", worst->times - worst->direct),
+                   fmt::format("{}", worst->times),
+                   first_of(adapters, most_adapters),
+                   first_of(others, most_nodes)};
     }
   }
   return std::nullopt;
@@ -106,12 +112,13 @@ std::optional<Facts> node_slower_than_its_siblings(const Context& c, const Numbe
   for (const NodeRate& one : all)
     if (one.rate < n["share"] * middle) nodes.insert(one.host);
   if (nodes.empty() || 2 * nodes.size() > all.size()) return std::nullopt;
-  const auto first_good = std::find_if(all.begin(), all.end(), [&](const NodeRate& one) { return !nodes.contains(one.host); });
+  const auto first_good =
+      std::find_if(all.begin(), all.end(), [&](const NodeRate& one) { return !nodes.contains(one.host); });
   const std::string range = gigabytes(first_good->rate) == gigabytes(all.back().rate)
                                 ? gigabytes(all.back().rate)
                                 : fmt::format("{} to {}", gigabytes(first_good->rate), gigabytes(all.back().rate));
-  return Facts{first_of(nodes, most_nodes), gigabytes(all.front().rate), range, fmt::format("{}", all.size() - nodes.size()),
-               all.front().where};
+  return Facts{first_of(nodes, most_nodes), gigabytes(all.front().rate), range,
+               fmt::format("{}", all.size() - nodes.size()), all.front().where};
 }
 
 }  // namespace
@@ -120,7 +127,10 @@ std::span<const Signal> host_signals() {
   static const std::vector<Signal> all{
       {"node_lacks_adapters", node_lacks_adapters, {"line", "node", "count", "most", "missing", "others"}},
       {"node_without_direct", node_without_direct, {"line", "node", "staged", "of", "adapters", "others"}},
-      {"node_slower_than_its_siblings", node_slower_than_its_siblings, {"node", "rate", "others", "count", "where"}, {{"share"}}},
+      {"node_slower_than_its_siblings",
+       node_slower_than_its_siblings,
+       {"node", "rate", "others", "count", "where"},
+       {{"share"}}},
   };
   return all;
 }

@@ -1,6 +1,6 @@
 /// \file together.cpp
-/// Several tests of one log, each diagnosed by itself, in one answer: the worst state first, every cause with its test, and single nodes
-/// that ran the same test beside each other.
+/// Several tests of one log, each diagnosed by itself, in one answer: the worst state first, every cause with its test,
+/// and single nodes that ran the same test beside each other.
 
 #include "diagnose/context.hpp"
 
@@ -28,7 +28,8 @@ RuleFile rules_of_nodes(const Rules& rules) {
   for (const RuleFile& file : rules.files)
     for (const std::vector<Row>& group : file.groups)
       for (const Row& row : group)
-        if (row.when.size() == 1 && row.when.front().front().name == "node_slower_than_its_siblings") out.groups.push_back({row});
+        if (row.when.size() == 1 && row.when.front().front().name == "node_slower_than_its_siblings")
+          out.groups.push_back({row});
   return out;
 }
 
@@ -44,7 +45,8 @@ std::vector<Finding> of_nodes(const std::vector<Part>& parts, const Rules& rules
     for (const Part* one : some) size = std::min(size, one->curve.back().bytes);
     Context c;
     for (const Part* one : some) {
-      const auto row = std::find_if(one->curve.begin(), one->curve.end(), [&](const Shown& r) { return r.bytes >= size; });
+      const auto row =
+          std::find_if(one->curve.begin(), one->curve.end(), [&](const Shown& r) { return r.bytes >= size; });
       if (row != one->curve.end() && row->bus > 0)
         c.siblings.push_back({one->host, row->bus, fmt::format("at {}", size_text(Bytes::from_value(row->bytes)))});
     }
@@ -69,8 +71,8 @@ void add_cause(std::vector<Finding>& causes, Finding one) {
 }
 
 std::string without_state(std::string_view verdict) {
-  for (const std::string_view state : {"failed: ", "slow: ", "slow, ", "as predicted: ", "as predicted, ", "nothing to judge: ",
-                                       "nothing to judge, "})
+  for (const std::string_view state :
+       {"failed: ", "slow: ", "slow, ", "as predicted: ", "as predicted, ", "nothing to judge: ", "nothing to judge, "})
     if (verdict.starts_with(state)) return std::string{verdict.substr(state.size())};
   return std::string{verdict};
 }
@@ -99,7 +101,8 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
     out.system_guessed = out.system_guessed || answer.system_guessed;
     out.rules.insert(out.rules.end(), answer.rules.begin(), answer.rules.end());
     out.sizes.insert(out.sizes.end(), answer.sizes.begin(), answer.sizes.end());
-    if (answer.state != worst.answer.state) continue;  // what explains a run that is as predicted is no cause of another's
+    if (answer.state != worst.answer.state)
+      continue;  // what explains a run that is as predicted is no cause of another's
     for (Finding finding : answer.causes) {
       finding.evidence.insert(0, one.title + ": ");
       add_cause(out.causes, std::move(finding));
@@ -119,7 +122,8 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
                               without_state(worst.answer.verdict));
   }
   for (std::size_t i = 0; i < parts.size(); ++i)
-    out.notes.push_back(fmt::format("run {} of {}, {}: {}", i + 1, parts.size(), parts[i].title, parts[i].answer.verdict));
+    out.notes.push_back(
+        fmt::format("run {} of {}, {}: {}", i + 1, parts.size(), parts[i].title, parts[i].answer.verdict));
   for (const Part& one : parts)
     for (const std::string& note : one.answer.notes)
       if (std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end()) out.notes.push_back(note);

@@ -1,6 +1,6 @@
 /// \file split.cpp
-/// A test begins where, after rows of a table, something comes that is printed before one: the command, the head of nccl-tests, a rank,
-/// the names of the columns.
+/// A test begins where, after rows of a table, something comes that is printed before one: the command, the head of
+/// nccl-tests, a rank, the names of the columns.
 
 #include "diagnose/inputs/split.hpp"
 
@@ -101,7 +101,8 @@ class Splitter {
     const bool command = !said && holds_text(line, "_perf") && !holds_text(line, "concluded");
     const bool columns = holds_text(line, "algbw") && holds_text(line, "busbw") && holds_text(line, "time");
     const bool head = rank || starts || command || columns ||
-                      (!said && (holds_text(line, "nThread ") || holds_text(line, "Using devices") || holds_text(line, "nccl-tests version")));
+                      (!said && (holds_text(line, "nThread ") || holds_text(line, "Using devices") ||
+                                 holds_text(line, "nccl-tests version")));
     if (head && now_.tables > 0) {
       end();
       begin(lines_.number());
@@ -117,7 +118,9 @@ class Splitter {
     }
   }
 
-  static bool differs(const std::set<std::string>& a, const std::set<std::string>& b) { return !a.empty() && !b.empty() && a != b; }
+  static bool differs(const std::set<std::string>& a, const std::set<std::string>& b) {
+    return !a.empty() && !b.empty() && a != b;
+  }
   [[nodiscard]] static bool same(const Test& a, const Test& b, bool by_host) {
     const bool operations = a.operation.empty() || b.operation.empty() || a.operation == b.operation;
     const bool ranks = a.ranks == 0 || b.ranks == 0 || a.ranks == b.ranks;
@@ -134,7 +137,8 @@ class Splitter {
         rest.push_back(std::move(one));
         continue;
       }
-      const auto like = std::find_if(out.rbegin(), out.rend(), [&](const Test& other) { return same(one, other, by_host); });
+      const auto like =
+          std::find_if(out.rbegin(), out.rend(), [&](const Test& other) { return same(one, other, by_host); });
       if (like == out.rend()) {
         out.push_back(std::move(one));
         continue;
@@ -147,7 +151,8 @@ class Splitter {
     Test others;
     for (Test& one : rest) {
       const auto own = std::find_if(out.begin(), out.end(), [&](const Test& test) {
-        return std::any_of(test.hosts.begin(), test.hosts.end(), [&](const std::string& host) { return holds_text(one.file, host); });
+        return std::any_of(test.hosts.begin(), test.hosts.end(),
+                           [&](const std::string& host) { return holds_text(one.file, host); });
       });
       Test& to = own == out.end() ? others : *own;
       if (to.file.empty()) to.file = one.file;
@@ -175,7 +180,9 @@ std::string Test::title() const {
     out += fmt::format(", {} rank{}", ranks, ranks == 1 ? "" : "s");
     out += hosts.size() == 1 ? " on " + *hosts.begin() : fmt::format(" on {} nodes", hosts.size());
   }
-  return out + (file.empty() ? fmt::format(" (line {})", line) : line > 1 ? fmt::format(" ({} line {})", file, line) : " (" + file + ")");
+  return out + (file.empty() ? fmt::format(" (line {})", line)
+                : line > 1   ? fmt::format(" ({} line {})", file, line)
+                             : " (" + file + ")");
 }
 
 std::vector<Test> different_tests(const std::filesystem::path& log) { return Splitter(log).read(); }
@@ -183,7 +190,8 @@ std::vector<Test> different_tests(const std::filesystem::path& log) { return Spl
 PartOfLog::PartOfLog(const std::filesystem::path& log, const Test& test) {
   std::string name = (std::filesystem::temp_directory_path() / "fabricost-XXXXXX").string();
   const auto fail = [](const std::string& what) {
-    throw io::fault_of_file(what, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
+    throw io::fault_of_file(what, std::string{"cannot be written: "} + std::strerror(errno),
+                            "set TMPDIR to a folder you may write");
   };
   if (mkdtemp(name.data()) == nullptr) fail(name);
   folder_ = name;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file split.hpp
-/// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes are told apart, so that none is
-/// judged by another's table or lines. Private.
+/// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes are told
+/// apart, so that none is judged by another's table or lines. Private.
 
 #include <filesystem>
 #include <set>
@@ -16,8 +16,8 @@ struct Test {
   std::set<std::string> gpus, hosts;  ///< of the list of ranks
   int ranks = 0;                      ///< listed; 0: none
   int tables = 0;
-  std::string file;                      ///< where it begins, of several; empty: of one
-  int line = 0;                          ///< of its first line there
+  std::string file;                          ///< where it begins, of several; empty: of one
+  int line = 0;                              ///< of its first line there
   std::vector<std::pair<int, int>> spans{};  ///< first and last line, counted over all files
   /// "all_reduce, 16 ranks on 2 nodes (line 12)"
   [[nodiscard]] std::string title() const;

@@ -1,4 +1,4 @@
-"""Runs and nodes of one log beside each other, adapters at half their rate, warnings, streams of messages: what users were told wrongly."""
+"""Runs and nodes of one log beside each other, adapters at half their rate, warnings, streams of messages."""
 import json
 import os
 import sys
@@ -39,7 +39,8 @@ def table(gpu, rows, nodes=1, local=8, operation="all_reduce", first=0):
 def half_of_the_adapters(folder):
     """Four nodes of aws-p4d have 4 adapters of 100 Gbit/s each, 50 GB/s; sound ones move some nine tenths of it."""
     def run(share):
-        return table(A100, [(size, share * rate) for size, rate in ((64 * MIB, 39.0), (256 * MIB, 44.0), (GIB, 45.5), (4 * GIB, 46.0))], nodes=4)
+        sound = ((64 * MIB, 39.0), (256 * MIB, 44.0), (GIB, 45.5), (4 * GIB, 46.0))
+        return table(A100, [(size, share * rate) for size, rate in sound], nodes=4)
 
     assert answer(folder, run(1), "-s", "aws-p4d")["state"] == "as_predicted"
     assert answer(folder, run(0.8), "-s", "aws-p4d")["state"] == "as_predicted", "predictions may be off by a fifth"
@@ -148,11 +149,12 @@ def nodes_one_by_one(folder):
 
 
 def streams_of_messages(folder):
-    """perftest keeps its link full: 64 KiB pass at the line's rate, of which 400 Gbit/s leave 49 GB/s, and not at a message's own time."""
+    """perftest keeps its link full: 64 KiB pass at the line's rate (49 of 50 GB/s), and not at a message's own time."""
     def perftest(gigabits, sizes=(65536,)):
         return ("                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : mlx5_0\n"
                 " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
-                + "".join(f" {size}      5000   {gigabits + 1:.2f}   {gigabits:.2f}   {gigabits / 8e3 / size * 1e6:.6f}\n" for size in sizes))
+                + "".join(f" {size}      5000   {gigabits + 1:.2f}   {gigabits:.2f}   {gigabits / 8e3 / size * 1e6:.6f}\n"
+                          for size in sizes))
 
     sound = answer(folder, perftest(392.1), "-s", "dgx-h100")
     assert sound["state"] == "as_predicted" and abs(sound["sizes"][0]["ratio"] - 1) < 0.05, sound
