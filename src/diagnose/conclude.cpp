@@ -21,6 +21,9 @@ namespace {
 
 bool likelier(const Finding& a, const Finding& b) { return a.confidence > b.confidence; }
 
+/// What the rules of unexplained.yaml say failed.
+constexpr std::string_view not_understood = "not understood";
+
 double log_odds(double share) { return std::log(share / (1 - share)); }
 
 /// The line that a finding cites, or the first words of its arithmetic.
@@ -203,6 +206,51 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
 
+/// The signs of the rules behind the causes that are named. A rule for what is not understood explains no line.
+std::set<std::string> explained_signs(const Diagnosis& out, const Context& c) {
+  std::set<std::string> rules, signs;
+  for (const RuleSeen& seen : out.rules)
+    if (std::any_of(out.causes.begin(), out.causes.end(), [&](const Finding& f) { return f.cause == seen.cause; }))
+      rules.insert(seen.rule);
+  for (const RuleFile& file : c.rules.files)
+    for (const std::vector<Row>& group : file.groups)
+      for (const Row& row : group) {
+        if (!rules.contains(row.id) || row.what == not_understood) continue;
+        for (const Condition& one : row.when)
+          for (const Term& term : one)
+            if (!term.negated && term.signal == nullptr) signs.insert(term.name);
+      }
+  return signs;
+}
+
+/// Quotes the warnings of NCCL that no cause explains: whatever the verdict, somebody may know better what they mean.
+void quote_warnings(Diagnosis& out, const Context& c) {
+  constexpr std::size_t most = 3;
+  const std::set<std::string> signs = explained_signs(out, c);
+  const auto said = [&](const std::string& text) {
+    const auto quotes = [&](const std::string& where) { return where.find(text) != std::string::npos; };
+    return std::any_of(out.causes.begin(), out.causes.end(), [&](const Finding& f) { return quotes(f.evidence); }) ||
+           std::any_of(out.notes.begin(), out.notes.end(), quotes);
+  };
+  std::vector<std::string> notes;
+  std::size_t more = 0;
+  for (const io::Warning& one : c.info.warnings) {
+    const bool explained =
+        std::any_of(one.signs.begin(), one.signs.end(), [&](const std::string& sign) { return signs.contains(sign); });
+    if (explained || said(one.first.text)) continue;
+    if (notes.size() == most) {
+      ++more;
+      continue;
+    }
+    io::LogLine line = one.first;
+    line.text = "NCCL WARN " + one.text;
+    notes.push_back(fmt::format("not explained, {}{}", cited(line),
+                                one.times > 1 ? fmt::format(" ({} such lines)", one.times) : std::string{}));
+  }
+  if (more > 0) notes.back() += fmt::format("; {} more kinds of warnings", more);
+  out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
+}
+
 void conclude_all(Diagnosis& out, const Context& c) {
   if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
     out.healthy = false;
@@ -244,6 +292,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
 void conclude(Diagnosis& out, const Context& c) {
   conclude_all(out, c);
   if (!out.fine()) out.next = questions_for(out.causes, c);
+  quote_warnings(out, c);
   note_silence(out, c);
 }
 

@@ -51,6 +51,13 @@ struct Expectation {
   bool in_bits = false, both_directions = false, of_algorithm = false;
 };
 
+/// The bus bandwidth of one node that ran a test alone, beside others that ran the same.
+struct NodeRate {
+  std::string host;
+  double rate = 0;    ///< byte/s
+  std::string where;  ///< its size and place
+};
+
 struct Context {
   Rules rules;
   io::NcclInfo info;
@@ -65,6 +72,7 @@ struct Context {
   Expectation expected;
   io::RankReports reports;
   PairRates pairs;
+  std::vector<NodeRate> siblings;  ///< of runs of single nodes that are compared with each other
   const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
   int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
   bool rows_follow = false;   ///< the head of a table was printed, and no row of it
@@ -118,6 +126,16 @@ struct Machine {
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);
+
+/// One test of several in a log: its answer, and its table.
+struct Part {
+  Diagnosis answer;
+  std::vector<Shown> curve;
+  std::string title, host;  ///< host: the one it ran on; empty: several, or not said
+  std::string like;         ///< what has to be equal in tests that are compared with each other
+};
+/// The answers of several tests as one: the worst state, the causes with the test that they belong to.
+[[nodiscard]] Diagnosis together(std::vector<Part> parts, const Rules& rules);
 
 /// Compares a table with its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);

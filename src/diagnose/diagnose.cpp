@@ -6,6 +6,7 @@
 #include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
 #include "diagnose/inputs/inputs.hpp"
+#include "diagnose/inputs/split.hpp"
 #include "readings/logs/nccl_tests.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -108,7 +110,7 @@ std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& 
     const Point& p = one.point;
     Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
     out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
-                   p.bytes / p.seconds * bus_factor(p.collective, p.ranks())});
+                   p.bytes / p.seconds * bus_factor(p.collective, p.ranks()), p.streamed});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
@@ -259,14 +261,15 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
   if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
 }
 
-Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& request) {
-  const std::filesystem::path& file = inputs.file();
-  Diagnosis out;
+diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps,
+                             const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+  diagnosis::Part part;
+  Diagnosis& out = part.answer;
   Context c;
-  c.dumps = &inputs.dumps();
+  c.dumps = &dumps;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
   if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
-  c.rules = diagnosis::load_rules();
+  c.rules = rules;
   const diagnosis::Numbers& judgement = c.numbers("judgement");
   c.info = io::read_nccl_info(file, c.rules.signs);
   c.quoted = diagnosis::quoted_figures(file);
@@ -313,8 +316,8 @@ Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& 
   }
   c.impossible.without = rows_without_time(runs);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
-  const bool dumps = !c.dumps->flights.empty() || !c.dumps->inspected.empty() || c.reports.ras.seen;
-  if (!table && !c.info.says_anything && !words && !dumps) refuse(file);
+  const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
+  if (!table && !c.info.says_anything && !words && !dumped) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
     std::erase_if(c.curve,
@@ -329,7 +332,39 @@ Diagnosis diagnose_one(const diagnosis::Inputs& inputs, const DiagnosisRequest& 
   if (!request.against.empty()) compare_with(request.against, c, file, out);
   make_plain(out);
   out.sizes = c.sizes;
-  return out;
+  part.curve = std::move(c.curve);
+  return part;
+}
+
+/// Each of several tests by itself. One that contradicts the request, or cannot be read, leaves the others their
+/// answer; the first fault is raised where all have one.
+Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagnosis::Test>& tests,
+                        const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+  std::vector<diagnosis::Part> parts;
+  std::exception_ptr fault;
+  const auto none = [&](const diagnosis::Test& test, const char* why) {
+    if (!fault) fault = std::current_exception();
+    if (test.tables == 0) return;  // lines of other files, which speak of no run
+    parts.emplace_back().answer.verdict = std::string{"nothing to judge: "} + why;
+    parts.back().answer.healthy = false;
+    parts.back().title = test.title();
+  };
+  const diagnosis::Dumps nothing;
+  bool any = false;
+  for (const diagnosis::Test& test : tests) try {
+      const diagnosis::PartOfLog part(inputs.file(), test);
+      parts.push_back(diagnose_one(part.file(), &test == &tests.back() ? inputs.dumps() : nothing, rules, request));
+      parts.back().title = test.title();
+      if (test.hosts.size() == 1) parts.back().host = *test.hosts.begin();
+      parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, fmt::join(test.gpus, ","));
+      any = any || test.tables > 0;
+    } catch (const SpecError& error) {
+      none(test, error.issues().front().message.c_str());
+    } catch (const RequestError& error) {
+      none(test, error.what());
+    }
+  if (!any && fault) std::rethrow_exception(fault);
+  return diagnosis::together(std::move(parts), rules);
 }
 
 }  // namespace
@@ -341,7 +376,10 @@ std::string contradiction(const std::filesystem::path& log, const System& system
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
   const diagnosis::Inputs inputs(files);
   try {
-    Diagnosis out = diagnose_one(inputs, request);
+    const diagnosis::Rules rules = diagnosis::load_rules();
+    const std::vector<diagnosis::Test> tests = diagnosis::different_tests(inputs.file());
+    Diagnosis out = tests.empty() ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
+                                  : diagnose_each(inputs, tests, rules, request);
     for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + io::plain_text(one));
     return out;
   } catch (const SpecError& error) {

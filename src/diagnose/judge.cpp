@@ -18,10 +18,14 @@ namespace {
 
 double beyond(const ComparedSize& one) { return one.measured / one.high; }
 
-double median_beyond(std::vector<const ComparedSize*>& sizes) {
-  std::stable_sort(sizes.begin(), sizes.end(), [](const ComparedSize* a, const ComparedSize* b) { return beyond(*a) < beyond(*b); });
-  return beyond(*sizes[(sizes.size() - 1) / 2]);
+double times_predicted(const ComparedSize& one) { return one.measured / one.predicted; }
+
+double median_of(std::vector<const ComparedSize*>& sizes, double (*what)(const ComparedSize&)) {
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](const ComparedSize* a, const ComparedSize* b) { return what(*a) < what(*b); });
+  return what(*sizes[(sizes.size() - 1) / 2]);
 }
+double median_beyond(std::vector<const ComparedSize*>& sizes) { return median_of(sizes, beyond); }
 
 /// NCCL's send and receive move 16 bytes at a time if both ends are aligned; unaligned parts take a path that
 /// is many times slower, because of the size and not of the machine.
@@ -31,21 +35,30 @@ bool misaligned(const ComparedSize& one) {
   return part % 16 != 0;
 }
 
-Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed, const Numbers& n) {
+Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, const Numbers& n) {
+  const double allowed = n[guessed ? "margin_of_guess" : "margin"];
   Judged out;
   double top = 0;
+  bool large = false;
   for (const ComparedSize* one : sizes) top = std::max(top, one->operation.bytes.value());
   std::vector<const ComparedSize*> upper, small;
   for (const ComparedSize* one : sizes) {
     const double bytes = one->operation.bytes.value();
+    large = large || (one->streamed && bytes >= n["smallest_streamed"]);
     if (bytes >= top / 16) upper.push_back(one);
-    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all) small.push_back(one);
+    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all && !one->streamed)
+      small.push_back(one);
   }
   if (upper.empty()) return out;
   out.compared = true;
   out.at = *std::max_element(upper.begin(), upper.end(), [](const ComparedSize* a, const ComparedSize* b) { return a->bus < b->bus; });
-  out.ratio = out.at->measured / out.at->predicted;
-  if (top >= n["smallest_large"]) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
+  out.ratio = times_predicted(*out.at);
+  large = large || top >= n["smallest_large"];
+  if (large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
+  // adapters have their rates however little of a cluster was measured
+  const double lost = n["half_lost"];
+  if (large && !guessed && out.at->operation.nodes > 1)
+    out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   return out;
 }
@@ -59,7 +72,7 @@ Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers
       runs[{one.operation.collective, one.operation.dtype, one.operation.nodes, one.ranks}].push_back(&one);
   Judged worst;
   for (const auto& [key, run] : runs) {
-    const Judged one = judge_one(run, judgement[guessed ? "margin_of_guess" : "margin"], judgement);
+    const Judged one = judge_one(run, guessed, judgement);
     const auto rank = [](const Judged& j) { return std::tuple{j.compared, j.slow, j.slow_small, j.ratio}; };
     if (rank(one) > rank(worst)) worst = one;
   }
@@ -78,8 +91,10 @@ std::string compared_in_words(const Context& c) {
 
 std::string against(const Context& c) {
   const ComparedSize& at = *c.judged.at;
-  return fmt::format("{} at {} where {} gives {} (at least {})", gigabytes(at.bus), size_text(at.operation.bytes), c.system->name,
-                     gigabytes(at.bus * c.judged.ratio), gigabytes(at.bus * at.measured / at.high));
+  return fmt::format("{} at {} where {} gives {} ({} {})", gigabytes(at.bus), size_text(at.operation.bytes),
+                     c.system->name, gigabytes(at.bus * c.judged.ratio),
+                     at.measured > at.high ? "at least" : "its interval reaches down to",
+                     gigabytes(at.bus * at.measured / at.high));
 }
 
 }  // namespace fabricost::diagnosis

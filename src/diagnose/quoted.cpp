@@ -259,8 +259,11 @@ class Reader {
     if (whole.find("NCCL INFO") != std::string_view::npos || whole.find("NCCL WARN") != std::string_view::npos) return;
     if (table_row(whole)) return;
     std::string close{whole};  // "bandwidth    : 24" is one piece
-    for (char& c : close)
-      if (c == '|') c = ' ';
+    if (close.find('|') != std::string::npos) {
+      const bool page = close.front() == '|';  // of a document: what its columns mean is not said beside them
+      std::replace(close.begin(), close.end(), '|', ' ');
+      if (!page) io::squeeze(close);  // the cells of a row belong together, however wide they are
+    }
     for (std::size_t at = close.find(" :"); at != std::string::npos; at = close.find(" :", at)) {
       close.erase(at, 1);
       if (at > 0) --at;

@@ -63,6 +63,7 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> rank_report_signals();
 [[nodiscard]] std::span<const Signal> dump_signals();
 [[nodiscard]] std::span<const Signal> stated_signals();
+[[nodiscard]] std::span<const Signal> host_signals();
 [[nodiscard]] std::span<const Signal> pair_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();

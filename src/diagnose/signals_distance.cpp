@@ -64,6 +64,26 @@ std::optional<Facts> rate_of_one_adapter(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
+/// About half of what all adapters of the named machine give, at the best of the large sizes and at most of them alike.
+std::optional<Facts> half_of_the_adapters(const Context& c, const Numbers& n) {
+  if (c.guessed || !is_slow_between_nodes(c) || c.judged.ratio < n["least"] || c.judged.ratio > n["most"])
+    return std::nullopt;
+  const Tier* nic = c.system->tier(TierRole::nic);
+  if (nic == nullptr) return std::nullopt;
+  if (c.judged.at->streamed || nic->endpoints == 1)
+    return Facts{against(c), "half of what one adapter gives: its port or its PCIe link runs at half its rate"};
+  return Facts{
+      against(c),
+      fmt::format("half of what the {} adapters of a node give: one of them runs at half its rate (a ring is as slow "
+                  "as its slowest), or half of them are unused",
+                  nic->endpoints)};
+}
+
+/// perftest, or OSU's bandwidth: no library of collectives ran.
+std::optional<Facts> stream_of_messages(const Context& c, const Numbers&) {
+  return found(c.judged.compared && c.judged.at->streamed);
+}
+
 /// The ring's own prediction fits where in-switch reduction was expected. Tested wherever the constants were
 /// measured, because the interval widens beyond; this is one specific cause, so on a machine named by the
 /// user a deviation outside the interval is enough.
@@ -127,14 +147,28 @@ std::span<const Signal> distance_signals() {
   using enum Threshold::Use;
   static const std::vector<Signal> all{
       {"slow", slow, {"compared"}},
-      {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
-      {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_between_nodes",
+       slower_between_nodes,
+       {"against", "ratio"},
+       {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_in_a_node",
+       slower_in_a_node,
+       {"against", "ratio"},
+       {{"least", number, optional}, {"most", number, optional}}},
       {"fabric_used", fabric_used},
       {"direct_connections", direct_connections},
       {"over_roce", over_roce},
       {"boards_on_pcie", boards_on_pcie},
-      {"rate_of_one_adapter", rate_of_one_adapter, {"against", "used", "endpoints", "rate"}, {{"near"}, {"adapters", count}}},
-      {"rate_of_the_ring", rate_of_the_ring, {"example"}, {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
+      {"rate_of_one_adapter",
+       rate_of_one_adapter,
+       {"against", "used", "endpoints", "rate"},
+       {{"near"}, {"adapters", count}}},
+      {"half_of_the_adapters", half_of_the_adapters, {"against", "half"}, {{"least"}, {"most"}}},
+      {"stream_of_messages", stream_of_messages},
+      {"rate_of_the_ring",
+       rate_of_the_ring,
+       {"example"},
+       {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
       {"rate_of_pcie", rate_of_pcie, {"against", "rate", "tier"}, {{"above"}}},
       {"rate_of_shared_memory", rate_of_shared_memory, {"against"}, {{"share"}}},
       {"only_small_sizes", only_small_sizes, {"size", "time", "system", "predicted"}, {{"size", size}}},
@@ -148,7 +182,9 @@ std::span<const Signal> distance_signals() {
         {"margin"},
         {"margin_of_guess"},
         {"margin_of_small"},
+        {"half_lost"},
         {"smallest_large", size},
+        {"smallest_streamed", size},
         {"largest_small", size},
         {"wires_of_guess"},
         {"beside_a_failure"}}},

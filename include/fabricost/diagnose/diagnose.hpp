@@ -146,6 +146,7 @@ struct ComparedSize {
   double predicted = 0;  ///< seconds; 0: no prediction
   double low = 0, high = 0;
   double bus = 0;  ///< measured bus bandwidth, byte/s
+  bool streamed = false;  ///< a rate of many messages in flight
 };
 
 /// As requested; empty and zero fields were not given.

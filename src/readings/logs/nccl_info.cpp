@@ -122,7 +122,13 @@ class NcclInfoReader {
   }
 
   void signs(const std::string& line) {
-    wanted_.match(line, [&](const Sign& sign) { see(sign.name, line); });
+    std::set<std::string> carried;
+    const bool warns = line.front() != '#' && has(line, "NCCL WARN");
+    wanted_.match(line, [&](const Sign& sign) {
+      see(sign.name, line);
+      if (warns) carried.insert(sign.name);
+    });
+    if (warns) info_.warn(line, lines_.times(), std::move(carried), [&] { return quote(line); });
   }
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
@@ -184,6 +190,7 @@ class NcclInfoReader {
         use.first_indirect = quote(line);
       if (device >= 0) {
         use.devices.insert(device);
+        use.add(host_of(line), line, device, lines_.times(), [&] { return quote(line); });
         if (use.by_host.size() < max_kept) use.by_host[host_of(line)].insert(device);
       }
       local_pair(line);

@@ -77,13 +77,33 @@ struct Setting {
   LogLine line;
 };
 
+/// Connections of one host in one direction: all, and those with GDRDMA.
+struct HostPaths {
+  int times = 0, direct = 0;
+  std::set<int> staged;  ///< adapters of those without
+  LogLine first_staged;
+};
+
 /// Connections of one network transport ("IB", "IBext_v8", "Socket", "AWS Libfabric").
 struct NetUse {
   int times = 0, direct = 0;  ///< all connections, and those with GDRDMA
   std::set<int> devices;
   std::map<std::string, std::set<int>> by_host;
+  std::map<std::pair<std::string, char>, HostPaths> paths;  ///< by host and 's' (sends), 'r' (receives) or ' ' (not said)
   std::set<int> channels;
   LogLine first, first_indirect;
+
+  /// One connection of a host; `times` lines of it.
+  void add(const std::string& host, std::string_view line, int device, int times, const std::function<LogLine()>& quote);
+};
+
+/// A line of NCCL at level WARN, and lines that differ from it in numbers only.
+struct Warning {
+  LogLine first;
+  int times = 0;
+  std::set<std::string> signs;  ///< that the first of them carries
+  std::string text;             ///< behind "NCCL WARN"
+  std::string form;             ///< its words without numbers
 };
 
 struct RankLine {
@@ -156,9 +176,12 @@ struct NcclInfo {
   std::vector<Tuned> tuned;
   std::map<std::string, NvlinkState> nvlinks;        ///< of nvidia-smi nvlink -s, by GPU
   std::vector<std::pair<double, LogLine>> averages;  ///< Avg bus bandwidth
+  std::vector<Warning> warnings;                     ///< the first kinds of them
 
   [[nodiscard]] const Seen& seen(std::string_view sign) const;
   [[nodiscard]] bool has(std::string_view sign) const { return seen(sign).times > 0; }
+  /// Counts a line that holds "NCCL WARN". \param signs that it carries
+  void warn(std::string_view line, int times, std::set<std::string> signs, const std::function<LogLine()>& quote);
   /// The last setting of that name, or nullptr.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
   /// Hosts of a complete rank list; else the maximum of the communicator's nodes, the hosts listed and the

@@ -3,7 +3,9 @@
 
 #include "readings/logs/nccl_info.hpp"
 
+#include "readings/logs/log_text.hpp"
 #include "text/ascii.hpp"
+#include "text/plain_text.hpp"
 
 #include <algorithm>
 
@@ -58,6 +60,41 @@ void SignMatcher::match(const std::string& line, const std::function<void(const 
     if (carries(*one.sign, line, folded)) see(*one.sign);
   }
   pairs_of(line, [&](std::uint16_t pair) { present_[pair / word_bits] = 0; });
+}
+
+void NetUse::add(const std::string& host, std::string_view line, int device, int count,
+                 const std::function<LogLine()>& quote) {
+  constexpr std::size_t most_hosts = 65536;
+  const auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  const std::pair key{host, has("[send]") ? 's' : has("[receive]") ? 'r' : ' '};
+  if (paths.size() >= most_hosts && !paths.contains(key)) return;
+  HostPaths& one = paths[key];
+  one.times += count;
+  if (has("/GDRDMA")) {
+    one.direct += count;
+    return;
+  }
+  if (one.staged.empty()) one.first_staged = quote();
+  one.staged.insert(device);
+}
+
+void NcclInfo::warn(std::string_view line, int count, std::set<std::string> carried,
+                    const std::function<LogLine()>& quote) {
+  constexpr std::string_view mark = "NCCL WARN";
+  constexpr std::size_t most_kinds = 64, longest_quoted = 200;
+  std::string_view said = line.substr(std::min(line.find(mark), line.size() - mark.size()) + mark.size());
+  while (!said.empty() && said.front() == ' ') said.remove_prefix(1);
+  std::string form;
+  for (const std::string_view word : words(said))
+    if (std::none_of(word.begin(), word.end(), is_digit)) form.append(word) += ' ';
+  const auto same =
+      std::find_if(warnings.begin(), warnings.end(), [&](const Warning& one) { return one.form == form; });
+  if (same != warnings.end()) {
+    same->times += count;
+  } else if (warnings.size() < most_kinds) {
+    warnings.push_back(
+        {quote(), count, std::move(carried), plain_text(std::string{said.substr(0, longest_quoted)}), std::move(form)});
+  }
 }
 
 const Seen& NcclInfo::seen(std::string_view sign) const {

@@ -1,0 +1,241 @@
+/// \file split.cpp
+/// A test begins where, after rows of a table, something comes that is printed before one: the command, the head of
+/// nccl-tests, a rank, the names of the columns.
+
+#include "diagnose/inputs/split.hpp"
+
+#include "readings/logs/line_fields.hpp"
+#include "readings/logs/log_text.hpp"
+#include "readings/logs/nccl_info.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+constexpr std::size_t most_tests = 256, most_names = 65536;
+
+bool holds_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
+
+/// "# Rank 3 Group 0 Pid 12 on HOST device 3 [0x1b] NVIDIA H100"
+struct ListedRank {
+  std::string host, gpu;
+};
+std::optional<ListedRank> listed_rank(std::string_view line) {
+  const auto rest = io::after(line, "Rank ");
+  if (rest.empty() || !io::is_digit(rest.front())) return std::nullopt;
+  const auto on = io::after(rest, " on "), device = io::after(rest, " device ");
+  if (on.empty() || device.empty()) return std::nullopt;
+  return ListedRank{io::plain_text(std::string{io::word(on)}), io::plain_text(std::string{io::after(device, "]")})};
+}
+
+/// "all_reduce" of "./build/all_reduce_perf -b 8"
+std::string operation_in(std::string_view line) {
+  const auto end = line.find("_perf");
+  if (end == std::string_view::npos) return {};
+  std::size_t first = end;
+  while (first > 0 && ((line[first - 1] >= 'a' && line[first - 1] <= 'z') || line[first - 1] == '_')) --first;
+  return std::string{line.substr(first, end - first)};
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const std::filesystem::path& log) : lines_(log) {}
+
+  std::vector<Test> read() {
+    begin(1);
+    std::string said;
+    for (std::string line; lines_.next(line);) {
+      if (line.starts_with(io::file_mark)) {
+        end();
+        file_ = io::plain_text(line.substr(io::file_mark.size()));
+        before_ = lines_.number();
+        begin(lines_.number());
+        continue;
+      }
+      (void)io::unprefix(line);
+      take(line);
+      last_ = lines_.number();
+    }
+    end();
+    return grouped();
+  }
+
+ private:
+  void begin(int line) {
+    now_ = {};
+    now_.file = file_;
+    now_.line = std::max(1, line - before_);
+    now_.spans = {{line, line}};
+    named_ = false;
+  }
+  void end() {
+    now_.spans.back().second = std::max(last_, now_.spans.back().first);
+    if (now_.spans.back().second > now_.spans.back().first || now_.tables > 0) found_.push_back(std::move(now_));
+  }
+
+  void take(std::string_view line) {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return;
+    if (io::is_digit(line[first]) && io::is_table_row(line.substr(first))) {
+      now_.tables = 1;
+      return;
+    }
+    const bool said = holds_text(line, "NCCL INFO") || holds_text(line, "NCCL WARN");
+    const auto rank = said ? std::nullopt : listed_rank(line);
+    const bool starts = !said && holds_text(line, "Collective test starting");
+    const bool command = !said && holds_text(line, "_perf") && !holds_text(line, "concluded");
+    const bool columns = holds_text(line, "algbw") && holds_text(line, "busbw") && holds_text(line, "time");
+    const bool head = rank || starts || command || columns ||
+                      (!said && (holds_text(line, "nThread ") || holds_text(line, "Using devices") ||
+                                 holds_text(line, "nccl-tests version")));
+    if (head && now_.tables > 0) {
+      end();
+      begin(lines_.number());
+    }
+    if (rank) {
+      ++now_.ranks;
+      if (now_.hosts.size() < most_names) now_.hosts.insert(rank->host);
+      if (now_.gpus.size() < most_names && !rank->gpu.empty()) now_.gpus.insert(rank->gpu);
+    }
+    if ((command || starts) && (starts || !named_)) {
+      if (std::string operation = operation_in(line); !operation.empty()) now_.operation = std::move(operation);
+      named_ = starts;
+    }
+  }
+
+  static bool differs(const std::set<std::string>& a, const std::set<std::string>& b) {
+    return !a.empty() && !b.empty() && a != b;
+  }
+  [[nodiscard]] static bool same(const Test& a, const Test& b, bool by_host) {
+    const bool operations = a.operation.empty() || b.operation.empty() || a.operation == b.operation;
+    const bool ranks = a.ranks == 0 || b.ranks == 0 || a.ranks == b.ranks;
+    return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts));
+  }
+
+  /// Those that are alike as one. Files without a table go to the test of their name's host, else stand for themselves.
+  std::vector<Test> grouped() {
+    // processes that each ran alone, on whatever host, are one mistake and no tests of nodes
+    const bool by_host = std::any_of(found_.begin(), found_.end(), [](const Test& one) { return one.ranks > 1; });
+    std::vector<Test> out, rest;
+    for (Test& one : found_) {
+      if (one.tables == 0) {
+        rest.push_back(std::move(one));
+        continue;
+      }
+      const auto like =
+          std::find_if(out.rbegin(), out.rend(), [&](const Test& other) { return same(one, other, by_host); });
+      if (like == out.rend()) {
+        out.push_back(std::move(one));
+        continue;
+      }
+      ++like->tables;
+      if (like->operation.empty()) like->operation = one.operation;
+      like->spans.push_back(one.spans.front());
+    }
+    if (out.size() < 2) return {};
+    Test others;
+    for (Test& one : rest) {
+      const auto own = std::find_if(out.begin(), out.end(), [&](const Test& test) {
+        return std::any_of(test.hosts.begin(), test.hosts.end(),
+                           [&](const std::string& host) { return holds_text(one.file, host); });
+      });
+      Test& to = own == out.end() ? others : *own;
+      if (to.file.empty()) to.file = one.file;
+      to.spans.push_back(one.spans.front());
+    }
+    if (out.size() > most_tests) out.resize(most_tests);
+    if (!others.spans.empty()) out.push_back(std::move(others));
+    for (Test& one : out) std::sort(one.spans.begin(), one.spans.end());
+    return out;
+  }
+
+  io::LineReader lines_;
+  std::string file_;
+  int before_ = 0, last_ = 0;
+  bool named_ = false;
+  Test now_;
+  std::vector<Test> found_;
+};
+
+}  // namespace
+
+std::string Test::title() const {
+  std::string out = operation.empty() ? (tables > 0 ? "a table" : "lines without a table") : operation;
+  if (ranks > 0) {
+    out += fmt::format(", {} rank{}", ranks, ranks == 1 ? "" : "s");
+    out += hosts.size() == 1 ? " on " + *hosts.begin() : fmt::format(" on {} nodes", hosts.size());
+  }
+  return out + (file.empty() ? fmt::format(" (line {})", line)
+                : line > 1   ? fmt::format(" ({} line {})", file, line)
+                             : " (" + file + ")");
+}
+
+std::vector<Test> different_tests(const std::filesystem::path& log) { return Splitter(log).read(); }
+
+PartOfLog::PartOfLog(const std::filesystem::path& log, const Test& test) {
+  std::string name = (std::filesystem::temp_directory_path() / "fabricost-XXXXXX").string();
+  const auto fail = [](const std::string& what) {
+    throw io::fault_of_file(what, std::string{"cannot be written: "} + std::strerror(errno),
+                            "set TMPDIR to a folder you may write");
+  };
+  if (mkdtemp(name.data()) == nullptr) fail(name);
+  folder_ = name;
+  const std::filesystem::path own = std::filesystem::path{test.file}.filename();
+  file_ = folder_ / (test.file.empty() ? log.filename() : own.stem().replace_extension(".txt"));
+  try {
+    std::ofstream out(file_, std::ios::binary);
+    if (!out) fail(file_.string());
+    io::LineReader lines(log);
+    std::string file;
+    int file_at = 0, written = 0;
+    bool marked = true;
+    auto span = test.spans.begin();
+    const auto put = [&](const std::string& line, int number, int times) {
+      if (number != written + 1 || times > 1) out << io::line_mark << number << ' ' << times << '\n';
+      out << line << '\n';
+      written = number;
+    };
+    for (std::string line; span != test.spans.end() && lines.next(line);) {
+      if (line.starts_with(io::file_mark)) {
+        file = line;
+        file_at = lines.number();
+        marked = false;
+        if (span->second == file_at) ++span;
+        continue;
+      }
+      if (lines.number() < span->first) continue;
+      if (!marked) put(file, file_at, 1);
+      marked = true;
+      put(line, lines.number(), lines.times());
+      while (span != test.spans.end() && lines.number() >= span->second) ++span;
+    }
+    out.close();
+    if (!out) fail(file_.string());
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+    throw;
+  }
+}
+
+PartOfLog::~PartOfLog() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace fabricost::diagnosis

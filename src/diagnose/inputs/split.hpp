@@ -1,0 +1,43 @@
+#pragma once
+/// \file split.hpp
+/// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes are told
+/// apart, so that none is judged by another's table or lines. Private.
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// One test, with its repeats.
+struct Test {
+  std::string operation;              ///< as in all_reduce_perf; empty: not said
+  std::set<std::string> gpus, hosts;  ///< of the list of ranks
+  int ranks = 0;                      ///< listed; 0: none
+  int tables = 0;
+  std::string file;                          ///< where it begins, of several; empty: of one
+  int line = 0;                              ///< of its first line there
+  std::vector<std::pair<int, int>> spans{};  ///< first and last line, counted over all files
+  /// "all_reduce, 16 ranks on 2 nodes (line 12)"
+  [[nodiscard]] std::string title() const;
+};
+
+/// The tests of a log (diagnose/inputs/inputs.hpp), in their order; empty if there are fewer than two different ones.
+/// \throws SpecError when the file is not readable as text
+[[nodiscard]] std::vector<Test> different_tests(const std::filesystem::path& log);
+
+/// A file with the lines of one test, under their own numbers; removed at the end of its scope.
+class PartOfLog {
+ public:
+  PartOfLog(const std::filesystem::path& log, const Test& test);
+  PartOfLog(const PartOfLog&) = delete;
+  PartOfLog& operator=(const PartOfLog&) = delete;
+  ~PartOfLog();
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path folder_, file_;
+};
+
+}  // namespace fabricost::diagnosis

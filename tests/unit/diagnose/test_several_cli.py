@@ -1,0 +1,173 @@
+"""Runs and nodes of one log beside each other, adapters at half their rate, warnings, streams of messages."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from command import Command, written  # noqa: E402
+
+COMMAND = Command(sys.argv[1], "diagnose")
+H100, A100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-40GB"
+MIB, GIB = 1 << 20, 1 << 30
+SOUND = [(64 * MIB, 330.0), (256 * MIB, 405.9), (GIB, 466.2), (4 * GIB, 478.0)]  # all-reduce of a DGX H100
+WARN = "n0:1:2 [0] transport/net_ib.cc:9 NCCL WARN The flux capacitor holds {} coulombs\n"
+
+
+def answer(folder, text, *words):
+    return json.loads(COMMAND.works(written(folder, "run.log", text), "--json", *words))
+
+
+def causes(found):
+    return [one["cause"] for one in found["causes"]]
+
+
+def table(gpu, rows, nodes=1, local=8, operation="all_reduce", first=0):
+    """Rank list and table of nccl-tests, a row per (bytes, bus bandwidth in GB/s)."""
+    n = nodes * local
+    lines = [f"# Collective test starting: {operation}_perf"]
+    lines += [f"#  Rank {r:2d} Group  0 Pid {1000 + r} on node{first + r // local} device {r % local} [0x{16 + r % local:02x}] {gpu}"
+              for r in range(n)]
+    lines += ["#       size         count      type   redop    root     time   algbw   busbw #wrong",
+              "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)"]
+    factor = {"all_reduce": 2, "all_gather": 1}[operation] * (n - 1) / n
+    lines += [f"{size:12d} {size // 4:12d}  float  sum  -1 {size / (bus / factor * 1e3):10.1f} {bus / factor:7.2f} {bus:7.2f}  0"
+              for size, bus in rows]
+    return "\n".join(lines) + f"\n# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {rows[-1][1]}\n"
+
+
+def half_of_the_adapters(folder):
+    """Four nodes of aws-p4d have 4 adapters of 100 Gbit/s each, 50 GB/s; sound ones move some nine tenths of it."""
+    def run(share):
+        sound = ((64 * MIB, 39.0), (256 * MIB, 44.0), (GIB, 45.5), (4 * GIB, 46.0))
+        return table(A100, [(size, share * rate) for size, rate in sound], nodes=4)
+
+    assert answer(folder, run(1), "-s", "aws-p4d")["state"] == "as_predicted"
+    assert answer(folder, run(0.8), "-s", "aws-p4d")["state"] == "as_predicted", "predictions may be off by a fifth"
+    found = answer(folder, run(0.5), "-s", "aws-p4d")
+    assert found["state"] == "slow" and not found["healthy"] and set(causes(found)[:2]) == {"half_rate_link", "rail_missing"}, found
+    assert "half of what the 4 adapters of a node give" in found["causes"][0]["evidence"], found
+
+
+def head(node, rank):
+    return f"{node}:{100 + rank}:{200 + rank} [{rank}] NCCL INFO "
+
+
+def one_node_lacks_an_adapter(folder):
+    def using(counts):
+        return "".join(head(f"gpu{node}", rank) + "NET/IB : Using " + " ".join(f"[{i}]mlx5_{i}:1/IB" for i in range(count))
+                       + f" [RO]; OOB eth0:10.0.0.{node}<0>\n" for node, count in enumerate(counts) for rank in range(2))
+
+    for counts, node in (((8, 7), "gpu1"), ((7, 8), "gpu0"), ((8, 8, 7, 8), "gpu2")):
+        found = answer(folder, using(counts))
+        assert causes(found)[0] == "rail_missing" and found["state"] == "slow", found
+        seen = found["causes"][0]["evidence"]
+        assert f"{node} uses 7 adapters" in seen and "missing: mlx5_7" in seen, seen
+    assert not answer(folder, using((8, 8)))["causes"]
+    # each rank is given its own adapter: the lists are as long everywhere
+    own = "".join(head(f"gpu{node}", rank) + f"NET/IB : Using [0]mlx5_{rank}:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+                  for node in range(2) for rank in range(4))
+    assert "a node has fewer adapters than the others" not in [one["what"] for one in answer(folder, own)["causes"] if "what" in one]
+
+
+def one_node_without_gpu_direct(folder):
+    def channels(ways):
+        return "".join(head(f"gpu{node}", i) + f"Channel 0{i}/0 : {ends} [{way}] via NET/IB/{i}{'/GDRDMA' if direct else ''}\n"
+                       for node, way, direct in ways for i in range(4)
+                       for ends in ([f"{i}[{i}] -> {8 + i}[{i}]"] if (way == "send") == (node == 0) else [f"{8 + i}[{i}] -> {i}[{i}]"]))
+
+    broken = channels(((0, "send", True), (0, "receive", True), (1, "send", False), (1, "receive", False)))
+    found = answer(folder, broken)
+    assert causes(found)[0] == "gdr_off" and found["state"] == "slow", found
+    assert "4 of 4 network connections of gpu1 lack GDRDMA (adapters 0, 1, 2, 3), those of gpu0" in found["causes"][0]["evidence"], found
+    # boards that receive directly and send through the host do so on every node
+    alike = channels(((0, "send", False), (0, "receive", True), (1, "send", False), (1, "receive", True)))
+    assert not any("lack GDRDMA" in one["evidence"] for one in answer(folder, alike)["causes"])
+
+
+def warnings_are_quoted(folder):
+    found = answer(folder, WARN.format(17) + table(H100, SOUND) + WARN.format(23))
+    assert found["state"] == "as_predicted" and found["healthy"], found
+    assert any("line 1: NCCL WARN The flux capacitor holds 17 coulombs (2 such lines)" in note for note in found["notes"]), found["notes"]
+    # beside a failure that is understood
+    double = "n0:1:2 [0] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
+    found = answer(folder, double + WARN.format(17))
+    assert causes(found)[0] == "launch_mistake" and any("line 2: NCCL WARN The flux" in note for note in found["notes"]), found
+    assert not any("Duplicate" in note for note in found["notes"]), "a cause quotes it"
+    # of many kinds the first, and how many more
+    kinds = "".join(WARN.format(1).replace("flux", word) for word in ("red", "green", "blue", "white", "black"))
+    notes = [note for note in answer(folder, double + kinds)["notes"] if "not explained" in note]
+    assert len(notes) == 3 and "2 more kinds of warnings" in notes[-1], notes
+    harmless = "n0:1:2 [0] NCCL WARN NET/Plugin : Could not find libnccl-net.so; falling back\n"
+    assert any("Could not find libnccl-net.so" in note for note in answer(folder, harmless + table(H100, SOUND))["notes"])
+
+
+def different_runs(folder):
+    """Two tests one after the other: each is judged by its own table, machine and lines."""
+    gather = [(size, bus) for size, bus in ((64 * MIB, 4.0), (256 * MIB, 4.4), (GIB, 4.6), (4 * GIB, 4.7))]
+    one = "mpirun -np 8 ./all_reduce_perf -b 64M -e 4G\n" + table(H100, SOUND)
+    two = ("mpirun -np 32 ./all_gather_perf -b 64M -e 4G\n" + head("node0", 0) + "NCCL_IB_DISABLE set by environment to 1\n"
+           + table(A100, gather, nodes=4, operation="all_gather"))
+    found = answer(folder, one + two)
+    assert found["state"] == "slow" and "1 of 2 different runs" in found["verdict"], found["verdict"]
+    assert all("all_gather, 32 ranks on 4 nodes (line 19)" in cause["evidence"] for cause in found["causes"]), found["causes"]
+    assert any("run 1 of 2, all_reduce, 8 ranks on node0 (line 1): as predicted" in note for note in found["notes"]), found["notes"]
+    assert {(size["operation"], size["ranks"]) for size in found["sizes"]} >= {("all_reduce", 8)}
+    line = next(i for i, text in enumerate((one + two).split("\n"), 1) if "NCCL_IB_DISABLE" in text)
+    assert f"line {line}: " in json.dumps(found["causes"]), "lines keep their numbers"
+    # the same test twice is one run, and so is one whose head is lost
+    for repeat in (one + one, one + "\n".join(one.split("\n")[-8:])):
+        assert "different runs" not in answer(folder, repeat)["verdict"]
+    # the machine of the request is that of one of them
+    named = answer(folder, table(H100, SOUND) + table("NVIDIA GB300", SOUND, local=4), "-s", "dgx-h100")
+    assert any("GB300" in note for note in named["notes"]) and "2 different runs" in named["verdict"], named
+
+
+def nodes_one_by_one(folder):
+    """A folder with a test of each node: the nodes are compared, and nobody forgot MPI."""
+    def job(name, shares):
+        place = os.path.join(folder, name)
+        os.mkdir(place)
+        for node, share in enumerate(shares):
+            written(place, f"node{node}.log", table(H100, [(size, share * bus) for size, bus in SOUND], first=node))
+        return place
+
+    slow = job("slow", (1.0, 1.005, 0.8, 0.995))
+    found = json.loads(COMMAND.works(slow, "--json"))
+    assert found["state"] == "slow" and causes(found)[0] == "stragglers" and "launch_mistake" not in causes(found), found
+    assert "node2: 382 GB/s at 4 GiB, the other 3: 476 GB/s to 480 GB/s" in found["causes"][0]["evidence"], found["causes"][0]
+    assert COMMAND.works(slow).startswith("slow: of 4 different runs, node2"), COMMAND.works(slow)
+    alike = json.loads(COMMAND.works(job("alike", (1.0, 1.005, 0.98, 0.995)), "--json"))
+    assert alike["state"] == "as_predicted" and not alike["causes"] and "4 different runs" in alike["verdict"], alike
+    two = json.loads(COMMAND.works(job("two", (1.0, 0.8)), "--json"))
+    assert causes(two)[0] == "stragglers" and "node1" in two["causes"][0]["evidence"], two
+    # two hosts that start a test of their own at once
+    at_once = table(H100, SOUND).split("\n")
+    again = table(H100, SOUND, first=1).split("\n")
+    found = answer(folder, "\n".join(at_once[:9] + again[:9] + at_once[9:] + again[9:]))
+    assert causes(found)[0] == "launch_mistake", found
+
+
+def streams_of_messages(folder):
+    """perftest keeps its link full: 64 KiB pass at the line's rate (49 of 50 GB/s), and not at a message's own time."""
+    def perftest(gigabits, sizes=(65536,)):
+        return ("                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+                " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+                + "".join(f" {size}      5000   {gigabits + 1:.2f}   {gigabits:.2f}   {gigabits / 8e3 / size * 1e6:.6f}\n"
+                          for size in sizes))
+
+    sound = answer(folder, perftest(392.1), "-s", "dgx-h100")
+    assert sound["state"] == "as_predicted" and abs(sound["sizes"][0]["ratio"] - 1) < 0.05, sound
+    half = answer(folder, perftest(196.2), "-s", "dgx-h100")
+    assert half["state"] == "slow" and causes(half)[0] == "half_rate_link", half
+    assert not {"tcp_fallback", "rail_missing", "gdr_off", "few_channels"} & set(causes(half)), "no library ran"
+    many = answer(folder, perftest(196.2, (65536, 1 << 20, 1 << 23)), "-s", "dgx-h100")
+    assert many["state"] == "slow" and all(1.9 < size["ratio"] < 2.1 for size in many["sizes"]), many
+
+
+if __name__ == "__main__":
+    for test in (half_of_the_adapters, one_node_lacks_an_adapter, one_node_without_gpu_direct, warnings_are_quoted, different_runs,
+                 nodes_one_by_one, streams_of_messages):
+        with tempfile.TemporaryDirectory() as place:
+            test(place)
+    print("ok")
