@@ -246,10 +246,10 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   std::stable_sort(out.terms.begin(), out.terms.end(),
                    [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.seconds > b.seconds; });
   if (const double factor = factor_in_terms(priced.time); factor < 1)
-    out.terms.front().how.push_back(
-        fmt::format("The factor {:.4g} of stack {}, fitted to its published steps or given, is in this and every other term; the arithmetic "
-                    "shown is without it.",
-                    factor, question.stack.name));
+    out.terms.front().how.push_back(fmt::format(
+        "The factor {:.4g} of stack {}, fitted to its published steps or given, is in this and every other term; the arithmetic "
+        "shown is without it.",
+        factor, question.stack.name));
   out.usual = usual_layout(question, system);
   out.against_usual = out.usual ? against_text(question, priced, *out.usual) : "The usual rule finds no layout that fits.";
   out.interval = interval_text(question, system, priced.time.seconds);

@@ -131,7 +131,8 @@ Parsed ratio(std::string_view text, double number, std::string_view rest) {
     value = number / below;
   }
   if (!(value >= 1 && value <= 1000))
-    return NotRead{fmt::format("\"{}\" is outside 1 to 1000", text), "downlinks over uplinks: write 2:1 or 2, 1 where nothing is held back"};
+    return NotRead{fmt::format("\"{}\" is outside 1 to 1000", text),
+                   "downlinks over uplinks: write 2:1 or 2, 1 where nothing is held back"};
   return value;
 }
 
@@ -162,7 +163,8 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
   std::string_view rest;
   const double number = leading_number(text, rest);
   if (std::isnan(number)) {
-    const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction || kind == QuantityKind::ratio;
+    const bool bare =
+        kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction || kind == QuantityKind::ratio;
     return NotRead{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
   }
   switch (kind) {

@@ -15,7 +15,22 @@ struct NotRead {
 };
 using Parsed = std::variant<double, NotRead>;
 
-enum class QuantityKind { link_rate, line_rate, memory_rate, size, time, flop_rate, clock, power, money, rent, fraction, ratio, count, number };
+enum class QuantityKind {
+  link_rate,
+  line_rate,
+  memory_rate,
+  size,
+  time,
+  flop_rate,
+  clock,
+  power,
+  money,
+  rent,
+  fraction,
+  ratio,
+  count,
+  number
+};
 
 /// \return bytes/s in one direction, line bits/s, bytes, seconds, flop/s, Hz, W, USD, USD/s or a plain number
 [[nodiscard]] Parsed parse_quantity(std::string_view text, QuantityKind kind);

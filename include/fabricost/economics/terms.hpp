@@ -23,10 +23,18 @@ struct TimeTerm {
 /// The terms of a training step, none negative, which sum to its time. `stack` is what a software's factor above 1 adds; a
 /// factor below 1 makes every term that much shorter (factor_in_terms).
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
-  std::vector<TimeTerm> out{{"compute", t.compute},     {"layer_floor", t.floor},     {"tensor", t.tensor},
-                            {"context", t.context},     {"expert", t.expert},         {"hand_over", t.pipeline},
-                            {"bubble", t.bubble},       {"data", t.data},             {"accumulation", t.accumulation},
-                            {"optimizer", t.optimizer}, {"stragglers", t.stragglers}, {"stack", std::max(0.0, t.stack)}};
+  std::vector<TimeTerm> out{{"compute", t.compute},
+                            {"layer_floor", t.floor},
+                            {"tensor", t.tensor},
+                            {"context", t.context},
+                            {"expert", t.expert},
+                            {"hand_over", t.pipeline},
+                            {"bubble", t.bubble},
+                            {"data", t.data},
+                            {"accumulation", t.accumulation},
+                            {"optimizer", t.optimizer},
+                            {"stragglers", t.stragglers},
+                            {"stack", std::max(0.0, t.stack)}};
   if (t.offload > 0) out.push_back({"offload", t.offload});
   const double factor = factor_in_terms(t);
   if (factor < 1)
