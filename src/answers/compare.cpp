@@ -171,8 +171,12 @@ CompareAnswer answer(const CompareRequest& request) {
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
   const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
   if (request.train) {
-    const TrainingQuestion q = training_question(training_of(request));
-    out.all = compare(systems, [&](const System& system) { return compared(q, system, prices); });
+    const PlanRequest asked = training_of(request);
+    const TrainingQuestion q = training_question(asked);
+    out.all = compare(systems, [&](const System& system) {
+      const PlanRequest there = on_machine(asked, system);
+      return compared(there.stack.name == asked.stack.name ? q : training_question(there), system, prices);
+    });
     out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
                             q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);
   } else {

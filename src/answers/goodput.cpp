@@ -163,7 +163,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   FailureQuestion q = job.question;
   q.nodes = std::ceil(gpus / job.gpus_per_node);
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
-  q.repair = 0;  // spares are chosen for one size
+  q.spares = static_cast<int>(std::lround(job.question.spares * q.nodes / job.question.nodes));  // the same share of the nodes
   const FailureAnswer one = failures_of(q);
   GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept};
   if (job.jitter > 0) {
@@ -187,7 +187,6 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   q.rate = f.rate;
   q.rate.per_node *= job.gpus_per_node / f.gpus_per_node;
   q.checkpointing.interval = 0;
-  q.repair = 0;
   return {f.name, f.title, f.rate.thousand_node_days(), shares_of(job, failures_of(q).share, job.gpus).of_failures.kept};
 }
 

@@ -2,7 +2,7 @@
 /// Searches or prices layouts of a training job.
 
 #include <fabricost/answers/plan.hpp>
-#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
@@ -142,6 +142,11 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
 
 }  // namespace
 
+PlanRequest on_machine(PlanRequest r, const System& system) {
+  if (system.gpu.generation == Generation::tpu && !r.stack.value && r.stack.name == default_stack) r.stack.name = default_tpu_stack;
+  return r;
+}
+
 TrainingQuestion training_question(const PlanRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
@@ -198,6 +203,8 @@ PlanAnswer answer(const PlanRequest& request) {
   found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
   found->system = sliced(std::move(found->system), q.gpus);
+  if (const PlanRequest there = on_machine(request, found->system); there.stack.name != request.stack.name)
+    found->question = training_question(there);
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);
   const TrainingPlan& plan = found->plan;

@@ -9,6 +9,7 @@
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/specs/prices.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
 
@@ -220,9 +221,15 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
   PlanRequest asked = r;
   asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
   asked.gpus = out.gpus, asked.top = 1;
-  const PlanAnswer plan = answer(asked);
+  PlanAnswer plan = answer(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
-  const PlannedLayout& best = plan.layouts.front();
+  if (plan.layouts.front().idle_gpus > 0) {  // the one of the fastest that pays for the fewest GPU-seconds
+    asked.top = near_fastest;
+    plan = answer(asked);
+  }
+  const auto paid = [&](const PlannedLayout& one) { return one.step_seconds * (out.gpus + one.idle_gpus); };
+  const PlannedLayout& best = *std::min_element(plan.layouts.begin(), plan.layouts.end(),
+                                                [&](const PlannedLayout& a, const PlannedLayout& b) { return paid(a) < paid(b); });
   out.layout = best, out.kernels = plan.kernels;
   out.idle_gpus = best.idle_gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;

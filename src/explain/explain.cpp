@@ -83,6 +83,11 @@ ExplainContext context_of(const Prediction& prediction, const System* system) {
 
 namespace {
 
+/// What joins more nodes than a description has.
+[[nodiscard]] std::string_view where_more_meet(const System& system) {
+  return system.tier(TierRole::network) == nullptr ? "a non-blocking network of their own NICs" : "more switches of the network described";
+}
+
 [[nodiscard]] std::string question_text(const ExplainContext& context) {
   const Fabric& f = context.fabric();
   const Operation& op = context.operation();
@@ -106,8 +111,8 @@ namespace {
   const System& system = *context.system;
   out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
   if (f.domains() > 1 && f.nodes > std::max(1, system.nodes))
-    out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on a non-blocking network of their own NICs.",
-                                     counted(std::max(1, system.nodes), "node"), f.nodes));
+    out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on {}.", counted(std::max(1, system.nodes), "node"),
+                                     f.nodes, where_more_meet(system)));
   return out;
 }
 
@@ -130,7 +135,7 @@ std::vector<std::string> names_of(const Extrapolated& beyond) {
 std::vector<std::string> assumed(const System& system, int nodes) {
   const int described = std::max(1, system.nodes);
   if (nodes <= described) return {};
-  return {fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", nodes, described)};
+  return {fmt::format("{} nodes where the description has {}: {}", nodes, described, detail::where_more_meet(system))};
 }
 
 std::vector<std::string> assumed(const System& system, const Prediction& p) {

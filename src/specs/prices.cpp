@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 namespace fabricost {
 namespace {
@@ -122,6 +123,7 @@ Prices load_prices(std::string_view name_or_path) {
   in.text("notes");
   Prices out;
   out.name = in.name("name", true);
+  out.own = std::filesystem::path(name_or_path).has_extension();  // a file, not a name of data/prices
   out.date = in.text("date");
   (void)in.quantity("gpu_hour", QuantityKind::rent, out.gpu_hour);
   amount(in, "electricity", "USD/kWh", 1 / kilowatt_hour, 0, 10, out.electricity);

@@ -103,7 +103,7 @@ struct ComparedAnswer {
         gives(&A::share, "", "share", "Of the time, what binds takes."),
         gives(&A::terms, "terms", "terms", "What the seconds are made of, a list of StepTerm."),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
-              "GPUs of the scale-up domains a training job takes that its groups leave idle; in no figure.")};
+              "GPUs of the scale-up domains a training job takes that its groups leave idle; in dollars, joules and watts.")};
   }
 };
 

@@ -311,6 +311,9 @@ struct PlanAnswer {
 /// The question of the search: the request with its model and stack loaded. \throws as answer
 [[nodiscard]] TrainingQuestion training_question(const PlanRequest& request);
 
+/// The request with the stack that runs on a machine: on TPUs the default becomes default_tpu_stack.
+[[nodiscard]] PlanRequest on_machine(PlanRequest request, const System& system);
+
 /// A file of a trace, and what is in it.
 struct TimelineFile {
   std::string name, text;

@@ -45,6 +45,7 @@ inline void override_prices(Prices& prices, const OwnPrices& own, const System& 
     if (const GpuPrice* there = prices.of(system.gpu.name); there != nullptr) listed = *there;
     listed.server = {units::USD(*own.server / machine_gpus(system)), given};
     prices.gpus.assign(1, listed);
+    prices.own = true;
   }
   if (own.pue) prices.power.pue = {*own.pue, given};
   if (own.electricity) prices.electricity = {units::USD(*own.electricity) / units::kWh(1), given};

@@ -9,7 +9,7 @@
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
-#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/refusal.hpp>
@@ -38,7 +38,7 @@ struct Compared {
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
   std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
-  int idle_gpus = 0;                          ///< in the scale-up domains of a training job; not included in any other figure
+  int idle_gpus = 0;                          ///< in the scale-up domains of a training job; in the dollars, joules and megawatts
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
   bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
@@ -59,19 +59,25 @@ inline void add_dollars(Compared& c, const System& system, const Money& money, c
   c.gpu_hour = in(rent.value, units::USD_per_h).value();
 }
 inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
-  const Money money = money_per_million_tokens(system, gpus, c.tokens_per_gpu * gpus, prices);
+  const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * gpus, prices);
   add_dollars(c, system, money, prices);
   if (!money.power_known) return;
   c.joules = money.energy.value();
-  c.megawatts = power_of(system, gpus, prices.power).site.value() * 1e-6;
+  c.megawatts = power_of(system, gpus + c.idle_gpus, prices.power).site.value() * 1e-6;
 }
 }  // namespace detail
 
-/// The fastest layout of a training job on one machine. \throws RequestError when none fits or is possible
+/// The fastest layout of a training job on one machine; where that leaves GPUs of its domains idle, the one of the fastest that pays for
+/// the fewest GPU-seconds. \throws RequestError when none fits or is possible
 [[nodiscard]] inline Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
   if (system.pod > 0) return compared(std::move(question), sliced(system, question.gpus), prices);
   question.top = 1;
-  const TrainingPlan plan = plan_training(question, system);
+  TrainingPlan plan = plan_training(question, system);
+  if (plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
+    question.top = near_fastest;
+    plan = plan_training(question, system);
+    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, system.domain)]);
+  }
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
@@ -150,13 +156,13 @@ struct OwnMachinePrices {
   return prices;
 }
 
-/// The first kind of price that is known of all machines that can do the job; a given price counts as any kind.
+/// The first kind of price that is known of all machines that can do the job; a given price of a GPU-hour counts as a rent of any kind.
 /// \param able (i) whether machine i can
 template <class Able>
 [[nodiscard]] PricedBy common_kind(std::span<const System> systems, Able&& able, const Prices& prices, const OwnMachinePrices& own = {}) {
   const auto known = [&](std::size_t i, PriceKind kind) {  // a rent of that kind, or owning if requested
     const Prices by = priced_as(prices, kind, own, i);
-    if (rent_of(systems[i], by).value > DollarRate{}) return true;
+    if (rent_of(systems[i], by).value > DollarRate{}) return kind != PriceKind::owned;
     return kind == PriceKind::owned && server_price_of(systems[i], by).value > Dollars{} &&
            rated_power_per_gpu(systems[i], by.power).value > Watts{};
   };
@@ -187,7 +193,7 @@ template <class Able>
       all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     } else if (able(i)) {
       const Prices as = priced_as(prices, *by.kind, own, i);
-      detail::add_dollars(all[i], systems[i], money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, as), as);
+      detail::add_dollars(all[i], systems[i], money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
     }
   }
   return by;

@@ -59,6 +59,7 @@ struct Prices {
   Sourced<DollarRate> gpu_hour;     ///< for any GPU; zero: see `gpus`
   std::optional<PriceKind> kind{};  ///< of all rents that are not stated; empty: on demand if known, else reserved
   std::vector<GpuPrice> gpus;
+  bool own = false;  ///< the user's: its servers go before the price that a machine's file says
   Sourced<EnergyPrice> electricity;
   Sourced<EnergyPrice> site;           ///< building and staff, by rated power
   Sourced<Time> lifetime;              ///< depreciation time of servers and network
@@ -94,10 +95,11 @@ struct Rent : Sourced<DollarRate> {
   if (prices.kind != PriceKind::on_demand && listed->reserved.value > DollarRate{}) return {listed->reserved, PriceKind::reserved};
   return {};
 }
-/// A GPU's share of its server: the entry of this GPU in the prices, else the system's own price; zero if
-/// neither is known.
+/// A GPU's share of its server: the user's own entry of this GPU in the prices, else the system's own price, else the shipped entry; zero
+/// if none is known.
 [[nodiscard]] inline Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
-  if (const GpuPrice* own = prices.of(system.gpu.name); own != nullptr && own->server.value > Dollars{}) return own->server;
+  const GpuPrice* listed = prices.of(system.gpu.name);
+  if (listed != nullptr && listed->server.value > Dollars{} && (prices.own || !(system.price.value > Dollars{}))) return listed->server;
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
 }
 

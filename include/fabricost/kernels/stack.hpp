@@ -26,6 +26,7 @@ inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused",
 
 /// The default stack.
 inline constexpr const char* default_stack = "megatron-core";
+inline constexpr const char* default_tpu_stack = "maxtext-tpu";  ///< Megatron-Core runs on no TPU
 
 struct Stack {
   std::string name = default_stack;

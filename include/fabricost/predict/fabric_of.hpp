@@ -138,8 +138,10 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
 /// of what comes from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
 /// the tiers passed. A ring or tree needs one full stream out of it: share m/o. An exchange sends (1 - m/N)
 /// of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic below one switch uses
-/// none of its uplinks. \param reached rate that reaches the NICs over their own rate, at most 1
-inline void describe_network(Fabric& f, const System& system, double reached) {
+/// none of its uplinks. Where only some NICs of the domains send, as much less comes from below a switch that joins all of them; one of a
+/// rail has the same NIC of every domain below it.
+/// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
+inline void describe_network(Fabric& f, const System& system, double reached, double sending) {
   const double N = f.domains();
   const double together = system.nodes_per_domain();
   double below = 1;        // nodes below one child of the tier
@@ -149,8 +151,9 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
     if (tier.role != TierRole::network) continue;
     const double m = std::max(1.0, below / together);
     if (m >= N) break;
-    const double streams = m / taper;
-    const double exchanges = (1 - 1 / N) / (taper * (1 - m / N));
+    const double loaded = taper * (child != nullptr && child->kind == TierKind::rails ? 1 : sending);
+    const double streams = m / loaded;
+    const double exchanges = (1 - 1 / N) / (loaded * (1 - m / N));
     below *= std::max(1, tier.endpoints);
     if (child != nullptr && streams < f.streams) {
       f.streams = streams;
@@ -228,9 +231,12 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   const int per_rank_node = ranks / nodes;
   if (nodes % nodes_per_domain == 0) return Levels{per_rank_node * nodes_per_domain, nodes / nodes_per_domain};
   const int domains = (nodes + nodes_per_domain - 1) / nodes_per_domain;
-  if (ranks % domains != 0)
+  if (ranks % domains != 0) {
+    for (int more = domains + 1; more <= 2 * domains; ++more)  // as many domains as take equal nodes
+      if (nodes % more == 0) return Levels{ranks / more, more};
     throw RequestError(std::to_string(nodes) + " nodes do not fill whole domains of " + std::to_string(nodes_per_domain) +
-                       "; take a multiple of " + std::to_string(nodes_per_domain));
+                       ", nor as many of up to twice as many; take a multiple of " + std::to_string(nodes_per_domain));
+  }
   return Levels{ranks / domains, domains};
 }
 
@@ -267,7 +273,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first);
-    detail::describe_network(f, system, reached);
+    detail::describe_network(f, system, reached, f.nics / (nic->endpoints * system.nodes_per_domain()));
   }
   if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
     check(system);

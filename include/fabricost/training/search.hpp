@@ -16,8 +16,10 @@
 /// layout rejects the less sharded ones, and the rest is checked stage by stage. The contents of the stages
 /// are computed once per pipeline, not per layout.
 
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/memory/bound.hpp>
 #include <fabricost/model/dimension.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/question.hpp>
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -63,7 +66,8 @@ class TrainingSearch {
  public:
   /// \param any_memory layouts are priced whatever memory they need
   TrainingSearch(const TrainingQuestion& q, const System& system, bool any_memory = false)
-      : q_(q), gpu_(Processor::of(system)), costs_(system, {.ways = q.ways}), domain_(system.domain), count_(parameters_of(q.model)) {
+      : q_(q), gpu_(Processor::of(system)), costs_(system, {.ways = q.ways}), domain_(system.domain), stated_(stated_gpus(system)),
+        count_(parameters_of(q.model)) {
     capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
     make_pipelines();
     choose_recomputations();
@@ -111,7 +115,7 @@ class TrainingSearch {
   [[nodiscard]] std::vector<int> context_sizes(int ranks) const {
     std::vector<int> out;
     for (const int c : divisors(ranks, std::max(64, q_.sequence / 8192)))  // at a million tokens up to 128
-      if (q_.sequence % (2 * c) == 0 && (c == 1 || q_.sequence / c >= 1024)) out.push_back(c);
+      if (c == 1 || (q_.sequence % (2 * c) == 0 && q_.sequence / c >= 1024)) out.push_back(c);
     return out;
   }
 
@@ -303,6 +307,7 @@ class TrainingSearch {
       return;
     }
     ++plan_.evaluated;
+    if (stated_ && l.gpus() + static_cast<long long>(idle_gpus(l, domain_)) > *stated_) return;  // takes more domains than there are
     // with stages inside data, experts reach fewer ranks of a domain than the shared layers were priced for
     const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
     StepTime time;
@@ -325,6 +330,7 @@ class TrainingSearch {
   Processor gpu_;
   GroupCosts costs_;
   int domain_;
+  std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
   double capacity_ = 0;  ///< bytes of a GPU that may be used
   std::vector<Pipeline> pipelines_;

@@ -142,7 +142,7 @@ struct CompareTyped : CompareRequest {
   for (const Compared& c : all)
     if (c.idle_gpus > 0)
       out += wrapped("  ",
-                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle, in no figure and no price.", c.system,
+                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle; they are in the money and the energy.", c.system,
                                  c.idle_gpus),
                      100);
   out += wrapped("  ",

@@ -6,7 +6,7 @@
 #include "cli/report.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
 #include <fabricost/training/figures.hpp>
@@ -72,7 +72,7 @@ namespace {
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);
     out += fmt::format(
-        "  {} GPUs of the scale-up domains it takes stay idle, in no figure and no price{}.\n", idle,
+        "  {} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.\n", idle,
         used < a.system.domain && used < p.layout.gpus() ? fmt::format(": its groups fill {} of each {}", used, a.system.domain) : "");
   }
   return out;

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>

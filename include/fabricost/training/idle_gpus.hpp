@@ -10,6 +10,7 @@
 #include <fabricost/kernels/groups.hpp>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace fabricost {
 
@@ -34,6 +35,21 @@ namespace fabricost {
 [[nodiscard]] inline int idle_gpus(const Layout& l, int domain) {
   const long long used = std::min(l.gpus(), used_of_domain(l, domain)), gpus = l.gpus();
   return static_cast<int>((gpus + used - 1) / used * domain - gpus);
+}
+
+/// How many of the fastest layouts are looked through for one that leaves fewer GPUs idle.
+inline constexpr int near_fastest = 32;
+
+/// Of priced layouts of one job the place of the one that pays for the fewest GPU-seconds, idle ones included.
+template <class Layouts>
+[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, int domain) {
+  const auto paid = [domain](const auto& one) {
+    return one.time.seconds * (static_cast<double>(one.layout.gpus()) + idle_gpus(one.layout, domain));
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < layouts.size(); ++i)
+    if (paid(layouts[i]) < paid(layouts[best])) best = i;
+  return best;
 }
 
 }  // namespace fabricost
