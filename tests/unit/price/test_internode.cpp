@@ -114,8 +114,8 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
 
 namespace {
 
-/// Every rank passes on a block as soon as it has it, after the one before: when the last block of `rounds` rounds arrives. The hop from the
-/// last rank of a domain leaves it.
+/// Every rank passes on a block as soon as it has it, after the one before: when the last block of `rounds` rounds arrives. The hop from
+/// the last rank of a domain leaves it.
 double ring_finishes(int g, int nodes, int rounds, double inside, double border) {
   const int n = g * nodes, steps = rounds * (n - 1);
   std::vector<double> has(static_cast<std::size_t>(n), 0), sent = has;
