@@ -73,7 +73,7 @@ void each_crossing(const PluginRegion& region, double y, Visit&& visit) {
   }
 }
 [[nodiscard]] inline bool holds(const PluginRegion& region, double x, double y) {
-  constexpr double on_border = 1e-10;
+  constexpr double on_border = 1e-13;
   bool border = false, above = false, below = false;
   each_crossing(region, y, [&](double at, bool crosses_above, bool crosses_below) {
     border |= std::fabs(at - x) < on_border;

@@ -59,6 +59,7 @@ class TierReader {
       if (const auto rate = in_.quantity(carried_keys[i], QuantityKind::link_rate)) tier_.carried[i] = Bandwidth::from_value(rate->number);
     const bool nic = tier_.role == TierRole::nic;
     read_transport(nic);
+    tier_.transport.plugin = in_.choice("tuner_plugin", tuner_plugin_names, tier_.transport.plugin);
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);
     read_slot();
     tier_.notes = in_.text("notes");
@@ -85,7 +86,6 @@ class TierReader {
     }
     const std::string given = in_.reference("transport");
     if (const TransportSpec* spec = library_.transport(*value, in_.path_of("transport"), given, faults_)) tier_.transport = spec->transport;
-    tier_.transport.plugin = in_.choice("tuner_plugin", tuner_plugin_names, tier_.transport.plugin);
   }
 
   /// The slot of the NICs' cards, if it differs from the GPUs'.

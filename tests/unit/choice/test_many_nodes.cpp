@@ -78,7 +78,7 @@ TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Pascal between
     CHECK_FALSE(uses_ll128(s));
   }
   s = systems::ampere_box();
-  for (const Transport t : {systems::slingshot, systems::efa_v1}) {
+  for (const Transport& t : {systems::slingshot, systems::efa_v1}) {
     s.tiers[1].transport = t;
     CHECK_FALSE(uses_ll128(s));
   }

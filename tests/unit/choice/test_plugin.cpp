@@ -18,21 +18,22 @@ System amazon(TunerPlugin plugin) {
   s.tiers[1].transport = {.name = "efa", .plugin = plugin};
   return s;
 }
-Candidate at(const System& s, Collective op, int nodes, double bytes, int ranks = 0) {
-  const Prediction p = predict(s, {.collective = op, .ranks = ranks, .nodes = nodes, .bytes = Bytes::from_value(bytes)});
-  return p.ran;
+Candidate ran_at(const System& s, Collective op, int nodes, double bytes, int ranks = 0) {
+  Operation one{.collective = op, .ranks = ranks, .nodes = nodes};
+  one.bytes = Bytes::from_value(bytes);
+  return predict(s, one).ran;
 }
 /// What runs on both sides of a border, which belongs to the first.
-void changes(const System& s, Collective op, int nodes, double last, Candidate below, Candidate above, int ranks = 0) {
+void changes_at(const System& s, Collective op, int nodes, double last, Candidate below, Candidate above, int ranks = 0) {
   CAPTURE(s.name, nodes, last);
-  CHECK(at(s, op, nodes, last, ranks) == below);
-  CHECK(at(s, op, nodes, std::ceil(last * (1 + 1e-6)), ranks) == above);
+  CHECK(ran_at(s, op, nodes, last, ranks) == below);
+  CHECK(ran_at(s, op, nodes, std::ceil(last * (1 + 1e-6)), ranks) == above);
 }
 
-constexpr Candidate tree_ll{Algorithm::tree, Protocol::ll}, tree_ll128{Algorithm::tree, Protocol::ll128};
-constexpr Candidate ring_ll{Algorithm::ring, Protocol::ll}, ring_ll128{Algorithm::ring, Protocol::ll128};
-constexpr Candidate ring_simple{Algorithm::ring, Protocol::simple}, nvls_tree{Algorithm::nvls_tree, Protocol::simple};
-constexpr Candidate pat{Algorithm::pat, Protocol::simple};
+constexpr Candidate run_tree_ll{Algorithm::tree, Protocol::ll}, run_tree_ll128{Algorithm::tree, Protocol::ll128};
+constexpr Candidate run_ring_ll{Algorithm::ring, Protocol::ll}, run_ring_ll128{Algorithm::ring, Protocol::ll128};
+constexpr Candidate run_ring_simple{Algorithm::ring, Protocol::simple}, run_nvls_tree{Algorithm::nvls_tree, Protocol::simple};
+constexpr Candidate run_pat{Algorithm::pat, Protocol::simple};
 
 /// Whether a polygon winds around a point: the angles under which its sides are seen add up to an odd number of turns.
 bool winds(const PluginRegion& region, double x, double y) {
@@ -64,54 +65,55 @@ double clear_of(const PluginRegion& region, double x, double y) {
 TEST_CASE("p5: all_reduce of 4 to 32 nodes changes where Amazon's file has its corners", "[choice][plugin]") {
   const System s = amazon(TunerPlugin::aws_p5);
   const Collective op = Collective::all_reduce;
-  changes(s, op, 4, 37748736, tree_ll128, ring_ll128);
+  changes_at(s, op, 4, 37748736, run_tree_ll128, run_ring_ll128);
   // between the corners of 17 and 64 ranks, 1 and 2 GiB: straight in both logarithms
   const double right = std::exp2(30 + (5 - std::log2(17)) / (6 - std::log2(17)));
-  CHECK(at(s, op, 4, right * 0.999999) == ring_ll128);
-  CHECK(at(s, op, 4, 1610612736) == ring_simple);
-  changes(s, op, 8, 117440512, tree_ll128, ring_ll128);
-  CHECK(at(s, op, 8, 2147483648) == ring_ll128);
-  CHECK(at(s, op, 8, 2684354560) == ring_simple);
-  changes(s, op, 16, 301989888, tree_ll128, ring_ll128);
-  changes(s, op, 16, 2147483648, ring_ll128, nvls_tree);
-  changes(s, op, 16, 6442450944, nvls_tree, ring_simple);
-  changes(s, op, 32, 301989888, tree_ll128, nvls_tree);
-  CHECK(at(s, op, 32, 1074790399) == nvls_tree);
-  changes(s, op, 32, 2147483648, ring_ll128, nvls_tree);
-  changes(s, op, 32, 12884901888, nvls_tree, ring_simple);  // 192 ranks end at 9 GiB, and that border is as steep as the ranks
+  CHECK(ran_at(s, op, 4, right * 0.999999) == run_ring_ll128);
+  CHECK(ran_at(s, op, 4, 1610612736) == run_ring_simple);
+  changes_at(s, op, 8, 117440512, run_tree_ll128, run_ring_ll128);
+  CHECK(ran_at(s, op, 8, 2147483648) == run_ring_ll128);
+  CHECK(ran_at(s, op, 8, 2684354560) == run_ring_simple);
+  changes_at(s, op, 16, 301989888, run_tree_ll128, run_ring_ll128);
+  changes_at(s, op, 16, 2147483648, run_ring_ll128, run_nvls_tree);
+  changes_at(s, op, 16, 6442450944, run_nvls_tree, run_ring_simple);
+  changes_at(s, op, 32, 301989888, run_tree_ll128, run_nvls_tree);
+  CHECK(ran_at(s, op, 32, 1074790399) == run_nvls_tree);
+  changes_at(s, op, 32, 2147483648, run_ring_ll128, run_nvls_tree);
+  changes_at(s, op, 32, 12884901888, run_nvls_tree, run_ring_simple);  // 192 ranks end at 9 GiB, and that border is as steep as the ranks
 }
 
 TEST_CASE("p5en and p6-b200: gathering and scattering by the ranks of a node", "[choice][plugin]") {
   const System p5en = amazon(TunerPlugin::aws_p5en), p6 = amazon(TunerPlugin::aws_p6_b200);
-  changes(p6, Collective::all_gather, 8, 2621440, ring_ll, ring_ll128);
-  changes(p6, Collective::all_gather, 8, 871366656, ring_ll128, ring_simple);
-  changes(p5en, Collective::reduce_scatter, 16, 4718592, ring_ll, ring_ll128);
-  changes(p5en, Collective::reduce_scatter, 16, 2415919104, ring_ll128, ring_simple);
-  changes(p5en, Collective::all_reduce, 16, 196608, tree_ll, tree_ll128);
+  changes_at(p6, Collective::all_gather, 8, 2621440, run_ring_ll, run_ring_ll128);
+  changes_at(p6, Collective::all_gather, 8, 871366656, run_ring_ll128, run_ring_simple);
+  changes_at(p5en, Collective::reduce_scatter, 16, 4718592, run_ring_ll, run_ring_ll128);
+  changes_at(p5en, Collective::reduce_scatter, 16, 2415919104, run_ring_ll128, run_ring_simple);
+  changes_at(p5en, Collective::all_reduce, 16, 196608, run_tree_ll, run_tree_ll128);
   // one rank of each node, as the groups of data parallelism that pass over tensor parallelism
-  changes(p5en, Collective::all_gather, 16, 16777216, pat, ring_ll128, 16);
-  changes(p5en, Collective::all_gather, 16, 50331648, ring_ll128, ring_simple, 16);
-  changes(p6, Collective::all_reduce, 128, 32768, tree_ll, tree_ll128, 128);
+  changes_at(p5en, Collective::all_gather, 16, 16777216, run_pat, run_ring_ll128, 16);
+  changes_at(p5en, Collective::all_gather, 16, 50331648, run_ring_ll128, run_ring_simple, 16);
+  changes_at(p6, Collective::all_reduce, 128, 32768, run_tree_ll, run_tree_ll128, 128);
 }
 
 TEST_CASE("NCCL chooses on two nodes, without the plugin, before 2.19, and between the regions", "[choice][plugin]") {
   const System with = amazon(TunerPlugin::aws_p5), without = amazon(TunerPlugin::none);
   for (double bytes = 8; bytes < 2e10; bytes *= 3) {
-    CHECK(at(with, Collective::all_reduce, 2, bytes) == at(without, Collective::all_reduce, 2, bytes));
-    CHECK(at(with, Collective::all_gather, 4, bytes) == at(without, Collective::all_gather, 4, bytes));  // no region on p5
+    CHECK(ran_at(with, Collective::all_reduce, 2, bytes) == ran_at(without, Collective::all_reduce, 2, bytes));
+    CHECK(ran_at(with, Collective::all_gather, 4, bytes) == ran_at(without, Collective::all_gather, 4, bytes));  // no region on p5
     System older = with, old = without;
     older.tuner = old.tuner = tuner_of_version(2, 18);
-    CHECK(at(older, Collective::all_reduce, 8, bytes) == at(old, Collective::all_reduce, 8, bytes));
+    CHECK(ran_at(older, Collective::all_reduce, 8, bytes) == ran_at(old, Collective::all_reduce, 8, bytes));
   }
-  CHECK(at(with, Collective::all_reduce, 8, 2.3e9) == at(without, Collective::all_reduce, 8, 2.3e9));  // 2 to 2.5 GiB: no region
-  CHECK(at(with, Collective::all_reduce, 8, 2e11) == at(without, Collective::all_reduce, 8, 2e11));    // beyond its largest size
-  CHECK_FALSE(at(with, Collective::all_reduce, 8, 1e6) == at(without, Collective::all_reduce, 8, 5e8));
+  CHECK(ran_at(with, Collective::all_reduce, 8, 2.3e9) == ran_at(without, Collective::all_reduce, 8, 2.3e9));  // 2 to 2.5 GiB: no region
+  CHECK(ran_at(with, Collective::all_reduce, 8, 2e11) == ran_at(without, Collective::all_reduce, 8, 2e11));    // beyond its largest size
+  CHECK_FALSE(ran_at(with, Collective::all_reduce, 8, 1e6) == ran_at(without, Collective::all_reduce, 8, 5e8));
 }
 
 TEST_CASE("the plugin passes over what cannot run or is not allowed", "[choice][plugin]") {
   const System s = amazon(TunerPlugin::aws_p5);
-  const Operation large{.collective = Collective::all_reduce, .nodes = 32, .bytes = units::GiB(4)};
-  CHECK(predict(s, large).ran == nvls_tree);
+  Operation large{.collective = Collective::all_reduce, .nodes = 32};
+  large.bytes = units::GiB(4);
+  CHECK(predict(s, large).ran == run_nvls_tree);
   Operation bytes = large;
   bytes.dtype = DataType::int8;
   CHECK_FALSE(predict(s, bytes).ran.algorithm == Algorithm::nvls_tree);
@@ -162,8 +164,11 @@ TEST_CASE("a curve with a plugin gives the prediction's pick on both sides of ev
           CAPTURE(name(plugin), name(op), nodes, ranks);
           for (int i = 1; i < curve.pieces(); ++i)
             for (const double bytes : {curve.threshold(i) - 1, curve.threshold(i), curve.threshold(i) + 1})
-              CHECK(curve.ran(bytes) == at(s, op, nodes, bytes, ranks));
-          for (double bytes = 8; bytes < 2e11; bytes *= 1.37) CHECK(curve.ran(bytes) == at(s, op, nodes, bytes, ranks));
+              CHECK(curve.ran(bytes) == ran_at(s, op, nodes, bytes, ranks));
+          for (double bytes = 8; bytes < 2e11; bytes *= 1.37) {
+            CAPTURE(bytes);
+            CHECK(curve.ran(bytes) == ran_at(s, op, nodes, bytes, ranks));
+          }
         }
   }
 }

@@ -114,21 +114,21 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
 
 namespace {
 
-/// Every rank passes on a block as soon as it has it and its last one is gone: when the last block of `rounds` rounds arrives. The hop from
+/// Every rank passes on a block as soon as it has it, after the one before: when the last block of `rounds` rounds arrives. The hop from
 /// the last rank of a domain leaves it.
 double ring_finishes(int g, int nodes, int rounds, double inside, double border) {
   const int n = g * nodes, steps = rounds * (n - 1);
-  std::vector<double> arrived(static_cast<std::size_t>(n), 0), gone = arrived;
+  std::vector<double> has(static_cast<std::size_t>(n), 0), sent = has;
   for (int s = 0; s < steps; ++s) {
-    std::vector<double> next(arrived.size());
+    std::vector<double> next(has.size());
     for (int r = 0; r < n; ++r) {
       const auto from = static_cast<std::size_t>(r);
-      gone[from] = std::max(arrived[from], gone[from]) + ((r + 1) % g == 0 ? border : inside);
-      next[static_cast<std::size_t>((r + 1) % n)] = gone[from];
+      sent[from] = std::max(has[from], sent[from]);
+      next[static_cast<std::size_t>((r + 1) % n)] = sent[from] + ((r + 1) % g == 0 ? border : inside);
     }
-    arrived = next;
+    has = next;
   }
-  return *std::max_element(arrived.begin(), arrived.end());
+  return *std::max_element(has.begin(), has.end());
 }
 
 }  // namespace
