@@ -88,6 +88,7 @@ class StepFit {
  public:
   StepFit(const Jobs& jobs, detail::ServingModel& served) : jobs_(jobs), served_(served) {
     for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) watts_.push_back(usual_watts(jobs, g));
+    for (const double watts : watts_) starts_.push_back(start_of(watts));
     for (const Parameter& p : compute_parameters) {
       if (p.held()) continue;
       if (p.fitted == Fitted::shared)
@@ -100,8 +101,7 @@ class StepFit {
 
   /// Sets the constants of all generations and the factors of stacks to u.
   void set(const Eigen::VectorXd& u) {
-    constants.assign(jobs_.generations.size(), Constants{});
-    for (std::size_t g = 0; g < constants.size(); ++g) constants[g].compute.gemm_watts = watts_[g];
+    constants = starts_;
     scales.assign(jobs_.factors.size(), 1);
     for (std::size_t k = 0; k < unknowns.size(); ++k) {
       const TrainingUnknown& x = unknowns[k];
@@ -160,6 +160,9 @@ class StepFit {
     return j;
   }
 
+  /// The priors of a generation.
+  [[nodiscard]] const Constants& start(std::size_t generation) const { return starts_[generation]; }
+
   std::vector<TrainingUnknown> unknowns;
   std::vector<Constants> constants;
   std::vector<double> scales;
@@ -175,9 +178,27 @@ class StepFit {
     return std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
   }
 
+  /// The prior is a mean over generations, of GPUs that have the mean watts for a TFLOP/s: one with fewer starts as much lower as GPUs of
+  /// one generation with fewer reach less.
+  [[nodiscard]] Constants start_of(double watts) const {
+    Constants out;
+    out.compute.gemm_watts = watts;
+    double sum = 0;
+    int known = 0;
+    for (const double each : watts_)
+      if (each > 0) sum += std::log(each), ++known;
+    if (!(watts > 0) || known < 2) return out;
+    const double more = std::pow(watts / std::exp(sum / known), out.compute.form.power);
+    out.compute.gemm = std::min(1.0, out.compute.gemm * more);
+    out.compute.attention = std::min(1.0, out.compute.attention * more);
+    out.compute.elementwise /= more;
+    return out;
+  }
+
   const Jobs& jobs_;
   detail::ServingModel& served_;
-  std::vector<double> watts_;  ///< of each generation
+  std::vector<double> watts_;      ///< of each generation
+  std::vector<Constants> starts_;  ///< likewise
 };
 
 /// The constants of which the rows say nothing, least known first: what depends on one may be known once that one is held.
@@ -310,7 +331,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
       set.fitted.push_back({.key = x.parameter->key,
                             .measure = x.parameter->measure(),
                             .value = x.parameter->value(set.constants),
-                            .prior = x.parameter->value(Constants{}),
+                            .prior = x.parameter->value(model.start(g)),
                             .deviation = x.spread * narrowed,
                             .prior_deviation = x.spread,
                             .determined = narrowed < narrowed_to,
@@ -335,53 +356,6 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
     for (const int g : seen[s]) stack.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);
     out.stacks.push_back(std::move(stack));
-  }
-  return out;
-}
-
-namespace {
-
-/// The results of a fit, to replace the shipped values.
-KernelKnowledge knowledge_of(const TrainingFit& fit) {
-  const auto stack = [&fit](Stack& s) {
-    s.scale = 1;
-    s.spread = spread_of_stacks;
-    s.seen.clear();
-    for (const FittedStack& fitted : fit.stacks) {
-      if (fitted.factor != fitted_name(s)) continue;
-      s.scale = fitted.scale;
-      if (fitted.name == fitted_name(s) && s.seen.empty()) s.seen = fitted.generations;
-    }
-    for (const FittedStack& fitted : fit.stacks)
-      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.generations;
-  };
-  const auto constants = [&fit](Generation generation, ComputeConstants& c) {
-    c = detail::compute_prior;
-    for (const CalibratedSet& set : fit.generations)
-      if (set.generation == generation) c = set.constants.compute;
-  };
-  return {stack, constants};
-}
-
-}  // namespace
-
-void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) { predict_training_rows(rows, knowledge_of(fit)); }
-
-std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin) {
-  std::string out = fmt::format(
-      "name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
-      origin, date);
-  out +=
-      "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
-      "on\nstacks:\n";
-  std::vector<const FittedStack*> sorted;
-  for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
-  std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });
-  for (const FittedStack* s : sorted) {
-    std::vector<std::string_view> seen;
-    for (const Generation g : s->generations) seen.push_back(name(g));
-    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]}}\n", s->name, s->scale, s->spread, s->rows,
-                       fmt::join(seen, ", "));
   }
   return out;
 }

@@ -27,6 +27,9 @@ struct Rates {
   bool adds = false, adds_across = false;  ///< switches inside a domain, or between them, add or copy
 };
 
+/// GPUs that a domain's own links join: of a pod, as many as a job may get as one slice.
+inline int joined_by(const fabricost::System& system) { return std::max(system.domain, system.pod); }
+
 inline Rates rates_of(const fabricost::System& system) {
   Rates out;
   if (const auto* up = system.tier(fabricost::TierRole::scale_up)) {
@@ -34,7 +37,7 @@ inline Rates rates_of(const fabricost::System& system) {
     out.adds = up->reduces_in_network || up->multicasts;
   }
   if (const auto* nic = system.tier(fabricost::TierRole::nic)) {
-    const double nodes = static_cast<double>(system.domain) / system.gpus_per_node;
+    const double nodes = static_cast<double>(joined_by(system)) / system.gpus_per_node;
     out.nics = nic->bandwidth.value.value() * nic->endpoints * std::max(1.0, nodes);
     out.adds_across = nic->sharp;
   }
@@ -51,10 +54,10 @@ inline double min_seconds(const fabricost::System& system, const fabricost::Oper
     const auto* host = fabricost::host_tier(system);
     return host == nullptr ? 0 : bytes / host->bandwidth.value.value();
   }
-  const int nodes_of_domain = std::max(1, system.domain / system.gpus_per_node);
-  const double d = std::max(std::ceil(n / system.domain), std::floor(static_cast<double>(nodes) / nodes_of_domain));
-  const double g = std::min<double>(system.domain, n / std::max(1.0, d));  // ranks of a domain
-  const bool across = ranks > system.domain || nodes > nodes_of_domain || op.path == fabricost::Path::nic;
+  const int joined = joined_by(system), nodes_of_domain = std::max(1, joined / system.gpus_per_node);
+  const double d = std::max(std::ceil(n / joined), std::floor(static_cast<double>(nodes) / nodes_of_domain));
+  const double g = std::min<double>(joined, n / std::max(1.0, d));  // ranks of a domain
+  const bool across = ranks > joined || nodes > nodes_of_domain || op.path == fabricost::Path::nic;
   if (op.collective == Collective::send_recv) return bytes / std::max(rate.links + rate.nics, 1.0);
   const double one = rate.links + (across ? rate.nics : 0);
   double inside = bytes * (n - 1) / n;

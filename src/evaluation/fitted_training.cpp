@@ -1,0 +1,61 @@
+/// \file fitted_training.cpp
+/// What a fit to training steps found, used in place of the shipped values and written as a file.
+
+#include "evaluation/rows.hpp"
+
+#include <fabricost/evaluation/calibrate_training.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+
+namespace {
+
+/// The results of a fit, to replace the shipped values.
+KernelKnowledge knowledge_of(const TrainingFit& fit) {
+  const auto stack = [&fit](Stack& s) {
+    s.scale = 1;
+    s.spread = Stack{}.spread;
+    s.seen.clear();
+    for (const FittedStack& fitted : fit.stacks) {
+      if (fitted.factor != fitted_name(s)) continue;
+      s.scale = fitted.scale;
+      if (fitted.name == fitted_name(s) && s.seen.empty()) s.seen = fitted.generations;
+    }
+    for (const FittedStack& fitted : fit.stacks)
+      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.generations;
+  };
+  const auto constants = [&fit](Generation generation, ComputeConstants& c) {
+    c = detail::compute_prior;
+    for (const CalibratedSet& set : fit.generations)
+      if (set.generation == generation) c = set.constants.compute;
+  };
+  return {stack, constants};
+}
+
+}  // namespace
+
+void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) { predict_training_rows(rows, knowledge_of(fit)); }
+
+std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin) {
+  std::string out = fmt::format(
+      "name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
+      origin, date);
+  out +=
+      "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
+      "on\nstacks:\n";
+  std::vector<const FittedStack*> sorted;
+  for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
+  std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });
+  for (const FittedStack* s : sorted) {
+    std::vector<std::string_view> seen;
+    for (const Generation g : s->generations) seen.push_back(name(g));
+    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]}}\n", s->name, s->scale, s->spread, s->rows,
+                       fmt::join(seen, ", "));
+  }
+  return out;
+}
+
+}  // namespace fabricost
