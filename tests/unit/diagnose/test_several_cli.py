@@ -132,6 +132,12 @@ def different_runs(folder):
     # the same test twice is one run, and so is one whose head is lost
     for repeat in (one + one, one + "\n".join(one.split("\n")[-8:])):
         assert "different runs" not in answer(folder, repeat)["verdict"]
+    # a second test that ends before its first row
+    crash = "# Collective test starting: all_gather_perf\n" + "\n".join(table(A100, gather, nodes=2).split("\n")[1:19]) + "\n" + (
+        "node1:1009:1009 [1] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n")
+    ended = answer(folder, one + crash)
+    assert ended["state"] == "failed" and "1 of 2 different runs, all_gather, 16 ranks on 2 nodes (line 19)" in ended["verdict"], ended
+    assert causes(ended)[0] == "launch_mistake" and any("run 1 of 2" in n and "as predicted" in n for n in ended["notes"]), ended
     # the machine of the request is that of one of them
     named = answer(folder, table(H100, SOUND) + table("NVIDIA GB300", SOUND, local=4), "-s", "dgx-h100")
     assert any("GB300" in note for note in named["notes"]) and "2 different runs" in named["verdict"], named
