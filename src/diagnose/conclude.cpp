@@ -251,6 +251,26 @@ void quote_warnings(Diagnosis& out, const Context& c) {
   out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
 }
 
+/// Where nothing that is understood failed or is proven, what the lines that speak of an error, and the part of a library that they name,
+/// may mean.
+void explain_by_parts(Diagnosis& out, const Context& c, Spoken& all) {
+  const bool as_predicted = c.judged.compared && !c.judged.slow && !c.judged.slow_small;
+  const bool understood = std::any_of(all.failures.begin(), all.failures.end(),
+                                      [](const Finding& f) { return f.what != not_understood; });
+  if (understood || all.proven || as_predicted) return;
+  const bool ended = !all.failures.empty();
+  constexpr Role role = Role::unexplained;
+  std::set<std::string> survived;
+  for (const RuleFile& file : c.rules.files)
+    for (Clue& clue : clues_of(file, c, {&role, 1})) {
+      if (clue.last_line <= c.last_row && c.last_row > 0) continue;
+      if (ended || clue.last_line > c.info.seen("communicator_made").last)
+        all.failures.push_back(std::move(clue.finding));
+      else if (survived.insert(clue.finding.evidence).second)  // the communicators were made after it
+        out.notes.push_back("a warning that the start survived: " + clue.finding.evidence);
+    }
+}
+
 void conclude_all(Diagnosis& out, const Context& c) {
   if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
     out.healthy = false;
@@ -260,19 +280,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
   }
   Spoken all = spoken(c);
   out.rules = all.rules;
-  const bool as_predicted = c.judged.compared && !c.judged.slow && !c.judged.slow_small;
-  if (all.failures.empty() && !all.proven && !as_predicted) {
-    constexpr Role role = Role::unexplained;
-    for (const RuleFile& file : c.rules.files)
-      for (Clue& clue : clues_of(file, c, {&role, 1}))
-        if (clue.last_line <= c.last_row && c.last_row > 0) {
-          continue;
-        } else if (clue.last_line > c.info.seen("communicator_made").last) {
-          all.failures.push_back(std::move(clue.finding));
-        } else {  // the communicators were made after it
-          out.notes.push_back("a warning that the start survived: " + clue.finding.evidence);
-        }
-  }
+  explain_by_parts(out, c, all);
   if (!all.failures.empty())
     conclude_failure(out, c, all);
   else

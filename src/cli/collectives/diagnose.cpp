@@ -81,8 +81,13 @@ constexpr std::ptrdiff_t most_lines = 25;
   if (!a.sizes.empty() && most_lines - lines_of(out) >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
     const auto rows = most_lines - lines_of(out) - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
-    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
-                                       first.ranks, counted(first.nodes, "node"), a.basis));
+    const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
+    const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
+    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+                                       least->ranks == most->ranks
+                                           ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
+                                           : fmt::format("{} to {} ranks", least->ranks, most->ranks),
+                                       a.basis));
     out += "\n" + table_of(a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)

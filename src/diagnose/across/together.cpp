@@ -71,8 +71,8 @@ void add_cause(std::vector<Finding>& causes, Finding one) {
 }
 
 std::string without_state(std::string_view verdict) {
-  for (const std::string_view state :
-       {"failed: ", "slow: ", "slow, ", "as predicted: ", "as predicted, ", "nothing to judge: ", "nothing to judge, "})
+  for (const std::string_view state : {"failed: ", "slow: ", "slow, ", "as predicted: ", "as predicted, and ",
+                                       "nothing to judge: ", "nothing to judge, and "})
     if (verdict.starts_with(state)) return std::string{verdict.substr(state.size())};
   return std::string{verdict};
 }

@@ -10,6 +10,8 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
+#include <fabricost/collective.hpp>
+
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -41,6 +43,14 @@ std::optional<ListedRank> listed_rank(std::string_view line) {
   const auto on = io::after(rest, " on "), device = io::after(rest, " device ");
   if (on.empty() || device.empty()) return std::nullopt;
   return ListedRank{io::plain_text(std::string{io::word(on)}), io::plain_text(std::string{io::after(device, "]")})};
+}
+
+/// A row of nccl-tests behind whatever a launcher printed: a size, a count, a type.
+bool is_row(std::string_view line) {
+  const io::Tokens tokens = io::words(line);
+  for (std::size_t i = 2; i < tokens.size(); ++i)
+    if (io::all_digits(tokens[i - 1]) && io::is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) return true;
+  return false;
 }
 
 /// "all_reduce" of "./build/all_reduce_perf -b 8"
@@ -89,13 +99,11 @@ class Splitter {
   }
 
   void take(std::string_view line) {
-    const auto first = line.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return;
-    if (io::is_digit(line[first]) && io::is_table_row(line.substr(first))) {
+    const bool said = holds_text(line, "NCCL INFO") || holds_text(line, "NCCL WARN");
+    if (!said && is_row(line)) {
       now_.tables = 1;
       return;
     }
-    const bool said = holds_text(line, "NCCL INFO") || holds_text(line, "NCCL WARN");
     const auto rank = said ? std::nullopt : listed_rank(line);
     const bool starts = !said && holds_text(line, "Collective test starting");
     const bool command = !said && holds_text(line, "_perf") && !holds_text(line, "concluded");
@@ -127,14 +135,17 @@ class Splitter {
     return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts));
   }
 
-  /// Those that are alike as one. Files without a table go to the test of their name's host, else stand for themselves.
+  /// Those that are alike as one. Files without a test go to the test of their name's host, else stand for themselves.
   std::vector<Test> grouped() {
     // processes that each ran alone, on whatever host, are one mistake and no tests of nodes
     const bool by_host = std::any_of(found_.begin(), found_.end(), [](const Test& one) { return one.ranks > 1; });
     std::vector<Test> out, rest;
     for (Test& one : found_) {
-      if (one.tables == 0) {
-        rest.push_back(std::move(one));
+      if (one.tables == 0 && one.ranks == 0) {  // else a test that printed no row
+        if (one.file.empty() && !out.empty())
+          out.back().spans.push_back(one.spans.front());
+        else
+          rest.push_back(std::move(one));
         continue;
       }
       const auto like =
@@ -143,7 +154,7 @@ class Splitter {
         out.push_back(std::move(one));
         continue;
       }
-      ++like->tables;
+      like->tables += one.tables;
       if (like->operation.empty()) like->operation = one.operation;
       like->spans.push_back(one.spans.front());
     }

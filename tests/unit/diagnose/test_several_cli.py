@@ -102,6 +102,20 @@ def warnings_are_quoted(folder):
     assert any("Could not find libnccl-net.so" in note for note in answer(folder, harmless + table(H100, SOUND))["notes"])
 
 
+def parts_of_the_library(folder):
+    """Of an error that no rule explains, the file that its line names says what failed: here with words that no rule holds."""
+    for file, cause in (("graph/topo.cc", "container_vm_topology"), ("mnnvl.cc", "imex"), ("bootstrap.cc", "bootstrap_network"),
+                        ("transport/net_ib.cc", "link_failed"), ("transport/shm.cc", "no_p2p_shm"), ("misc/argcheck.cc", "program_error")):
+        found = answer(folder, f"n0:1:2 [0] {file}:99 NCCL WARN The flux capacitor is empty\n")
+        assert found["state"] == "failed" and causes(found)[0] == cause and "not understood" in found["verdict"], (file, found)
+        assert "line 1: " in found["causes"][0]["evidence"] and found["causes"][0]["confidence"] < 0.5, found
+    trace = "n0:1:2 [0] NCCL INFO graph/xml.cc:99 -> 2\nn0: Test NCCL failure common.cu:1 'system error / '\n"
+    assert causes(answer(folder, trace))[0] == "container_vm_topology"
+    rank = "n0:1:2 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 - Init COMPLETE\n"
+    early = answer(folder, "n0:1:2 [0] graph/topo.cc:99 NCCL WARN The flux capacitor is empty\n" + rank)
+    assert early["state"] == "nothing_to_judge" and sum("flux" in note for note in early["notes"]) == 1, early
+
+
 def different_runs(folder):
     """Two tests one after the other: each is judged by its own table, machine and lines."""
     gather = [(size, bus) for size, bus in ((64 * MIB, 4.0), (256 * MIB, 4.4), (GIB, 4.6), (4 * GIB, 4.7))]
@@ -118,6 +132,12 @@ def different_runs(folder):
     # the same test twice is one run, and so is one whose head is lost
     for repeat in (one + one, one + "\n".join(one.split("\n")[-8:])):
         assert "different runs" not in answer(folder, repeat)["verdict"]
+    # a second test that ends before its first row
+    crash = "# Collective test starting: all_gather_perf\n" + "\n".join(table(A100, gather, nodes=2).split("\n")[1:19]) + "\n" + (
+        "node1:1009:1009 [1] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n")
+    ended = answer(folder, one + crash)
+    assert ended["state"] == "failed" and "1 of 2 different runs, all_gather, 16 ranks on 2 nodes (line 19)" in ended["verdict"], ended
+    assert causes(ended)[0] == "launch_mistake" and any("run 1 of 2" in n and "as predicted" in n for n in ended["notes"]), ended
     # the machine of the request is that of one of them
     named = answer(folder, table(H100, SOUND) + table("NVIDIA GB300", SOUND, local=4), "-s", "dgx-h100")
     assert any("GB300" in note for note in named["notes"]) and "2 different runs" in named["verdict"], named
@@ -166,7 +186,8 @@ def streams_of_messages(folder):
 
 
 if __name__ == "__main__":
-    for test in (half_of_the_adapters, one_node_lacks_an_adapter, one_node_without_gpu_direct, warnings_are_quoted, different_runs,
+    for test in (half_of_the_adapters, one_node_lacks_an_adapter, one_node_without_gpu_direct, warnings_are_quoted,
+                 parts_of_the_library, different_runs,
                  nodes_one_by_one, streams_of_messages):
         with tempfile.TemporaryDirectory() as place:
             test(place)
