@@ -2,11 +2,11 @@
 /// Searches or prices layouts of a training job.
 
 #include <fabricost/answers/plan.hpp>
-#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/training/figures.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
 

@@ -147,14 +147,14 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
     out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on A100s alone", name(inside.tuner)));
   else if (nccl && own_kernels)
     out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
-  if (nccl && inside.tuner_assumed)
-    out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
+  if (nccl && inside.tuner_assumed) out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
   if (p.made_from.choice.ways.registered) {
     double copies = 0;
     for (const Term& term : p.terms) copies += term.name == "local copies" ? term.time.value() : 0;
-    out.push_back(fmt::format("registered buffers are priced as others, for want of a public pair with figures; the copies they may save "
-                              "take {} here",
-                              time_text(Time::from_value(copies))));
+    out.push_back(
+        fmt::format("registered buffers are priced as others, for want of a public pair with figures; the copies they may save "
+                    "take {} here",
+                    time_text(Time::from_value(copies))));
   }
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;

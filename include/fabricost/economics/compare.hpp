@@ -9,11 +9,11 @@
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
-#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/training/figures.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/plan.hpp>
 
 #include <algorithm>
@@ -193,7 +193,8 @@ template <class Able>
       all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     } else if (able(i)) {
       const Prices as = priced_as(prices, *by.kind, own, i);
-      detail::add_dollars(all[i], systems[i], money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
+      detail::add_dollars(all[i], systems[i],
+                          money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
     }
   }
   return by;

@@ -66,7 +66,11 @@ class TrainingSearch {
  public:
   /// \param any_memory layouts are priced whatever memory they need
   TrainingSearch(const TrainingQuestion& q, const System& system, bool any_memory = false)
-      : q_(q), gpu_(Processor::of(system)), costs_(system, {.ways = q.ways}), domain_(system.domain), stated_(stated_gpus(system)),
+      : q_(q),
+        gpu_(Processor::of(system)),
+        costs_(system, {.ways = q.ways}),
+        domain_(system.domain),
+        stated_(stated_gpus(system)),
         count_(parameters_of(q.model)) {
     capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
     make_pipelines();

@@ -142,8 +142,8 @@ struct CompareTyped : CompareRequest {
   for (const Compared& c : all)
     if (c.idle_gpus > 0)
       out += wrapped("  ",
-                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle; they are in the money and the energy.", c.system,
-                                 c.idle_gpus),
+                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle; they are in the money and the energy.",
+                                 c.system, c.idle_gpus),
                      100);
   out += wrapped("  ",
                  "GPUs that share a layer's matrices: tp; stages of layers: pp; " +

@@ -58,7 +58,7 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
   CHECK(*rack.dollars_per_million_tokens ==
         Approx(*rack.dollars_per_gpu_hour / 3600 * (1152 + rack.idle_gpus) / (1152 * rack.tokens_per_second_per_gpu) * 1e6).epsilon(1e-6));
   ProjectRequest p;
-  p.systems = {{"gb200-nvl72"}};
+  p.systems.all = {{"gb200-nvl72"}};
   p.model.name = "moe-1.8t", p.gpus = 1152, p.global_batch = 2304, p.tokens = 1e12;
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
