@@ -186,6 +186,8 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   FailureQuestion q = job.question;
   q.rate = f.rate;
   q.rate.per_node *= job.gpus_per_node / f.gpus_per_node;
+  if (const double own = job.question.rate.per_node; own > 0)  // spares for its failures: as many more as fail more
+    q.spares = static_cast<int>(std::min(1e6, std::ceil(q.spares * q.rate.per_node / own)));
   q.checkpointing.interval = 0;
   return {f.name, f.title, f.rate.thousand_node_days(), shares_of(job, failures_of(q).share, job.gpus).of_failures.kept};
 }
