@@ -38,7 +38,7 @@ def test_a_machines_name_draws_what_the_machine_itself_draws():
         assert said[0] == said[1], name
         for one, other in zip(left.get_lines(), right.get_lines()):
             assert np.array_equal(one.get_ydata(), other.get_ydata()), name
-    with pytest.raises(fc.SpecError, match="dgx-h100"):
+    with pytest.raises(fc.RequestError, match="dgx-h100"):
         plot.busbw("dgx-h10", fc.AllReduce())
 
 

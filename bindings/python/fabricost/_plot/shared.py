@@ -21,7 +21,7 @@ BAND = "nine in ten measurements"
 
 
 def machine_of(system: System | str | os.PathLike[str]) -> System:
-    """A machine that was given itself, by its name or by its file. Raises SpecError for a name or file that load_system refuses."""
+    """A machine that was given itself, by its name or by its file. Raises as load_system."""
     return system if isinstance(system, System) else load_system(system)
 
 
