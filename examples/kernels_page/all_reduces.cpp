@@ -133,8 +133,8 @@ std::string all_reduces(const std::filesystem::path& folder) {
          "nothing here.\nWhat a call from Python takes is the host's and differs from run to run of one version.\n\n" +
          as_shipped(folder / "second", never_fitted) + "\n" + with_parts_left_out(folder) +
          "In sample: what was fitted, with the shipped constants.\n\n" + as_shipped(folder, fitted) +
-         "\nWhat a point says of an L40S is its name, not its board: runs agree on two GPUs and differ sixfold on four and elevenfold on "
-         "eight, as GPUs\n"
+         "\nA point labelled L40S does not name its board: runs agree on two GPUs, and differ by a factor of 6 on four and 11 on eight, as "
+         "GPUs\n"
          "reach each other through a switch, or through the memory of one or two hosts. The shipped PCIe constants are those of the "
          "nccl-tests run\n"
          "(TensorRT-LLM's board seems the same); with a few points of your own board `fabricost calibrate` answers for it.\n\n" +

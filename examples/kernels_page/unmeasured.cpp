@@ -15,7 +15,7 @@ using namespace fabricost;
 
 std::string unmeasured() {
   std::string out =
-      "## Machines nobody measured\n\n"
+      "## Machines without measurements\n\n"
       "Microseconds of an all-reduce by vLLM's kernels or NCCL (its newest rules), and of DeepEP's low-latency and normal dispatch of 128 "
       "and 4096\n"
       "tokens (hidden 7168, top 8 of 256): largest domain up to 8 GPUs. The first of each group was measured.\n\n"

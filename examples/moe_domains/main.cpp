@@ -92,7 +92,7 @@ int main() {
       "fp8\n"
       "and combine in bf16, routing uniform; `across, 8` is the share of the bytes that leaves domains of 8. Kernels are priced as fitted "
       "inside\n"
-      "domains; across them the NICs carry {:.0f} % of their rate (the transport's efficiency), which nobody here measured with these "
+      "domains; across them the NICs carry {:.0f} % of their rate (the transport's efficiency), which was not measured with these "
       "kernels:\n"
       "against DeepEP's published times on H800 it is 9 to 19 % too fast.\n\n",
       100 * rack.constants.transport.efficiency);

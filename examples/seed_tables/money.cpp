@@ -68,7 +68,7 @@ Table cost() {
                 .said = "1.5-2.5x",
                 .ours = {.value = 1 / prices.ethernet_port.value, .unit = "x", .decimals = 1},
                 .verdict = Verdict::unverifiable,
-                .shown = "nobody publishes port prices; the middle of the text's range is what we reckon with, and data/prices says so"},
+                .shown = "no port prices are published; data/prices takes the middle of the text's range, and says so"},
                {.label = "InfiniBand for 16,384 H100s, share of what is bought",
                 .said = "-",
                 .ours = {.value = 100 * network / (network + servers), .unit = "%", .decimals = 1},

@@ -50,7 +50,7 @@ PipelineAnswer answer(const PipelineRequest& request) {
   check_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
   constexpr double max_pieces = 1e6;
   if (6.0 * *r.stages * *r.chunks * *r.microbatches > max_pieces)
-    throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be worked off; take fewer of them",
+    throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be executed here; ask for fewer of them",
                                    *r.stages, *r.chunks, *r.microbatches));
   out.run = run_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
   const PipelineCost cost = pipeline_cost(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);

@@ -9,7 +9,7 @@ namespace fabricost::cli {
 
 std::string assumed_kernels_text(const System& system) {
   return fmt::format(
-      "Assumed: nobody measured what kernels reach on {} ({}). The shares of the peak that NVIDIA's reach are taken, which "
+      "Assumed: kernels on {} ({}) were not measured. They are taken to reach the shares of the peak that NVIDIA's reach, which "
       "widens the range.",
       system.gpu.name, name(system.gpu.generation));
 }

@@ -43,7 +43,7 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
       break;
     case Basis::datasheet:
       out +=
-          "Datasheet: nobody measured this algorithm and path on a machine of this kind; rates are the datasheet's and the rest is carried "
+          "Datasheet: this algorithm and path were not measured on a machine of this kind; rates are the datasheet's and the rest is carried "
           "over from "
           "others. A few measured points would narrow the interval.";
       break;
@@ -83,9 +83,11 @@ ExplainContext context_of(const Prediction& prediction, const System* system) {
 
 namespace {
 
-/// What joins more nodes than a description has.
-[[nodiscard]] std::string_view where_more_meet(const System& system) {
-  return system.tier(TierRole::network) == nullptr ? "a non-blocking network of their own NICs" : "more switches of the network described";
+/// The assumption behind more nodes than a description has, as a clause.
+[[nodiscard]] std::string more_nodes(const System& system, int nodes) {
+  return fmt::format("{} describes {}; {} of them are joined by {}", system.name.empty() ? "the file" : system.name,
+                     counted(std::max(1, system.nodes), "node"), nodes,
+                     system.tier(TierRole::network) == nullptr ? "a non-blocking network of the same NICs" : "more of the same switches");
 }
 
 [[nodiscard]] std::string question_text(const ExplainContext& context) {
@@ -111,8 +113,7 @@ namespace {
   const System& system = *context.system;
   out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
   if (f.domains() > 1 && f.nodes > std::max(1, system.nodes))
-    out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on {}.", counted(std::max(1, system.nodes), "node"),
-                                     f.nodes, where_more_meet(system)));
+    out += wrapped("  ", "Assumed: " + more_nodes(system, f.nodes) + ".");
   return out;
 }
 
@@ -133,9 +134,8 @@ std::vector<std::string> names_of(const Extrapolated& beyond) {
 }
 
 std::vector<std::string> assumed(const System& system, int nodes) {
-  const int described = std::max(1, system.nodes);
-  if (nodes <= described) return {};
-  return {fmt::format("{} nodes where the description has {}: {}", nodes, described, detail::where_more_meet(system))};
+  if (nodes <= std::max(1, system.nodes)) return {};
+  return {detail::more_nodes(system, nodes)};
 }
 
 std::vector<std::string> assumed(const System& system, const Prediction& p) {

@@ -31,7 +31,7 @@ namespace {
 
 void add_run(py::module_& module) {
   using P = PipelineAnswer;
-  auto type = add_report<P>(module, "PipelineRun", "One step of a pipeline schedule, worked off piece by piece. Made by pipeline.");
+  auto type = add_report<P>(module, "PipelineRun", "One step of a pipeline schedule, executed piece by piece. Made by pipeline.");
   type.def_property_readonly(
       "peak_activations", [](const P& p) { return number_column(p.run.peak_activations); },
       "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.");

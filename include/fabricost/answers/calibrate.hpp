@@ -199,7 +199,7 @@ struct CalibrationAnswer : FitAnswer {
     using A = CalibrationAnswer;
     return tables(FitAnswer::fields(),
                   Table{gives(&A::set_aside_points, "set_aside", "", ""),
-                        gives(&A::set_aside, "", "set_aside", "Points nobody should fit, each as a sentence with its reason.")});
+                        gives(&A::set_aside, "", "set_aside", "Points left out of the fit, each as a sentence with its reason.")});
   }
 };
 

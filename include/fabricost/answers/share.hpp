@@ -146,7 +146,7 @@ struct SharedCollective {
                  gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
                  gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
                  gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
-                 gives(&A::alone, "alone", "alone", "With nobody else, a Prediction."),
+                 gives(&A::alone, "alone", "alone", "Without the others, a Prediction."),
                  gives(&A::held_by, "link", "", "The link that holds it."),
                  gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
                  gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),

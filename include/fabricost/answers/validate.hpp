@@ -94,7 +94,7 @@ struct ValidationAnswer : Errors {
         Table{gives(&A::total, "", "total", "Errors over all points."), gives(&A::worst_error, "", "worst_error", "The largest."),
               gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
               gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
-              gives(&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."),
+              gives(&A::untrustworthy, "", "untrustworthy", "Rows that a fit leaves out, by reason; they count in the errors."),
               gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
               gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
               gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),

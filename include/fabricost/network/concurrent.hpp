@@ -182,7 +182,7 @@ namespace detail {
   const int at = contention.outcomes[which].bottleneck;
   if (at < 0) return "";
   const ContendedLink& link = contention.links[static_cast<std::size_t>(at)];
-  if (link.sharers.size() < 2) return link.name + ", shared with nobody";
+  if (link.sharers.size() < 2) return link.name + ", not shared";
   std::string out = link.name + ", shared by ";
   const std::size_t shown = link.sharers.size() > 4 ? 3 : link.sharers.size();
   for (std::size_t i = 0; i < shown; ++i) {

@@ -78,7 +78,7 @@ std::string text_of(const Calibration& fit, const Terminal& terminal) {
   out += skipped_text(fit.skipped);
   if (!fit.set_aside.empty()) {
     constexpr std::size_t max_listed = 20;
-    out += "\nset aside: points nobody should fit\n";
+    out += "\nset aside: points left out of the fit\n";
     for (std::size_t i = 0; i < std::min(max_listed, fit.set_aside.size()); ++i) {
       const Point& p = fit.set_aside[i].point;
       out += fmt::format("  {} {} {:.0f} B, {} ranks, {:.4g} us: {}\n", p.system.str(), name(p.collective), p.bytes, p.ranks(),

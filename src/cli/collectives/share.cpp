@@ -18,7 +18,7 @@ namespace {
 /// "nic 0 of node 0 (out), 50 GB/s, shared by 8 of 8 groups of all_reduce 1 GiB over dp and ..."
 [[nodiscard]] std::string link_text(const SharedCollective& one) {
   const std::string out = fmt::format("{}, {}", *one.link, rate_text(Bandwidth::from_value(*one.link_bytes_per_second)));
-  if (one.sharers.size() == 1 && one.sharers.front().groups < 2) return out + ", shared with nobody";
+  if (one.sharers.size() == 1 && one.sharers.front().groups < 2) return out + ", not shared";
   std::vector<std::string> who;
   for (const Sharer& s : one.sharers) who.push_back(s.of > 1 ? fmt::format("{} of {} groups of {}", s.groups, s.of, s.name) : s.name);
   return out + ", shared by " + joined(who, " and ");
