@@ -4,11 +4,12 @@
     pack.py PAGE_DIR MODULE_DIR OUT    PAGE_DIR: bindings/web/page; MODULE_DIR has fabricost-first.* and fabricost-all.*; OUT is made anew
 
 OUT/page/ is the folder, with both modules packed by gzip and a service worker that keeps them; OUT/fabricost.html is the one file: styles,
-scripts and the module with everything inside, as text; OUT/fabricost-first.html is the same with the first module. Prints what each
+scripts, licences and the module with everything inside, as text; OUT/fabricost-first.html is the same with the first module. Prints what each
 weighs, and by how much that is more than is aimed at."""
 
 import gzip
 import hashlib
+import html as markup
 import json
 import pathlib
 import re
@@ -16,6 +17,7 @@ import shutil
 import sys
 
 AIM_TRANSFERRED, AIM_IN_ONE = 700_000, 1_200_000  # bytes: of the folder's first visit, packed; of the one file
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 IMPORT = re.compile(r"^import (\{[^}]*\}) from '([^']+)';\n", re.MULTILINE)
 
 
@@ -45,6 +47,11 @@ def one_script(page):
 
     add(page / "app.js")
     return "\n".join(parts)
+
+
+def notices():
+    """The licence, and the notices of others' code in the modules: every package carries them."""
+    return "\n\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("LICENSE", "THIRD_PARTY.md"))
 
 
 def inside(text):
@@ -91,6 +98,7 @@ def main(page, module, out):
     files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     name = hashlib.sha256(b"".join((folder / f).read_bytes() for f in files)).hexdigest()[:16]
     later = ["fabricost-all.wasm.gz"]
+    (folder / "notices.txt").write_text(notices(), encoding="utf-8")  # no part of a visit
     files = [f for f in files if f not in later]
     worker = (page / "service-worker.js").read_text(encoding="utf-8")
     worker = worker.replace("@NAME@", name).replace("@FILES@", json.dumps(["./", *files])).replace("@LATER@", json.dumps(later))
@@ -102,6 +110,8 @@ def main(page, module, out):
     for file, which in (("fabricost.html", "all"), ("fabricost-first.html", "first")):
         html = (page / "index.html").read_text(encoding="utf-8")
         html = html.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
+        html = html.replace('<p><a href="notices.txt">licences</a></p>',
+                            f'<details><summary>licences</summary><pre style="white-space: pre-wrap">{markup.escape(notices())}</pre></details>')
         html = html.replace('<script type="module" src="app.js"></script>',
                             f'<script type="text/plain" id="module-bytes" data-size="{len(packed[which])}" data-holds="{which}">'
                             f'{as_text(packed[which])}</script>\n'

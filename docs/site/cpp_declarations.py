@@ -170,5 +170,6 @@ def _type(text, name, private):
         lines += [f"  /// {line}".rstrip() for line in one.comment]
         body = one.text.split("\n")
         indent = min((len(line) - len(line.lstrip()) for line in body[1:] if line.strip()), default=2)
-        lines += ["  " + "\n".join([body[0], *("  " + line[min(indent, 2):] for line in body[1:])]) + ";" + (f"  ///< {one.after}" if one.after else "")]
+        member = "\n".join([body[0], *("  " + line[min(indent, 2):] for line in body[1:])])
+        lines.append(f"  {member};" + (f"  ///< {one.after}" if one.after else ""))
     return "\n".join([*lines, "}"])

@@ -1,5 +1,5 @@
-"""Formulas as MathML, which browsers draw by themselves (MathML Core: Firefox, Safari, Chromium from 109 on): no script, and nothing that is
-loaded from elsewhere.
+"""Formulas as MathML, which browsers draw by themselves (MathML Core: Firefox, Safari, Chromium from 109 on): no script, and nothing that
+is loaded from elsewhere.
 """
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert

@@ -40,6 +40,19 @@ def faults(source):
                 out.append(f"{name} does not name {library}")
     if len(loaded) < 6:
         out.append(f"THIRD_PARTY.md: only {sorted(loaded)} are said to be loaded")
+    return out + without_notice(third)
+
+
+def without_notice(text):
+    """Libraries of the table whose copyright and licence text do not stand below it, as these licences ask."""
+    table, notices = text.split("## Notices")
+    sections = {part.split("\n")[0]: part for part in notices.split("\n### ")}
+    out = []
+    for name, licence in re.findall(r"^\| \[([\w/-]+)\]\([^)]*\) \| ([\w.-]+) \|", table, re.MULTILINE):
+        if licence.startswith("MPL"):  # asks for the address of the sources
+            continue
+        if not re.search(rf"^- {re.escape(name)}: Copyright .*(?:.|\n)*^> \S", sections.get(licence, ""), re.MULTILINE):
+            out.append(f"THIRD_PARTY.md: the notices of {licence} lack {name}, or the licence's text")
     return out
 
 

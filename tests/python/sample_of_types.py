@@ -2,7 +2,7 @@
 
 Read by mypy in test_package.py (strict: an ignore that ignores nothing is an error), never run.
 """
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import fabricost as fc
 import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     one = fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64))
     assert_type(one, fc.Prediction)
     assert_type(one.seconds, float)
-    assert_type(one.norm, Union[fc.FusedNorm, None])
+    assert_type(one.norm, fc.FusedNorm | None)
     assert_type(fc.predict("dgx-h100", fc.SendRecv(1e6, path="nic")), fc.Prediction)
     assert_type(fc.predict(system, fc.AllToAll(np.float64(1e6), nodes=np.int64(2)), algorithm=fc.Algorithm.ring), fc.Prediction)
 

@@ -9,7 +9,7 @@ import fabricost as fc
 from by_command import asked, same
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "trace"))
-from emit import Job  # noqa: E402
+from emit import Job
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
-from pages import ROOT, lay_out  # noqa: E402  (tests/docs)
-from questions import Node, bare, differences  # noqa: E402
+from pages import ROOT, lay_out
+from questions import Node, bare, differences
 
 LINE = re.compile(r"^\s*(?:\$ )?(?:build/)?fabricost (\w[^: ]*(?: .*)?)$")
 BESIDE = {"--json", "--svg", "--csv", "--plot", "--html", "--out", "-o", "--width", "--threads", "--trace"}  # and their value

@@ -6,7 +6,8 @@ Notebooks call `_repr_html_` of a cell's last value; `attach` adds it to the cla
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from ._plot.style import rate_text, seconds_text, size_text
 

@@ -12,7 +12,8 @@ import os
 import time
 from pathlib import Path
 from collections.abc import Sequence
-from typing import Any, Callable, cast
+from typing import Any, cast
+from collections.abc import Callable
 
 from . import _html as html
 from ._output import checked_output, written

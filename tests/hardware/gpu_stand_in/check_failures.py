@@ -51,7 +51,7 @@ def print_counts(found):
     """One line for every library and kind of failure: how many functions, how many failures, how the probes ended."""
     print(f"{'calls of':<14}{'fail with':<15}{'functions':>10}{'failures':>10}  outcomes")
     groups = collections.defaultdict(list)
-    for probe, call, failure, outcome, _ in found:
+    for _, call, failure, outcome, _ in found:
         groups[LIBRARIES.get(call[:4], "work on a GPU"), failure].append((call, outcome))
     for (library, failure), rows in sorted(groups.items()):
         outcomes = collections.Counter(outcome for _, outcome in rows)

@@ -11,6 +11,7 @@ import stand_in
 
 def main():
     folder, words = stand_in.built(sys.argv[1:])
+    task = ""
     for word in words:
         if word.isdigit():
             stand_in.drive(folder, word, task)

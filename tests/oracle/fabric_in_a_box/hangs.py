@@ -77,7 +77,7 @@ class Rank:
             head = self.last.recv(8, socket.MSG_WAITALL)
             if len(head) == 8 and int.from_bytes(head, "little") != len(part):  # a receive of another size is never matched
                 time.sleep(TIMEOUT)
-                raise socket.timeout("timed out")
+                raise TimeoutError("timed out")
             left = len(part)
             while left > 0:
                 left -= len(self.last.recv(left)) or self.closed()

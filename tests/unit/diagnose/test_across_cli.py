@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command  # noqa: E402
+from command import Command
 
 COMMAND = Command(sys.argv[1], "diagnose")
 

@@ -18,7 +18,7 @@ def sound_job(steps=5, **planted):
     job = Job(8, WORLD, **{k: planted[k] for k in ("seed", "year") if k in planted})
     job.clock = planted.get("clock", job.clock)
     job.rate = planted.get("rate", job.rate)
-    for step in range(steps):
+    for _ in range(steps):
         job.compute(2000, planted.get("late"))
         job.collective("0", "allreduce", 32 * MIB, planted.get("wire", 310.0), messages=planted.get("messages", 1))
         job.compute(500)
@@ -69,7 +69,7 @@ def test_clocks_apart_and_drifting_change_nothing(folder):
 def test_a_slow_link_is_a_slow_group(folder):
     groups = {str(k): ("dp", [2 * k, 2 * k + 1]) for k in range(4)}
     job = Job(8, groups)
-    for step in range(6):
+    for _ in range(6):
         job.compute(1000)
         for name in groups:
             job.collective(name, "allreduce", 32 * MIB, 900.0 if name == "2" else 248.0)
@@ -145,8 +145,8 @@ def test_kinds_of_groups_without_names(folder):
     groups = {"1": ("undefined", [0, 1, 2, 3]), "2": ("undefined", [4, 5, 6, 7]),
               **{str(10 + k): ("undefined", [k, k + 4]) for k in range(4)}, "30": ("undefined", list(range(8)))}
     job = Job(8, groups)
-    for step in range(3):
-        for layer in range(12):
+    for _ in range(3):
+        for _ in range(12):
             job.compute(300)
             for name in ("1", "2"):
                 job.collective(name, "allreduce", 4 * MIB, 70.0)

@@ -75,7 +75,7 @@ def front(
                             markeredgewidth=0.5, zorder=3)
     if found.knee is not None and runs[found.knee]:
         ax.plot(across[found.knee], up[found.knee], label="_knee", zorder=4, **star)
-    for axis, values, scale in (("x", across, ax.set_xscale), ("y", up, ax.set_yscale)):
+    for values, scale in ((across, ax.set_xscale), (up, ax.set_yscale)):
         if style.wants_log(values[runs]):
             scale("log")
     ax.set_xlabel(_label(found, x))
