@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace fabricost {
 namespace {
@@ -55,6 +56,8 @@ MoeAnswer answer(const MoeRequest& r) {
                 .sms = r.sms};
   if (r.dtype) q.precision = precision_of(*r.dtype);
   const MoePrediction p = predict(*system, q);
+  std::vector<std::string> assumptions = assumed(*system, p.nodes);
+  if (p.seconds == 0) assumptions.emplace_back("all experts are on one GPU: nothing is exchanged, and no kernel is started for it");
   return {.operation = std::string{moe_operation_names[static_cast<std::size_t>(q.phase)]},
           .system = system->name,
           .nodes = p.nodes,
@@ -69,7 +72,7 @@ MoeAnswer answer(const MoeRequest& r) {
           .binding_tier = std::string{p.bottleneck().tier.view()},
           .basis = std::string{name(p.basis)},
           .extrapolated = names_of(p.extrapolated),
-          .assumed = assumed(*system, p.nodes),
+          .assumed = std::move(assumptions),
           .interval_seconds = {p.low, p.high},
           .tokens = q.tokens,
           .copies = p.copies,

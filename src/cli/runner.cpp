@@ -107,6 +107,15 @@ void refuse_empty_values(const CLI::App& sub) {
   }
 }
 
+/// Refuses an option that stands where a value was missing and was taken for it: "--size --ranks 8", "--system= --size 1KiB".
+void refuse_swallowed_options(const CLI::App& sub, const std::vector<std::string>& known) {
+  for (const CLI::Option* option : sub.get_options())
+    for (const std::string& value : option->results())
+      if (value.starts_with("-") && !option->get_lnames().empty() && option->get_expected_max() > 0 &&
+          std::find(known.begin(), known.end(), value.substr(0, value.find('='))) != known.end())
+        throw UsageError(fmt::format("--{}: its value is missing; {} is the next option", option->get_lnames().front(), value));
+}
+
 /// Refuses to overwrite a file that the same command reads.
 void refuse_to_write_inputs(const CLI::App& sub) {
   const auto writes = [](const CLI::Option* option) {
@@ -214,6 +223,7 @@ void Runner::check_extras() const {
   std::vector<std::string> extras = sub.remaining();
   for (const std::string& extra : app_.remaining()) extras.push_back(extra);
   const std::vector<std::string> known = option_names(sub);
+  refuse_swallowed_options(sub, known);
   for (const std::string& extra : app_.remaining())
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
       throw UsageError(fmt::format("option {0} must come after the command: fabricost {1} ... {0}", extra, sub.get_name()));

@@ -61,6 +61,19 @@ std::string folders_text() {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
+/// A folder from the environment.
+/// \throws Refusal where what is loaded would depend on the current folder, or where anybody may put a plugin
+[[nodiscard]] std::filesystem::path trusted(std::filesystem::path folder) {
+  if (!folder.is_absolute())
+    throw Refusal(fmt::format("FABRICOST_PROBES: \"{}\" depends on the current folder; write it from the root on", folder.string()));
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(folder, error);
+  if (std::filesystem::exists(status) && (status.permissions() & std::filesystem::perms::others_write) != std::filesystem::perms::none)
+    throw Refusal(fmt::format("FABRICOST_PROBES: anybody may write to {}, and what is there would run; take another folder, or chmod o-w",
+                              folder.string()));
+  return folder;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> probe_folders() {
@@ -69,7 +82,7 @@ std::vector<std::filesystem::path> probe_folders() {
     std::string_view rest = set;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(':'), rest.size());
-      if (end > 0) out.emplace_back(rest.substr(0, end));
+      if (end > 0) out.push_back(trusted(rest.substr(0, end)));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return out;

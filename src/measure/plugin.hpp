@@ -16,6 +16,7 @@
 namespace fabricost::measure {
 
 /// The folders searched for plugins, in order.
+/// \throws Refusal for one of $FABRICOST_PROBES that is relative, or that anybody may write to
 [[nodiscard]] std::vector<std::filesystem::path> probe_folders();
 
 /// The device of the first of CUDA and HIP that is usable; of MPI with `mpi`.

@@ -26,6 +26,7 @@ def check(build, place):
         sys.exit(f"installed outside the prefix: {left[:5]}")
 
     # the parts share no file and are together the whole
+    is_hardened(moved / "bin/fabricost", build)
     parts = {part: place / part for part in ("Runtime", "Development")}
     for part, prefix in parts.items():
         trees.run("cmake", "--install", build, "--prefix", prefix, "--component", part)
@@ -45,6 +46,16 @@ def check(build, place):
     if left != ["share/theirs"]:
         sys.exit(f"left after uninstall: {left[:5]}")
     print(f"{len(runtime)} files of Runtime, {len(development)} of Development; moved, in parts and removed")
+
+
+def is_hardened(command, build):
+    """The stack and copies are checked, the linker's tables read-only, in a release build with GNU's or LLVM's tools (cmake/hardened.cmake)."""
+    if "CMAKE_BUILD_TYPE:STRING=Release" not in (build / "CMakeCache.txt").read_text(encoding="utf-8"):
+        return
+    flags, calls = trees.run("readelf", "-dW", command), trees.run("readelf", "--dyn-syms", "-W", command)
+    for sign, text in (("BIND_NOW", flags), ("__stack_chk_fail", calls), ("_chk@", calls)):
+        if sign not in text:
+            sys.exit(f"{command.name} is built without {sign} (cmake/hardened.cmake)")
 
 
 def main():

@@ -173,6 +173,16 @@ def wrong_arguments_are_refused_before_anything_is_opened(folder):
     assert os.listdir(folder) == []
 
 
+def plugins_are_not_taken_from_where_anybody_may_put_them(folder):
+    refused(folder, "--quick", probes="probes", saying=["FABRICOST_PROBES", '"probes" depends on the current folder'])
+    open_to_all = folder / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    for probes in (open_to_all, f"{PROBES}:{open_to_all}"):
+        refused(folder, "--quick", probes=probes, saying=["FABRICOST_PROBES", f"anybody may write to {open_to_all}", "chmod o-w"])
+    open_to_all.rmdir()
+
+
 def a_system_given_by_hand_is_believed(folder):
     works(folder, "--quick", "--quiet", "--only", "memory", "--system", "dgx-h100", fake="name=Abacus")
     assert {row["system"] for row in rows_of(folder)} == {"dgx-h100"}
