@@ -4,8 +4,8 @@
     pack.py PAGE_DIR MODULE_DIR OUT    PAGE_DIR: bindings/web/page; MODULE_DIR has fabricost-first.* and fabricost-all.*; OUT is made anew
 
 OUT/page/ is the folder, with both modules packed by gzip and a service worker that keeps them; OUT/fabricost.html is the one file: styles,
-scripts, licences and the module with everything inside, as text; OUT/fabricost-first.html is the same with the first module. Prints what each
-weighs, and by how much that is more than is aimed at."""
+scripts, licences and the module with everything inside, as text; OUT/fabricost-first.html is the same with the first module. Prints what
+each weighs, and by how much that is more than is aimed at."""
 
 import gzip
 import hashlib
@@ -111,7 +111,8 @@ def main(page, module, out):
         html = (page / "index.html").read_text(encoding="utf-8")
         html = html.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
         html = html.replace('<p><a href="notices.txt">licences</a></p>',
-                            f'<details><summary>licences</summary><pre style="white-space: pre-wrap">{markup.escape(notices())}</pre></details>')
+                            f'<details><summary>licences</summary><pre style="white-space: pre-wrap">{markup.escape(notices())}</pre>'
+                            '</details>')
         html = html.replace('<script type="module" src="app.js"></script>',
                             f'<script type="text/plain" id="module-bytes" data-size="{len(packed[which])}" data-holds="{which}">'
                             f'{as_text(packed[which])}</script>\n'

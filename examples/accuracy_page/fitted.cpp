@@ -33,7 +33,7 @@ double believed(const System& system, const Operation& op) {
   const Fabric f = fabric_of(system, op);
   const TunerTable table = tuner_table(op.collective, f, is_byte_wide(op.dtype));
   const double bytes = op.bytes.value();
-  if (table.rows.empty()) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.usable_per_gpu;
+  if (table.rows.empty()) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.planned_per_gpu;
   double min = 1e30;
   for (const TunerRow& row : table.rows) min = std::min(min, table.believed(row, bytes));
   return min;

@@ -157,7 +157,8 @@ std::string set_aside(const Published& data) {
   std::map<std::string, int> rows;
   for (const TrainingRow& r : data.steps) ++rows[r.row.group];
   std::string out =
-      "## Set aside\n\nGroups left out of all fits; those fully specified are priced all the same.\n\n| group | rows | priced | error | why "
+      "## Set aside\n\nGroups left out of all fits; those fully specified are priced all the same.\n\n| group | rows | priced | error | "
+      "why "
       "|\n|---|---|---|---|---|\n";
   for (const auto& [group, n] : rows) {
     if (std::find(data.fitted.begin(), data.fitted.end(), group) != data.fitted.end()) continue;

@@ -65,7 +65,7 @@ std::shared_ptr<const System> with_library(std::shared_ptr<const System> system,
   return std::make_shared<const System>(std::move(out));
 }
 
-Ways ways_of(const AskedWays& asked, bool pxn) {
+Ways ways_of(const WaysRequest& asked, bool pxn) {
   if (!asked.symmetric && (asked.barrier_free || asked.ctas > 0))
     throw Refusal("<barrier_free> and <ctas> are of kernels over symmetric windows: add <symmetric>");
   if (asked.gin && asked.put == Put::none && asked.nic_block) throw Refusal("<nic_block> is known for rings, not for <gin>");
@@ -88,7 +88,7 @@ Choice choice_of(const PredictRequest& r) {
   return choice_of({r.choice, r.algorithm, r.protocol, r.library, r.version, r.launch, ways_of(r, r.pxn)});
 }
 
-Choice choice_of(const AskedChoice& r) {
+Choice choice_of(const ChoiceRequest& r) {
   Choice out{.rule = r.rule,
              .algorithm = r.algorithm,
              .protocol = r.protocol,

@@ -42,7 +42,7 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     Members* its = named == interval_widths.end() ? nullptr : &classes[named->key];  // priced from its schedule: no class of its own
     for (std::size_t i = 0; i < points.bytes.size(); ++i) {
       if (its != nullptr) its->squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
-      if (!(points.weight[i] > 0) && !points.of_kin) continue;
+      if (!(points.weight[i] > 0) && !points.of_relative) continue;
       all.push_back(error_of(fit.residuals[s][i]));
       if (its == nullptr) continue;
       its->sizes.push_back(std::fabs(fit.residuals[s][i]));

@@ -144,7 +144,7 @@ void Preparation::separate(std::size_t transport, const CalibratedSet& cluster) 
       if (series[s].machine != m || set_of[s] != transport) continue;
       Series same = series[s];
       same.machine = kin;
-      same.of_kin = true;
+      same.of_relative = true;
       std::fill(same.weight.begin(), same.weight.end(), 0.0);
       set_of[s] = own;
       series.push_back(std::move(same));

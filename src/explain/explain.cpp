@@ -43,9 +43,8 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
       break;
     case Basis::datasheet:
       out +=
-          "Datasheet: this algorithm and path were not measured on a machine of this kind; rates are the datasheet's and the rest is carried "
-          "over from "
-          "others. A few measured points would narrow the interval.";
+          "Datasheet: this algorithm and path were not measured on a machine of this kind; rates are the datasheet's and the "
+          "rest is carried over from others. A few measured points would narrow the interval.";
       break;
   }
   if (min > 0 && low <= min && low < high)
@@ -112,8 +111,7 @@ namespace {
   if (context.system == nullptr) return wrapped("  ", out + ".");
   const System& system = *context.system;
   out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
-  if (f.domains() > 1 && f.nodes > std::max(1, system.nodes))
-    out += wrapped("  ", "Assumed: " + more_nodes(system, f.nodes) + ".");
+  if (f.domains() > 1 && f.nodes > std::max(1, system.nodes)) out += wrapped("  ", "Assumed: " + more_nodes(system, f.nodes) + ".");
   return out;
 }
 

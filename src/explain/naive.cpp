@@ -71,7 +71,7 @@ struct Causes {
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
-  if (across && std::min(f.streams, f.exchanges) < 1) add("the network above the NICs is oversubscribed");
+  if (across && std::min(f.ring_taper, f.all_to_all_taper) < 1) add("the network above the NICs is oversubscribed");
   if (wire >= naive)
     add("links reach only a part of their datasheet rate");
   else if (context.line().latency > 0 && context.line().overlap != 1)
@@ -285,7 +285,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       Tier& tier = faster.tiers[at];
       tier.bandwidth.value *= 1.1;
       tier.link_bandwidth *= 1.1;
-      tier.link_usable *= 1.1;
+      tier.planning_rate *= 1.1;
       add(fmt::format("10 % more {} bandwidth", name), faster, operation);
     } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last tier: its uplinks are not used
       System faster = system;

@@ -77,9 +77,9 @@ constexpr std::size_t as_waiting = laid::kind_names.size(), as_kernel = as_waiti
 }  // namespace
 
 std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>& all) {
-  constexpr std::size_t most_cells = 64;
+  constexpr std::size_t max_cells = 64;
   constexpr double left = 90, top = 70, side = 640, right = 210, bottom = 30;
-  const std::size_t bin = std::max<std::size_t>(1, (ranks.size() + most_cells - 1) / most_cells);
+  const std::size_t bin = std::max<std::size_t>(1, (ranks.size() + max_cells - 1) / max_cells);
   const std::size_t count = std::max<std::size_t>(1, (ranks.size() + bin - 1) / bin);
   std::vector<double> cells(count * count);
   const auto place = [&](int rank) {

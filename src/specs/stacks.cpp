@@ -168,8 +168,8 @@ const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_vi
     for (const PublishedBy& by : s.published) {
       const auto held = [&](const std::string& word) { return text.find(word) != std::string_view::npos; };
       if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
-      constexpr std::size_t most_words = 8;  // a longer group's name outweighs any number of words
-      const std::size_t close = most_words * by.group.size() + std::min(by.words.size(), most_words - 1);
+      constexpr std::size_t max_words = 8;  // a longer group's name outweighs any number of words
+      const std::size_t close = max_words * by.group.size() + std::min(by.words.size(), max_words - 1);
       if (close > closeness) best = &s, closeness = close;
     }
   }

@@ -60,12 +60,12 @@ class Aligner {
       for (bool more = true; more;) {  // those that share calls with it, directly or through others
         more = false;
         for (std::size_t rank = 0; rank < count; ++rank)
-          if (set_[rank] == 0 && settle(rank, false)) more = true;
+          if (set_[rank] == 0 && place_clock(rank, false)) more = true;
       }
     }
     constexpr int sweeps = 3;
     for (int i = 0; i < sweeps; ++i)
-      for (std::size_t rank = 1; rank < count; ++rank) (void)settle(rank, i > 0);
+      for (std::size_t rank = 1; rank < count; ++rank) (void)place_clock(rank, i > 0);
     apply();
   }
 
@@ -89,7 +89,7 @@ class Aligner {
     return out;
   }
 
-  [[nodiscard]] bool settle(std::size_t rank, bool with_rate) {
+  [[nodiscard]] bool place_clock(std::size_t rank, bool with_rate) {
     std::vector<Distance> all = distances(rank);
     if (all.empty()) return false;
     set_[rank] = 1;

@@ -11,7 +11,7 @@
 namespace fabricost::web {
 
 namespace {
-constexpr std::size_t most_items = 10'000, longest_text = std::size_t{1} << 20U;
+constexpr std::size_t max_items = 10'000, longest_text = std::size_t{1} << 20U;
 }
 
 std::string name_of(std::string_view name, std::string_view option) {
@@ -42,7 +42,7 @@ std::string joined_text_in(const Json& given, const std::string& name) {
 
 void check_list(const Json& given, const std::string& name) {
   if (!given.is_array()) throw FieldError(name, name + ": write a list");
-  if (given.size() > most_items) throw FieldError(name, fmt::format("{}: has more than {} items", name, most_items));
+  if (given.size() > max_items) throw FieldError(name, fmt::format("{}: has more than {} items", name, max_items));
 }
 
 bool flag_in(const Json& given, const std::string& name) {

@@ -49,7 +49,7 @@ def check(build, place):
 
 
 def is_hardened(command, build):
-    """The stack and copies are checked, the linker's tables read-only, in a release build with GNU's or LLVM's tools (cmake/hardened.cmake)."""
+    """In a release build the stack and copies are checked, and the linker's tables are read-only (cmake/hardened.cmake)."""
     if "CMAKE_BUILD_TYPE:STRING=Release" not in (build / "CMakeCache.txt").read_text(encoding="utf-8"):
         return
     flags, calls = trees.run("readelf", "-dW", command), trees.run("readelf", "--dyn-syms", "-W", command)

@@ -39,7 +39,7 @@ inline void scale(fabricost::Bandwidth& b, double by) { b = by * b; }
 inline void scale_bandwidth(fabricost::Tier& t, double by) {
   scale(t.bandwidth.value, by);
   scale(t.link_bandwidth, by);
-  scale(t.link_usable, by);
+  scale(t.planning_rate, by);
 }
 
 inline fabricost::Constants random_constants(Random& random) {

@@ -42,7 +42,7 @@ inline Tier scale_up(TierKind kind, int endpoints, int links, double link, doubl
   t.endpoints = endpoints;
   t.links = links;
   t.link_bandwidth = gigabytes(link);
-  t.link_usable = gigabytes(usable);
+  t.planning_rate = gigabytes(usable);
   t.bandwidth.value = gigabytes(links * link);
   t.latency.value = t.nominal_latency = fabricost::units::ns(500);
   return t;

@@ -50,7 +50,7 @@ inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "l
 [[nodiscard]] constexpr auto words_of(Put) { return EnumWords{put_names, "an end of a put"}; }
 
 /// Other ways to communicate (choice/ways.hpp).
-struct AskedWays {
+struct WaysRequest {
   bool symmetric = false, barrier_free = false;
   int ctas = 0;
   OnOff nvls = OnOff::on;
@@ -59,7 +59,7 @@ struct AskedWays {
   std::optional<double> nic_block{};
 
   static constexpr auto fields() {
-    using R = AskedWays;
+    using R = WaysRequest;
     using enum Amount;
     return Table{
         asks(&R::symmetric, "symmetric", "--symmetric", "",
@@ -83,7 +83,7 @@ struct AskedWays {
 };
 
 /// The ways asked for. \param pxn messages reach their rail over NVLink \throws Refusal where fields contradict each other
-[[nodiscard]] Ways ways_of(const AskedWays& asked, bool pxn);
+[[nodiscard]] Ways ways_of(const WaysRequest& asked, bool pxn);
 
 namespace detail {
 template <class R>
@@ -109,7 +109,7 @@ inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: mes
 [[nodiscard]] std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library);
 
 /// Algorithm, protocol, library, launch and ways as a choice. \throws Refusal where fields contradict each other
-struct AskedChoice {
+struct ChoiceRequest {
   Choice::Rule rule = Choice::Rule::nccl;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
@@ -118,7 +118,7 @@ struct AskedChoice {
   std::optional<LaunchMode> launch{};
   Ways ways{};
 };
-[[nodiscard]] Choice choice_of(const AskedChoice& asked);
+[[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
 
 namespace detail {
 
@@ -172,7 +172,7 @@ inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::siz
 
 }  // namespace detail
 
-struct PredictRequest : AskedWays {
+struct PredictRequest : WaysRequest {
   Machine system{};
   std::optional<Collective> operation{};
   int nodes = 0, ranks = 0;  ///< 0: the default of Operation
@@ -214,7 +214,7 @@ struct PredictRequest : AskedWays {
                  "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"),
             detail::ask_pxn<R>,
             asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
-        AskedWays::fields());
+        WaysRequest::fields());
   }
 };
 

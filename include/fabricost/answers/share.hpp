@@ -64,7 +64,7 @@ struct LayoutAxes {
 /// Parses "tp=8,pp=4,dp". \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
 
-struct ShareRequest : AskedWays {
+struct ShareRequest : WaysRequest {
   Machine system{};
   std::optional<int> nodes{};
   LayoutAxes layout{};
@@ -95,7 +95,7 @@ struct ShareRequest : AskedWays {
             asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
             asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"), detail::ask_choice<R>,
             detail::ask_calibration<R>, detail::ask_override<R>, detail::ask_library<R>, detail::ask_launch<R>},
-        AskedWays::fields());
+        WaysRequest::fields());
   }
 };
 

@@ -41,7 +41,7 @@ inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::si
 }  // namespace detail
 
 /// Several sizes on one count, or one size on several counts.
-struct SweepRequest : OperationOnCounts, AskedWays {
+struct SweepRequest : OperationOnCounts, WaysRequest {
   Choice::Rule choice = Choice::Rule::nccl;
   std::optional<double> bytes{};
   std::optional<Inference> library{};
@@ -54,7 +54,7 @@ struct SweepRequest : OperationOnCounts, AskedWays {
                         detail::ask_dtype<R>, detail::ask_algorithm<R>, detail::ask_protocol<R>, detail::ask_choice<R>,
                         detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>, detail::ask_sizes<R>,
                         detail::ask_bytes<R>, detail::ask_library<R>, detail::ask_launch<R>, detail::ask_pxn<R>},
-                  AskedWays::fields());
+                  WaysRequest::fields());
   }
 };
 

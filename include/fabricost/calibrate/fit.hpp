@@ -50,7 +50,7 @@ struct Series {
   double scale = policy::fits::scale;  ///< of the loss, in log: smaller residuals count quadratically, larger ones linearly
   std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: evaluated to obtain the prediction's uncertainty,
                                                          ///< but not part of the loss
-  bool of_kin = false;  ///< measured points that the relative of their machine's block prices: none of them weighs
+  bool of_relative = false;  ///< measured points that the relative of their machine's block prices: none of them weighs
 };
 
 /// A machine of the data and the blocks of its constants; without a block the constants do not change.

@@ -187,7 +187,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   }
   const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
   if (gather_or_scatter && f.in_switch && !byte_wide && g > server_ranks && g <= k.nvls_heads && N <= 1) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, static_cast<int>(g), f.generation, k);
+    const Channels nvls = in_switch_channels(f.planned_per_gpu, static_cast<int>(g), f.generation, k);
     table.add({Algorithm::nvls, Protocol::simple}, k.nvls_base,
               nvls.total() * k.nvls_gather_efficiency[gen] * (g - 1) / g * (g - 1) / g * ratio);
   }
@@ -195,7 +195,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     // between racks one for each device that the channels ride
     const int opened = N <= 1 ? static_cast<int>(std::min(g, k.nvls_heads))
                               : std::clamp(static_cast<int>(k.max_channels / k.network_channels[gen]), 8, static_cast<int>(g));
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, opened, f.generation, k);
+    const Channels nvls = in_switch_channels(f.planned_per_gpu, opened, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {

@@ -102,7 +102,7 @@ inline void turn_domain(System& s, int gpus) {
     case Dial::scale_up_bandwidth: {
       Tier& inside = detail::tier_to_turn(s, TierRole::scale_up);
       const double by = value / inside.bandwidth.value.value();
-      inside.bandwidth.value *= by, inside.link_bandwidth *= by, inside.link_usable *= by;
+      inside.bandwidth.value *= by, inside.link_bandwidth *= by, inside.planning_rate *= by;
       break;
     }
     case Dial::hbm_bandwidth: s.gpu.hbm_bandwidth.value = Bandwidth::from_value(value); break;

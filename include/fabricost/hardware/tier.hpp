@@ -38,7 +38,7 @@ struct Tier {
   Sourced<Time> latency;                   ///< one hop; zero when unknown
   Time nominal_latency{};                  ///< the one that the constants were fitted with; the deviation of `latency` from it is charged
   Bandwidth link_bandwidth{};              ///< of one link, one direction
-  Bandwidth link_usable{};                 ///< NCCL's planning rate of one link; zero when unknown
+  Bandwidth planning_rate{};               ///< NCCL's planning rate of one link; zero when unknown
   double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
   double oversubscription = 1;             ///< of one switch, or of a first stage: downlink rate over uplink rate, at least 1
   int first_stage = 0;  ///< of a two-stage switch: endpoints below one group of the first stage (a board, a rack); 0: one stage

@@ -79,7 +79,7 @@ struct Processor {
 
 namespace detail {
 /// (a^q + b^q)^(1/q), without pow for the most frequent orders.
-[[nodiscard]] inline double joined(double a, double b, double q) {
+[[nodiscard]] inline double p_norm(double a, double b, double q) {
   if (q == 2) return std::sqrt(a * a + b * b);
   if (q == 4) {
     const double a2 = a * a, b2 = b * b;
@@ -112,7 +112,7 @@ namespace detail {
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
 [[nodiscard]] inline double roofline(const Processor& gpu, double flops, double rate, double bytes) {
-  return detail::joined(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
+  return detail::p_norm(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
 }
 
 /// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
@@ -173,7 +173,7 @@ namespace detail {
 [[nodiscard]] inline double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
   const ComputeForm& form = gpu.constants.form;
   const double traffic = gpu.constants.row_traffic * stream_seconds(gpu, bytes);
-  return detail::joined(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
+  return detail::p_norm(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
 }
 
 }  // namespace fabricost

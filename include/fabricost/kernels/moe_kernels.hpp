@@ -154,8 +154,8 @@ inline void check(const MoeQuestion& q, const System& system) {
   // mean over all ranks, whatever the skew: the fullest rank sends at least as much
   if (at.per_domain > 1) out.min = traffic.inside / f.inner_rate;
   if (at.domains() > 1) {
-    out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.exchanges));
-    work.across_rate = f.outer_rate / f.local() * f.exchanges * machine.constants.transport.efficiency;
+    out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.all_to_all_taper));
+    work.across_rate = f.outer_rate / f.local() * f.all_to_all_taper * machine.constants.transport.efficiency;
     work.network_step = machine.constants.transport.tree_step;
   }
   return work;

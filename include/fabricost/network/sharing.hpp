@@ -92,13 +92,13 @@ class Filling {
         rising_[index(use)] += use.share * flow.weight;
         ++first_[index(use) + 1];
       }
-    unsettled_.assign(first_.begin() + 1, first_.end());
+    unfrozen_.assign(first_.begin() + 1, first_.end());
     for (std::size_t l = 0; l < links; ++l) first_[l + 1] += first_[l];
     users_.resize(static_cast<std::size_t>(first_[links]));
     std::vector<int> at(first_.begin(), first_.end() - 1);
     for (std::size_t f = 0; f < flows.size(); ++f)
       for (const LinkUse& use : flows[f].uses) users_[static_cast<std::size_t>(at[index(use)]++)] = static_cast<int>(f);
-    settled_.assign(flows.size(), false);
+    frozen_.assign(flows.size(), false);
   }
 
   [[nodiscard]] Sharing run() {
@@ -115,21 +115,21 @@ class Filling {
     while (!next.empty()) {
       const auto [t, l] = next.top();
       if (limit < limits.size() && limits[limit].first <= t) {  // a flow reaches its own limit first
-        settle(static_cast<std::size_t>(limits[limit].second), limits[limit].first, -1);
+        freeze(static_cast<std::size_t>(limits[limit].second), limits[limit].first, -1);
         ++limit;
         continue;
       }
       next.pop();
       const auto link = static_cast<std::size_t>(l);
-      if (unsettled_[link] == 0 || !(rising_[link] > 0)) continue;
+      if (unfrozen_[link] == 0 || !(rising_[link] > 0)) continue;
       const double now = level(link);  // never falls: a flow that stopped meanwhile stopped at a lower level
       if (now > t * (1 + 1e-12)) {
         next.emplace(now, l);
         continue;
       }
-      for (int u = first_[link]; u < first_[link + 1]; ++u) settle(static_cast<std::size_t>(users_[static_cast<std::size_t>(u)]), t, l);
+      for (int u = first_[link]; u < first_[link + 1]; ++u) freeze(static_cast<std::size_t>(users_[static_cast<std::size_t>(u)]), t, l);
     }
-    for (; limit < limits.size(); ++limit) settle(static_cast<std::size_t>(limits[limit].second), limits[limit].first, -1);
+    for (; limit < limits.size(); ++limit) freeze(static_cast<std::size_t>(limits[limit].second), limits[limit].first, -1);
     return std::move(out_);
   }
 
@@ -137,17 +137,17 @@ class Filling {
   static std::size_t index(const LinkUse& use) { return static_cast<std::size_t>(use.link); }
   [[nodiscard]] double level(std::size_t l) const { return std::max(0.0, capacities_[l] - out_.loads[l]) / rising_[l]; }
 
-  void settle(std::size_t f, double t, int bottleneck) {
-    if (settled_[f]) return;
+  void freeze(std::size_t f, double t, int bottleneck) {
+    if (frozen_[f]) return;
     if (bottleneck >= 0 && !crosses(f, bottleneck)) return;
-    settled_[f] = true;
+    frozen_[f] = true;
     const Flow& flow = flows_[f];
     out_.rates[f] = t * flow.weight;
     out_.bottlenecks[f] = bottleneck;
     for (const LinkUse& use : flow.uses) {
       const std::size_t l = index(use);
       out_.loads[l] += out_.rates[f] * use.share;
-      rising_[l] = --unsettled_[l] > 0 ? std::max(0.0, rising_[l] - use.share * flow.weight) : 0;
+      rising_[l] = --unfrozen_[l] > 0 ? std::max(0.0, rising_[l] - use.share * flow.weight) : 0;
     }
   }
   /// A use with share zero does not count.
@@ -161,9 +161,9 @@ class Filling {
   std::span<const Flow> flows_;
   Sharing out_;
   std::vector<double> rising_;      // sum of share x weight of the flows still rising
-  std::vector<int> unsettled_;      // uses by flows still rising
+  std::vector<int> unfrozen_;       // uses by flows still rising
   std::vector<int> first_, users_;  // flows of a link, from first_[l] to first_[l + 1]
-  std::vector<bool> settled_;
+  std::vector<bool> frozen_;
 };
 
 }  // namespace detail

@@ -64,7 +64,7 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
 /// What the ways change in the fabric.
 inline void use_ways(Fabric& f, const Operation& op, const Ways& w) {
   if (!w.nvls) f.in_switch = false;
-  if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) f.exchanges *= prior::ways::cross_rail;
+  if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) f.all_to_all_taper *= prior::ways::cross_rail;
 }
 
 /// Makes a line wait for the NIC with most of each message.

@@ -101,8 +101,8 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
   f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
   if (f.over_pcie) {
     f.pcie_rate = full;  // the fitted shares by number of ranks include the loss from sharing it
-    f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value())
-                                                    : constants.pcie.form.planned_share * full;
+    f.planned_per_gpu = tier.planning_rate.value() > 0 ? tier.planning_rate.value() * (full / tier.link_bandwidth.value())
+                                                       : constants.pcie.form.planned_share * full;
     f.inner_rate = f.pcie_rate * tier.efficiency;
     const std::size_t reach = pcie_reach(f);
     // the constants of a measured machine know its board better
@@ -110,14 +110,14 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
       f.pcie_carried = tier.carried[reach].value();
       f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
     }
-    if (reach == 2 && f.cpu == Cpu::amd) f.usable_per_gpu = std::min(f.usable_per_gpu, constants.pcie.form.planned_sockets);
+    if (reach == 2 && f.cpu == Cpu::amd) f.planned_per_gpu = std::min(f.planned_per_gpu, constants.pcie.form.planned_sockets);
     return;
   }
   const double share = n > 1 && tier.links > 0 ? usable_links(tier, n) / tier.links : 1;
   f.inner_rate = full * share;
   const double planned =
-      tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : constants.scale_up.form.planned_share;
-  f.usable_per_gpu = f.inner_rate * planned;
+      tier.planning_rate.value() > 0 ? tier.planning_rate.value() / tier.link_bandwidth.value() : constants.scale_up.form.planned_share;
+  f.planned_per_gpu = f.inner_rate * planned;
   if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // same rule as describe_network above the NICs
     const double m = tier.first_stage;
     f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
@@ -155,13 +155,13 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
     const double streams = m / loaded;
     const double exchanges = (1 - 1 / N) / (loaded * (1 - m / N));
     below *= std::max(1, tier.endpoints);
-    if (child != nullptr && streams < f.streams) {
-      f.streams = streams;
-      f.streams_tier = child->name;
+    if (child != nullptr && streams < f.ring_taper) {
+      f.ring_taper = streams;
+      f.ring_taper_tier = child->name;
     }
-    if (child != nullptr && exchanges < f.exchanges) {
-      f.exchanges = exchanges;
-      f.exchanges_tier = child->name;
+    if (child != nullptr && exchanges < f.all_to_all_taper) {
+      f.all_to_all_taper = exchanges;
+      f.all_to_all_taper_tier = child->name;
     }
     taper *= tier.oversubscription;
     child = &tier;
@@ -200,9 +200,10 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
 [[nodiscard]] inline bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
   const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_rate)); };
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
-  bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.streams) & share(f.exchanges) &
-              share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) & (std::fabs(f.outer_latency) <= longest_latency) &
-              (f.host_latency >= 0) & (f.host_latency <= longest_latency) & (f.usable_per_gpu >= 0) & (f.usable_per_gpu <= max_rate);
+  bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.ring_taper) &
+              share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
+              (std::fabs(f.outer_latency) <= longest_latency) & (f.host_latency >= 0) & (f.host_latency <= longest_latency) &
+              (f.planned_per_gpu >= 0) & (f.planned_per_gpu <= max_rate);
   if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
   return fine;
 }
@@ -265,7 +266,7 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
     f.host_latency = host->latency.value.value();
   }
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
-  f.channels = search_channels(f.usable_per_gpu, f.generation, tables_of(f.tuner));
+  f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
     throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))

@@ -28,7 +28,7 @@ inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
 [[nodiscard]] inline const Label& tier_of(const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
   if (level == 0) return f.inner_tier.empty() ? gpu_label : f.inner_tier;
-  const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.exchanges_tier : f.streams_tier;
+  const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.all_to_all_taper_tier : f.ring_taper_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
   if (kind == TermKind::wire && !f.held_tier.empty()) return f.held_tier;
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
@@ -52,7 +52,7 @@ inline void require_price(const System& system, const Line& line, const Predicti
     refuse_price(system);
 }
 
-/// A prediction with its request; `settle` adds the answer. It is built in place: copying a value that was
+/// A prediction with its request; `complete` adds the answer. It is built in place: copying a value that was
 /// just written with other widths would stall on store forwarding.
 template <class MakeFabric>
 [[nodiscard]] Prediction asked(const Operation& op, const Choice& choice, MakeFabric&& fabric) {
@@ -61,7 +61,7 @@ template <class MakeFabric>
 
 /// Adds the answer: what runs at this size and its price, line().
 template <class Price>
-void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
+void complete(Prediction& p, const System& system, Candidate ran, Price&& line) {
   const Operation& op = p.operation;
   Fabric& f = p.made_from.fabric;
   const double bytes = op.bytes.value();
@@ -100,7 +100,7 @@ void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
   const double bytes = op.bytes.value();
   Prediction p = asked(op, choice, [&] { return curve.fabric(); });
   p.made_from.engine = engine;
-  settle(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
+  complete(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 
@@ -207,26 +207,26 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
   if (choice.inference.library != InferenceLibrary::none) {
     p.made_from.engine = detail::pieces_of(system, f, op, choice);
     if (const ReduceKernel own = p.made_from.engine.at(bytes); own != ReduceKernel::library) {
-      detail::settle(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
+      detail::complete(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
       return p;
     }
   }
   if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
     // the common case: evaluate the tuner for this size alone and price only its choice
     if (const std::optional<Candidate> ran = picked_at(bytes, choice, in, f)) {
-      detail::settle(p, system, *ran,
-                     [&] { return price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide); });
+      detail::complete(p, system, *ran,
+                       [&] { return price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide); });
       return p;
     }
   }
   if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
     const PriceTable table{detail::candidates_or_throw(system, choice, in, f), in, f, system.constants};
     const int best = table.pick(bytes);
-    detail::settle(p, system, table.candidate(best), [&] { return table.line(best); });
+    detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
     return p;
   }
   const Curve curve = detail::compile_on(f, system, op, choice);
-  detail::settle(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
+  detail::complete(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 

@@ -49,11 +49,11 @@ struct Channels {
 }
 
 /// NVLS uses one channel per local rank, at the largest speed b with b (n + 1) <= total.
-[[nodiscard]] inline Channels in_switch_channels(double usable_per_gpu, int ranks, Generation generation,
+[[nodiscard]] inline Channels in_switch_channels(double planned_per_gpu, int ranks, Generation generation,
                                                  const TunerTables& tables = tables_of(newest_tuner)) {
   for (const double* speed = tables.speeds[tuner_generation(generation)]; *speed > 0; ++speed)
-    if (*speed * (ranks + 1) <= usable_per_gpu * (1 + 1e-12)) return {ranks, *speed};
-  return {ranks, usable_per_gpu / (ranks + 1)};
+    if (*speed * (ranks + 1) <= planned_per_gpu * (1 + 1e-12)) return {ranks, *speed};
+  return {ranks, planned_per_gpu / (ranks + 1)};
 }
 
 }  // namespace fabricost

@@ -42,7 +42,7 @@ namespace detail {
 }
 
 /// Sends that the most loaded channel carries, of `sends` over all channels.
-[[nodiscard]] inline double most_sends(double sends, double channels) { return std::ceil(sends / channels); }
+[[nodiscard]] inline double max_sends(double sends, double channels) { return std::ceil(sends / channels); }
 
 /// Before NCCL 2.19.
 inline void price_older_exchange(Line& line, const ExchangeConstants& x, const TunerTables& version, double bytes, double message,
@@ -92,7 +92,7 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
     const double ring_channel = c.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, version);
     line.ramp({.shape = Ramp::Shape::linear, .amplitude = x.ll_ramp, .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
-    const double by_channels = detail::most_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
+    const double by_channels = detail::max_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
     line.rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags
     return line;
   }
@@ -101,7 +101,7 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
   line.overlap = x.overlap;
   // with `each` channels a peer: a slower rate where channels are idle, the own part copied by as many
   const auto wire = [&](double each) {
-    const double sends = sending * each, busy = sends / detail::most_sends(sends, channels);
+    const double sends = sending * each, busy = sends / detail::max_sends(sends, channels);
     return bytes / std::min(rate, busy * c.form.exchange_chunk / x.channel);
   };
   const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };

@@ -22,7 +22,7 @@ struct LevelCost {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   const double ring = detail::inner_ring_rate(fabric, c);
-  const double outer = t.efficiency * nic_path_share(fabric, t, op) * fabric.outer_rate * fabric.streams;
+  const double outer = t.efficiency * nic_path_share(fabric, t, op) * fabric.outer_rate * fabric.ring_taper;
   std::array<LevelCost, 2> out;
   switch (protocol) {
     case Protocol::ll:
@@ -84,14 +84,14 @@ struct LevelCost {
 /// Share of the NICs' rate that a tapered network leaves: the all-to-all taper if all ranks send to all at
 /// once, else the ring taper.
 [[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric, Collective op = Collective::all_reduce) {
-  return exchanges_at_once(algorithm, op) ? fabric.exchanges : fabric.streams;
+  return exchanges_at_once(algorithm, op) ? fabric.all_to_all_taper : fabric.ring_taper;
 }
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   auto cost = level_costs(fabric, c, protocol, schedule.collective);
   cost[0].rate *=
       link_share(schedule.algorithm, fabric) * (exchanges_at_once(schedule.algorithm, schedule.collective, 0) ? fabric.inner_exchanges : 1);
-  cost[1].rate *= taper_share(schedule.algorithm, fabric, schedule.collective) / fabric.streams;
+  cost[1].rate *= taper_share(schedule.algorithm, fabric, schedule.collective) / fabric.ring_taper;
   if (uses_all_links(schedule.algorithm)) cost[0].rate *= fabric.full_rate / fabric.inner_rate;
   const bool simple = protocol == Protocol::simple;
   const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)

@@ -62,7 +62,7 @@ namespace detail {
 }
 /// The rate of those devices.
 [[nodiscard]] inline double channels_rate(const Fabric& fabric) {
-  return fabric.outer_rate * fabric.streams * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
+  return fabric.outer_rate * fabric.ring_taper * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
 }
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
 [[nodiscard]] inline double soft_smaller(double a, double b, double q) {
@@ -279,7 +279,7 @@ struct Crossing {
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * n)});
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
-  const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
+  const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
   const double together = norm(inside, across, 2);
   line.wire_level = across >= inside ? 1 : 0;
   line.rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));

@@ -38,7 +38,7 @@ namespace fabricost {
              .level = 1,
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * fabric.domains())});
-  const double across = t.exchange_share * path * fabric.outer_rate * fabric.exchanges;
+  const double across = t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper;
   const double inside = detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges;
   line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / inside);
   line.rate_part(TermKind::wire, 1, schedule.bytes(1), 1 / across);

@@ -70,7 +70,7 @@ struct DecodeStep {
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
   const double kernels = stack.stretch * pass_seconds(out.forward, stack);
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
-  out.seconds = detail::joined(kernels, host, 4) + stack.step + stack.sequence * each;
+  out.seconds = detail::p_norm(kernels, host, 4) + stack.step + stack.sequence * each;
   // the next layer's part is fetched during this one
   const double away = engine.cache_on_host(sequences, context, stack.memory_share, stack.cache_share);
   out.host = std::max(0.0, engine.host_seconds(away) - out.seconds);
@@ -112,8 +112,8 @@ struct Prefill {
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work =
       stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
-  out.alone = detail::joined(work, host * passes, 4);
-  out.shared = detail::joined(work, host * tokens / stack.chunk, 4);
+  out.alone = detail::p_norm(work, host * passes, 4);
+  out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
   return fetching(out, engine, stack, tokens);
 }
 

@@ -362,10 +362,10 @@ struct LayerModel {
       if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
     }
     const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(parts);
-    const double forward = joined(k.sum(), min, q);
+    const double forward = p_norm(k.sum(), min, q);
     const BackwardWork in_backward = backward_work(k, experts);
     const double work = in_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
-    const double backward = joined(work, 2 * min, q);
+    const double backward = p_norm(work, 2 * min, q);
     LayerTime out;
     out.kernels = k.sum() + work;
     out.floor = forward + backward - out.kernels;

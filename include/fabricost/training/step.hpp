@@ -311,7 +311,7 @@ struct StepModel {
     const auto exposed = [&](double exchange) {
       if (l.zero < 3) return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work);
       const double open = stack.shard_exposed * exchange;
-      return open + joined(work, exchange - open, 4) - work;
+      return open + p_norm(work, exchange - open, 4) - work;
     };
     out.data = (micro - 1) * exposed(each) + exposed(last);
   }

@@ -79,7 +79,7 @@ std::vector<std::size_t> places_of(const std::vector<Axis>& axes, long long numb
 }
 
 std::vector<Variant> variants_of(const std::vector<Axis>& axes, const Machine& given) {
-  constexpr long long most_variants = 10'000;
+  constexpr long long max_variants = 10'000;
   std::vector<Axis> read;
   for (const Axis& axis : axes)
     if (axis.what.read_anew()) read.push_back(axis);
@@ -93,8 +93,8 @@ std::vector<Variant> variants_of(const std::vector<Axis>& axes, const Machine& g
   if (!varied && of_file != read.end() && given.name.empty())
     throw Refusal(fmt::format("<vary>: {} needs a machine by name, this one is made already", of_file->shown.name));
   const long long count = points_of(read);
-  if (count > most_variants)
-    throw Refusal(fmt::format("<vary>: {} machines and questions to read are more than {}; take larger steps", count, most_variants));
+  if (count > max_variants)
+    throw Refusal(fmt::format("<vary>: {} machines and questions to read are more than {}; take larger steps", count, max_variants));
   std::vector<Variant> out;
   for (long long i = 0; i < count; ++i) {
     const std::vector<std::size_t> places = places_of(read, i);

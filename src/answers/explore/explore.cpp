@@ -37,7 +37,7 @@ struct Asker {
 /// Everything that points share.
 struct Space {
   std::vector<Axis> axes;
-  std::vector<AskedMachine> machines;
+  std::vector<RequestedMachine> machines;
   Priced prices;
   Objectives objectives;
   Asker ask;

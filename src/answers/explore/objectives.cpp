@@ -114,7 +114,7 @@ double Goodputs::of(int gpus, int gpus_per_node) {
   return known_[{gpus, gpus_per_node}] = answer(failing).goodput;
 }
 
-Priced prices_of(const ExploreOptions& o, const std::vector<AskedMachine>& machines) {
+Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& machines) {
   std::vector<double> own(machines.size());
   for (const std::string& text : o.prices) {
     const std::size_t equals = text.rfind('=');

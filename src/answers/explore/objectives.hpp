@@ -63,10 +63,10 @@ struct Priced {
   std::string why{};
 };
 /// A machine, and the name it was asked for by.
-struct AskedMachine {
+struct RequestedMachine {
   std::shared_ptr<const System> system;
   std::string asked;
 };
-[[nodiscard]] Priced prices_of(const ExploreOptions& options, const std::vector<AskedMachine>& machines);
+[[nodiscard]] Priced prices_of(const ExploreOptions& options, const std::vector<RequestedMachine>& machines);
 
 }  // namespace fabricost::explore

@@ -20,7 +20,7 @@ namespace fabricost::explore {
 /// The machines and the questions of variants.
 template <class Request>
 struct Read {
-  std::vector<AskedMachine> machines{};
+  std::vector<RequestedMachine> machines{};
   std::vector<Request> requests{};
 };
 /// Machines are read once. \tparam Forward the question without what explores \param on the machine as a request has it: System(const

@@ -149,7 +149,7 @@ void say_why(NeedAnswer& out, const Goal& goal) {
 }
 
 /// What a question is asked with, beside the forward one.
-struct Asked {
+struct NeedQuestion {
   Varied unknown;
   Goal goal;
   std::vector<double> values;  ///< in the unknown's unit
@@ -161,7 +161,7 @@ struct Asked {
 /// The forward answer that ratios are of: with infinitely much of the unknown, or at the least value at which anything can run. Why there
 /// is none; empty: there is.
 template <class Plan, class Ask>
-[[nodiscard]] std::string take_reference(Asked& q, Search<Plan, Ask>& search, const Ask& ask) {
+[[nodiscard]] std::string take_reference(NeedQuestion& q, Search<Plan, Ask>& search, const Ask& ask) {
   if (q.goal.against == Against::unbounded) {
     const At<Plan> reference = ask(q.without_bound);
     if (!reference.trouble.empty()) return "with infinitely much of it nothing can run: " + reference.trouble;
@@ -175,7 +175,7 @@ template <class Plan, class Ask>
 }
 
 template <class Plan, class Ask>
-[[nodiscard]] NeedAnswer found(Asked q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
+[[nodiscard]] NeedAnswer found(NeedQuestion q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
   NeedAnswer out;
   out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
@@ -316,7 +316,7 @@ template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
                                   const Prepare& prepare, const Answered& answered) {
   const std::vector<std::string> machines = request.system.name.empty() ? std::vector<std::string>{} : std::vector{request.system.name};
-  Asked q{
+  NeedQuestion q{
       .unknown = varied::named(
           request.unknown,
           {.serving = serving, .options = varied::options_of<Forward<Request>>(), .declared = varied::declared_by(machines)}, "unknown"),

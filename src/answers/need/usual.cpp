@@ -16,7 +16,7 @@ using varied::Varied;
 
 namespace {
 
-constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, most_sequence = 1 << 20;
+constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, max_sequence = 1 << 20;
 
 /// A wide range: counts 1, 2, 3, 4, 6, 8, 12 and so on to `most`; domains that NVLink and its kin were built for, too. \param each GPUs
 /// that come together (a node)
@@ -43,19 +43,19 @@ void add_racks(std::vector<double>& out, double most, int each) {
 }  // namespace
 
 std::vector<double> usual_values(Varied& unknown, const System& machine, const std::optional<int>& gpus) {
-  constexpr double most_options = 1024;
+  constexpr double max_options = 1024;
   switch (unknown.kind) {
     case Kind::gpus: return counts_to(most_gpus, machine.gpus_per_node);
     case Kind::nodes: return counts_to(most_gpus / machine.gpus_per_node, 1);
     case Kind::batch: return counts_to(most_batch, 1);
-    case Kind::sequence: return counts_to(most_sequence, 256);
+    case Kind::sequence: return counts_to(max_sequence, 256);
     case Kind::dial: break;
     case Kind::declared:
       if (!unknown.values.empty()) return varied::values_of(fmt::format("{}", fmt::join(unknown.values, ",")), unknown, "over").numbers;
       [[fallthrough]];
     default:
       if (unknown.kind == Kind::option && unknown.whole) {
-        std::vector<double> out = counts_to(std::min(unknown.range.max, most_options), 1);
+        std::vector<double> out = counts_to(std::min(unknown.range.max, max_options), 1);
         if (unknown.range.min <= 0) out.push_back(0);
         return out;
       }

@@ -34,7 +34,7 @@ struct TraceCommand : TraceRequest {
   }
 };
 
-constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
+constexpr std::size_t most_rows = 24, max_waits = 6, most_groups = 16;
 
 [[nodiscard]] std::string time_of(double seconds) { return time_text(Time::from_value(seconds)); }
 
@@ -141,7 +141,7 @@ constexpr std::size_t most_rows = 24, most_waits = 6, most_groups = 16;
   }
   if (!a.waits.empty()) {
     TextTable waits{{{"rank", right}, {"waits", right}, {"for rank", right}, {"in calls", right}}};
-    for (std::size_t i = 0; i < std::min(a.waits.size(), most_waits); ++i)
+    for (std::size_t i = 0; i < std::min(a.waits.size(), max_waits); ++i)
       waits.row({fmt::format("{}", a.waits[i].rank), time_of(a.waits[i].seconds), fmt::format("{}", a.waits[i].for_rank),
                  fmt::format("{}", a.waits[i].calls)});
     out += "\n" + terminal.strong("Who waits for whom") + "\n" + waits.text(2);

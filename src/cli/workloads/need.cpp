@@ -23,12 +23,12 @@ struct NeedOptions {
 };
 
 /// What was asked for, in the fewest digits: "31.8", "32768"
-[[nodiscard]] std::string least_text(double value) {
+[[nodiscard]] std::string min_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
 [[nodiscard]] std::string with_unit(double value, const std::string& unit) {
-  return fmt::format("{}{}{}", least_text(value), unit.empty() ? "" : " ", unit);
+  return fmt::format("{}{}{}", min_text(value), unit.empty() ? "" : " ", unit);
 }
 
 [[nodiscard]] std::string layout_text(const NeedAnswer& a) {
@@ -62,7 +62,7 @@ struct NeedOptions {
       {{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
   for (auto one = a.value ? from : a.tried.begin(); one != (a.value ? until : a.tried.end()); ++one) {
     const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
-    rows.row({least_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
+    rows.row({min_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
               one->trouble.empty() ? one->binds : said});
   }
   return rows.text(2);
@@ -89,7 +89,7 @@ struct NeedOptions {
 [[nodiscard]] std::string measure_text(const std::string& measured, double value) {
   if (measured.ends_with("USD")) return dollars_text(value);
   if (measured.ends_with(", W")) return large_text(value, "W");
-  return measured.ends_with(", s") ? duration_text(value) : least_text(value);
+  return measured.ends_with(", s") ? duration_text(value) : min_text(value);
 }
 
 [[nodiscard]] std::string text_of(const NeedMachineAnswer& a, const Terminal& terminal) {

@@ -21,9 +21,9 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-constexpr std::size_t most_lines_shown = 8, most_forms_kept = std::size_t{1} << 20U, most_values_shown = 4;
+constexpr std::size_t max_lines_shown = 8, max_forms_kept = std::size_t{1} << 20U, max_values_shown = 4;
 
-std::string joined_values(const std::set<std::string>& values) { return first_of(values, most_values_shown, " or "); }
+std::string joined_values(const std::set<std::string>& values) { return first_of(values, max_values_shown, " or "); }
 
 std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated, const std::string& what) {
   std::set<std::string> out;
@@ -86,7 +86,7 @@ void lines_only_here(const std::filesystem::path& here, const std::filesystem::p
   std::unordered_set<std::uint64_t> known;
   {
     io::LineReader lines(there);
-    for (std::string line; lines.next(line) && known.size() < most_forms_kept;) known.insert(form_of_line(line));
+    for (std::string line; lines.next(line) && known.size() < max_forms_kept;) known.insert(form_of_line(line));
   }
   std::vector<Difference> alarms, others;
   io::LineReader lines(here);
@@ -99,12 +99,12 @@ void lines_only_here(const std::filesystem::path& here, const std::filesystem::p
       continue;
     }
     constexpr std::size_t longest = 200;
-    if (known.size() >= 2 * most_forms_kept || !is_message(line) || !known.insert(form_of_line(line)).second) continue;
+    if (known.size() >= 2 * max_forms_kept || !is_message(line) || !known.insert(form_of_line(line)).second) continue;
     std::vector<Difference>& into = is_alarm(line) ? alarms : others;
-    if (into.size() < most_lines_shown)
+    if (into.size() < max_lines_shown)
       into.push_back({"a line only here", fmt::format("{}line {}: {}", file, lines.number() - before, line.substr(0, longest)), ""});
   }
-  others.resize(std::min(others.size(), most_lines_shown - std::min(alarms.size(), most_lines_shown)));
+  others.resize(std::min(others.size(), max_lines_shown - std::min(alarms.size(), max_lines_shown)));
   out.insert(out.end(), alarms.begin(), alarms.end());
   out.insert(out.end(), others.begin(), others.end());
 }

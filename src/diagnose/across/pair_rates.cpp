@@ -90,10 +90,10 @@ class PairRateReader {
   }
 
   void conclude() {
-    constexpr std::size_t most_matrices = 64, most_gpus = 128;
+    constexpr std::size_t max_matrices = 64, most_gpus = 128;
     std::size_t columns = 0;
     for (const io::Matrix::Cell& cell : matrix_.cells()) columns = std::max(columns, static_cast<std::size_t>(cell.column) + 1);
-    if (!title_.title.empty() && out_.matrices.size() < most_matrices && columns <= most_gpus) {
+    if (!title_.title.empty() && out_.matrices.size() < max_matrices && columns <= most_gpus) {
       for (const io::Matrix::Cell& cell : matrix_.cells())
         if (cell.value && *cell.value > 0 && (host_ || cell.row != cell.column) && cell.row < static_cast<int>(most_gpus))
           title_.cells.emplace(std::pair{host_ ? -1 : cell.row, cell.column}, *cell.value);

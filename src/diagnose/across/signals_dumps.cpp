@@ -18,7 +18,7 @@ using io::FlightDump;
 using io::FlightDumps;
 using io::FlightEntry;
 
-constexpr std::size_t most_places = 4;  ///< nodes, or ranks at an address, that are named
+constexpr std::size_t max_places = 4;  ///< nodes, or ranks at an address, that are named
 
 bool waits(const FlightEntry& one) { return !one.pair && one.state != FlightEntry::State::completed; }
 
@@ -182,7 +182,7 @@ std::optional<Facts> flight_waiting(const Context& c, const Numbers&) {
   return Facts{fmt::format("{} waits for {}{}", who, call_in_words(all, *call), called_at(all, *call)), all.groups[call->group].name};
 }
 
-std::string on_nodes(const std::set<std::string>& nodes) { return nodes.empty() ? std::string{} : "on " + first_of(nodes, most_places); }
+std::string on_nodes(const std::set<std::string>& nodes) { return nodes.empty() ? std::string{} : "on " + first_of(nodes, max_places); }
 
 std::string ranks_of(const io::RasGroup& group) {
   return group.named.empty() ? fmt::format("{} ranks", group.ranks) : "rank " + listed(group.named);

@@ -14,7 +14,7 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-constexpr std::size_t most_nodes = 4, most_adapters = 8;
+constexpr std::size_t most_nodes = 4, max_adapters = 8;
 
 /// The adapters that ranks of a host list. Where each rank is given its own, the longest list stands for the host.
 struct Equipped {
@@ -67,7 +67,7 @@ std::optional<Facts> node_lacks_adapters(const Context& c, const Numbers&) {
                first_of(nodes, most_nodes),
                fmt::format("{}", count),
                fmt::format("{}", most),
-               alike ? first_of(missing, most_adapters) : fmt::format("{} of them", most - count),
+               alike ? first_of(missing, max_adapters) : fmt::format("{} of them", most - count),
                first_of(others, most_nodes)};
 }
 
@@ -90,12 +90,8 @@ std::optional<Facts> node_without_direct(const Context& c, const Numbers&) {
       if (nodes.empty() || others.empty()) continue;
       std::set<std::string> adapters;
       for (const int device : worst->staged) adapters.insert(fmt::format("{}", device));
-      return Facts{cited(worst->first_staged),
-                   first_of(nodes, most_nodes),
-                   fmt::format("{}", worst->times - worst->direct),
-                   fmt::format("{}", worst->times),
-                   first_of(adapters, most_adapters),
-                   first_of(others, most_nodes)};
+      return Facts{cited(worst->first_staged),      first_of(nodes, most_nodes),      fmt::format("{}", worst->times - worst->direct),
+                   fmt::format("{}", worst->times), first_of(adapters, max_adapters), first_of(others, most_nodes)};
     }
   }
   return std::nullopt;

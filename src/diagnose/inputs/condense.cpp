@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t verbatim = std::uint64_t{4} << 20U;  ///< bytes of all logs that are kept whole
 constexpr std::uint32_t kept_of_form = 4, kept_of_every = 65536;
-constexpr std::size_t most_forms = std::size_t{1} << 18U, most_whole = std::size_t{1} << 20U;
+constexpr std::size_t max_forms = std::size_t{1} << 18U, max_whole = std::size_t{1} << 20U;
 
 struct Hash {
   std::uint64_t value = 0xCBF29CE484222325ULL;
@@ -97,14 +97,14 @@ bool Condenser::keeps(Form& form, std::string_view line, std::uint64_t host) {
   switch (form.kind) {
     case Kind::repeated: return form.kept < kept_of_form;
     case Kind::every: {
-      if (form.kept >= kept_of_every || whole_.size() >= most_whole) return false;
+      if (form.kept >= kept_of_every || whole_.size() >= max_whole) return false;
       Hash whole;
       whole.value ^= file_ * 0x9E3779B97F4A7C15ULL;
       whole.add(line);
       return whole_.insert(whole.value).second;
     }
     case Kind::network: {  // the adapters and channels of each host, whichever of its ranks names them first
-      if (channels_.size() >= most_whole) return false;
+      if (channels_.size() >= max_whole) return false;
       Hash channel;
       channel.value ^= host;
       const auto from = line.find("Channel "), via = line.rfind(" via ");
@@ -135,7 +135,7 @@ void Condenser::line(std::string_view line) {
   const std::uint64_t place = form_of(said, who.value);
   auto at = forms_.find(place);
   if (at == forms_.end()) {
-    if (forms_.size() >= most_forms) {  // text that hardly repeats itself
+    if (forms_.size() >= max_forms) {  // text that hardly repeats itself
       put(line, number_, 1);
       return;
     }

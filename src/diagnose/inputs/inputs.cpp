@@ -25,8 +25,8 @@ namespace fabricost::diagnosis {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
-constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, most_read = std::uintmax_t{16} << 30U;
+constexpr std::size_t max_logs = 65536, block = std::size_t{1} << 18U, longest_dump = std::size_t{1} << 28U;
+constexpr std::uintmax_t short_log = std::uintmax_t{4} << 20U, max_read = std::uintmax_t{16} << 30U;
 
 constexpr std::array<std::string_view, 13> endings{".txt", ".log",    ".out", ".err",  ".gz",    ".stdout", ".stderr",
                                                    ".zst", ".pickle", ".pkl", ".json", ".jsonl", ".dump"};
@@ -79,7 +79,7 @@ std::vector<fs::path> logs_in(const fs::path& folder) {
   for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored) && may_be_log(at->path()) && !is_other_data(at->path()) && out.size() < most_logs)
+    if (at->is_regular_file(ignored) && may_be_log(at->path()) && !is_other_data(at->path()) && out.size() < max_logs)
       out.push_back(at->path());
   }
   std::sort(out.begin(), out.end());
@@ -223,7 +223,7 @@ void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::st
   if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
   for (;;) {
     read_ += size - checked;
-    if (read_ > most_read) throw io::fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
+    if (read_ > max_read) throw io::fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
     while (begin < size) {
       const char* const from = buffer.data() + begin;
       const auto* const end = static_cast<const char*>(std::memchr(from, '\n', size - begin));

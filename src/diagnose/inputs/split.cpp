@@ -29,7 +29,7 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-constexpr std::size_t most_tests = 256, most_names = 65536;
+constexpr std::size_t max_tests = 256, max_names = 65536;
 
 bool holds_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
 
@@ -117,8 +117,8 @@ class Splitter {
     }
     if (rank) {
       ++now_.ranks;
-      if (now_.hosts.size() < most_names) now_.hosts.insert(rank->host);
-      if (now_.gpus.size() < most_names && !rank->gpu.empty()) now_.gpus.insert(rank->gpu);
+      if (now_.hosts.size() < max_names) now_.hosts.insert(rank->host);
+      if (now_.gpus.size() < max_names && !rank->gpu.empty()) now_.gpus.insert(rank->gpu);
     }
     if ((command || starts) && (starts || !named_)) {
       if (std::string operation = operation_in(line); !operation.empty()) now_.operation = std::move(operation);
@@ -169,7 +169,7 @@ class Splitter {
       if (to.file.empty()) to.file = one.file;
       to.spans.push_back(one.spans.front());
     }
-    if (out.size() > most_tests) out.resize(most_tests);
+    if (out.size() > max_tests) out.resize(max_tests);
     if (!others.spans.empty()) out.push_back(std::move(others));
     for (Test& one : out) std::sort(one.spans.begin(), one.spans.end());
     return out;

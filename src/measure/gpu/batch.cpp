@@ -77,7 +77,7 @@ Batch::Batch(Gpus& gpus, Work work) : gpus_(gpus), work_(std::move(work)) {
 
 Batch::~Batch() {
   gpus_.gate().open();
-  settle();
+  close_run();
   graphs_.clear();
 }
 
@@ -300,7 +300,7 @@ std::string Batch::never_finishes(double waited) const {
   return "no end after " + std::to_string(static_cast<int>(patience)) + " s";
 }
 
-void Batch::settle() {
+void Batch::close_run() {
   const Clock::time_point begin = Clock::now();
   Clock::time_point looked = begin;
   int looks_after_abort = 0;

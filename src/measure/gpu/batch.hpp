@@ -65,7 +65,7 @@ class Batch : public Job {
   [[nodiscard]] int launch_graph(int left);
   void wait(cudaEvent_t event);
   /// Waits until no lane has work, with errors ignored.
-  void settle();
+  void close_run();
   /// The status of the first lane whose device failed. Of its stream the others wait for events and messages.
   [[nodiscard]] cudaError_t failed_lane() const;
   /// Why the work on the lanes will never finish; empty: none known.

@@ -16,7 +16,7 @@ namespace fabricost::io {
 namespace {
 
 using Id = PlainTree::Id;
-constexpr std::size_t most_words = std::size_t{1} << 18U, longest_word = 300, most_process_groups = 4096;
+constexpr std::size_t max_words = std::size_t{1} << 18U, longest_word = 300, max_process_groups = 4096;
 constexpr int beyond_ranks = 1 << 20;
 
 /// The number at the end of a file's name, before its extensions: "nccl_trace_rank_3", "rank3.json".
@@ -111,7 +111,7 @@ FlightEntry::State state_of(std::string_view text) {
 std::uint32_t FlightDumps::word(const std::string& text) {
   if (text.empty()) return 0;
   if (const auto at = places_.find(text); at != places_.end()) return at->second;
-  if (words.size() >= most_words) return 0;
+  if (words.size() >= max_words) return 0;
   words.push_back(text);
   const auto place = static_cast<std::uint32_t>(words.size() - 1);
   places_.emplace(text, place);
@@ -121,7 +121,7 @@ std::uint32_t FlightDumps::word(const std::string& text) {
 std::uint32_t FlightDumps::group(const FlightGroup& one) {
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (groups[i].name == one.name && groups[i].ranks == one.ranks) return static_cast<std::uint32_t>(i);
-  if (groups.size() >= most_process_groups) return 0;
+  if (groups.size() >= max_process_groups) return 0;
   groups.push_back(one);
   return static_cast<std::uint32_t>(groups.size() - 1);
 }

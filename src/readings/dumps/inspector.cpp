@@ -12,8 +12,8 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr std::size_t most_inspected = 1024, most_calls = 2048;
-constexpr std::int64_t most_inspected_ranks = 65536;
+constexpr std::size_t max_inspected = 1024, max_calls = 2048;
+constexpr std::int64_t max_inspected_ranks = 65536;
 constexpr double microsecond = 1e-6;
 
 }  // namespace
@@ -28,10 +28,10 @@ void add_inspector_record(const PlainTree& tree, PlainTree::Id record, const std
   if (performance == PlainTree::none) return;
   const std::string id = plain_text(tree.shown(tree.find(header, "id")));
   const std::int64_t rank = tree.whole(tree.find(header, "rank"), -1);
-  if (rank < 0 || rank >= most_inspected_ranks || (into.communicators.size() >= most_inspected && !into.communicators.contains(id))) return;
+  if (rank < 0 || rank >= max_inspected_ranks || (into.communicators.size() >= max_inspected && !into.communicators.contains(id))) return;
   InspectedCommunicator& communicator = into.communicators[id];
   communicator.name = plain_text(tree.shown(tree.find(header, "comm_name")));
-  communicator.ranks = static_cast<int>(std::clamp<std::int64_t>(tree.whole(tree.find(header, "n_ranks"), 0), 0, most_inspected_ranks));
+  communicator.ranks = static_cast<int>(std::clamp<std::int64_t>(tree.whole(tree.find(header, "n_ranks"), 0), 0, max_inspected_ranks));
   InspectedRank& one = communicator.by_rank[static_cast<int>(rank)];
   one.host = plain_text(tree.shown(tree.find(tree.find(record, "metadata"), "hostname")));
   one.file = plain_text(std::string{file});
@@ -42,10 +42,10 @@ void add_inspector_record(const PlainTree& tree, PlainTree::Id record, const std
     one.operation = plain_text(tree.shown(tree.find(performance, "coll")));
   }
   if (!(call.seconds > 0)) return;
-  if (one.calls.size() < most_calls)
+  if (one.calls.size() < max_calls)
     one.calls.push_back(call);
   else
-    one.calls[static_cast<std::size_t>(call.sequence) % most_calls] = call;
+    one.calls[static_cast<std::size_t>(call.sequence) % max_calls] = call;
 }
 
 std::map<int, double> share_of_time(const InspectedCommunicator& communicator) {

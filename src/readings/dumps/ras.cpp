@@ -19,7 +19,7 @@ namespace fabricost::io {
 namespace {
 
 using Id = PlainTree::Id;
-constexpr std::size_t most_ras_groups = 4096, most_named = 65536;
+constexpr std::size_t max_ras_groups = 4096, most_named = 65536;
 
 std::int64_t count_at(std::string_view text, std::int64_t otherwise = -1) {
   std::int64_t value = otherwise;
@@ -71,7 +71,7 @@ void RasReader::take(const std::string& line, const LogLine& quoted) {
   if (!open_ || text.empty()) return;
   const auto start = [&](RasGroup::Kind kind, std::string what, std::int64_t count, std::int64_t ranks) {
     group_ = nullptr;
-    if (report.groups.size() >= most_ras_groups) return;
+    if (report.groups.size() >= max_ras_groups) return;
     report.groups.push_back(
         {kind, communicator_, std::move(what), count, static_cast<int>(std::clamp<std::int64_t>(ranks, 0, 1 << 20)), {}, {}, quoted});
     group_ = &report.groups.back();

@@ -238,9 +238,9 @@ class NcclInfoReader {
       rate = real_at(after(line, "rate:"));
     if (!(rate >= 1 && rate <= 3200)) return;
     info_.says_words = true;
-    constexpr std::size_t most_ports = 256;
+    constexpr std::size_t max_ports = 256;
     const auto name = word(after(after(line, "NET/IB"), "] "));
-    if (has(line, " speed=") && !name.empty() && info_.port_rates.size() < most_ports)
+    if (has(line, " speed=") && !name.empty() && info_.port_rates.size() < max_ports)
       info_.port_rates[std::string{name.substr(0, name.find(':'))}] = rate;
     info_.fastest_port = std::max(info_.fastest_port, rate);
     if (info_.slowest_port == 0 || rate < info_.slowest_port) {

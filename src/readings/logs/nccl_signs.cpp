@@ -64,10 +64,10 @@ void SignMatcher::match(const std::string& line, const std::function<void(const 
 
 void NetUse::add(const std::string& host, std::string_view line, int device, int count,
                  const std::function<LogLine()>& quote) {
-  constexpr std::size_t most_hosts = 65536;
+  constexpr std::size_t max_hosts = 65536;
   const auto has = [&](std::string_view text) { return line.find(text) != std::string_view::npos; };
   const std::pair key{host, has("[send]") ? 's' : has("[receive]") ? 'r' : ' '};
-  if (paths.size() >= most_hosts && !paths.contains(key)) return;
+  if (paths.size() >= max_hosts && !paths.contains(key)) return;
   HostPaths& one = paths[key];
   one.times += count;
   if (has("/GDRDMA")) {
@@ -81,7 +81,7 @@ void NetUse::add(const std::string& host, std::string_view line, int device, int
 void NcclInfo::warn(std::string_view line, int count, std::set<std::string> carried,
                     const std::function<LogLine()>& quote) {
   constexpr std::string_view mark = "NCCL WARN";
-  constexpr std::size_t most_kinds = 64, longest_quoted = 200;
+  constexpr std::size_t max_kinds = 64, longest_quoted = 200;
   std::string_view said = line.substr(std::min(line.find(mark), line.size() - mark.size()) + mark.size());
   while (!said.empty() && said.front() == ' ') said.remove_prefix(1);
   std::string form;
@@ -91,7 +91,7 @@ void NcclInfo::warn(std::string_view line, int count, std::set<std::string> carr
       std::find_if(warnings.begin(), warnings.end(), [&](const Warning& one) { return one.form == form; });
   if (same != warnings.end()) {
     same->times += count;
-  } else if (warnings.size() < most_kinds) {
+  } else if (warnings.size() < max_kinds) {
     warnings.push_back(
         {quote(), count, std::move(carried), plain_text(std::string{said.substr(0, longest_quoted)}), std::move(form)});
   }

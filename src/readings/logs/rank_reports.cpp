@@ -19,7 +19,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr std::size_t most_ranks = 65536, most_speakers = 65536, longest_quoted = 300;
+constexpr std::size_t most_ranks = 65536, max_speakers = 65536, longest_quoted = 300;
 
 /// What a rank passes on its way, in the order in which it does.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> milestones{{{"Bootstrap : Using", "bootstrap interface"},
@@ -84,7 +84,7 @@ class RankReportReader {
 
   void speaks(const std::string& line, int tag) {
     const std::string who = !file_.empty() || tag >= 0 ? who_says(line, tag) : std::string{};
-    if (who.empty() || (out_.speakers.size() >= most_speakers && !out_.speakers.contains(who))) return;
+    if (who.empty() || (out_.speakers.size() >= max_speakers && !out_.speakers.contains(who))) return;
     Speaker& one = out_.speakers[who];
     one.lines += lines_.times();
     one.last = lines_.number();
@@ -128,7 +128,7 @@ class RankReportReader {
     if (!own && !lost) return;
     const std::string address = address_in(line), who = who_says(line, tag);
     auto& all = own ? out_.at_address : out_.unreached;
-    if (address.empty() || who.empty() || (all.size() >= most_speakers && !all.contains(address))) return;
+    if (address.empty() || who.empty() || (all.size() >= max_speakers && !all.contains(address))) return;
     all[address].insert(who);
     places(who, line);
     if (lost) out_.unreached_lines.try_emplace(address, quote(line));
@@ -178,9 +178,9 @@ class RankReportReader {
     for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
       if (what.find(own) != std::string::npos) return;
     const std::string who = value.empty() ? std::string{} : who_says(line, tag);
-    constexpr std::size_t most_stated = 128, most_values = 64, longest_value = 200;
-    if (who.empty() || value.size() > longest_value || (out_.stated.size() >= most_stated && !out_.stated.contains(what))) return;
-    if (stated_by_.size() >= most_stated * most_speakers || !stated_by_.insert(what + '\n' + who).second) return;
+    constexpr std::size_t max_stated = 128, most_values = 64, longest_value = 200;
+    if (who.empty() || value.size() > longest_value || (out_.stated.size() >= max_stated && !out_.stated.contains(what))) return;
+    if (stated_by_.size() >= max_stated * max_speakers || !stated_by_.insert(what + '\n' + who).second) return;
     Stated& one = out_.stated[what];
     one.kind = kind;
     if (one.who.size() >= most_values && !one.who.contains(value)) return;
@@ -228,8 +228,8 @@ class RankReportReader {
     const auto rank = after_any(line, {" rank "}), ranks = after_any(line, {" nranks ", " nRanks "});
     if (!rank || !ranks || *rank < 0 || *rank >= static_cast<long long>(most_ranks) || *ranks > static_cast<long long>(most_ranks)) return;
     const std::string id = word_after(line, "commId ");
-    constexpr std::size_t most_communicators = 256;
-    if (out_.communicators.size() >= most_communicators && !out_.communicators.contains(id)) return;
+    constexpr std::size_t max_communicators = 256;
+    if (out_.communicators.size() >= max_communicators && !out_.communicators.contains(id)) return;
     Joined& one = out_.communicators[id];
     if (one.ranks == 0) one.first = quote(line);
     one.ranks = std::max(one.ranks, static_cast<int>(*ranks));

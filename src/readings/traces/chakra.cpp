@@ -171,11 +171,11 @@ class ChakraReader {
 
   [[nodiscard]] bool next(std::string& message) {
     std::uint64_t size = 0;
-    constexpr unsigned most_bits = 35;
+    constexpr unsigned max_bits = 35;
     for (unsigned shift = 0;; shift += 7) {
       const int one = byte();
       if (one < 0 && shift == 0) return false;
-      if (one < 0 || shift >= most_bits) fail("the length of message {} is cut", messages_);
+      if (one < 0 || shift >= max_bits) fail("the length of message {} is cut", messages_);
       size |= static_cast<std::uint64_t>(static_cast<unsigned>(one) & 127U) << shift;
       if (one < 128) break;
     }

@@ -281,11 +281,11 @@ class Reader {
   }
 
   void asked(const Span& span, const Arguments& a, std::int64_t thread, std::string_view annotation) {
-    Asked one{.call = call_of(span, a),
-              .external = a.external,
-              .thread = thread,
-              .annotation = !annotation.empty(),
-              .receives = a.operation.find("recv") != std::string_view::npos};
+    CallRequest one{.call = call_of(span, a),
+                    .external = a.external,
+                    .thread = thread,
+                    .annotation = !annotation.empty(),
+                    .receives = a.operation.find("recv") != std::string_view::npos};
     if (one.annotation) {
       one.call.moves = moves_named(annotation);
       one.on_host = !annotation.starts_with("nccl:");
@@ -299,7 +299,7 @@ class Reader {
   /// Where nothing ran on a GPU, calls are those of the host's libraries.
   void take_calls_of_host() {
     if (last_ >= first_) return;
-    for (const Asked& one : kept_.asked) {
+    for (const CallRequest& one : kept_.asked) {
       if (!one.on_host) continue;
       on_gpu(one.call.span);
       Kernel call;

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* no_call = "a kernel of communication whose call is not in the trace";
 
 /// Whether a record may be part of what a kernel carries.
-[[nodiscard]] bool fits(const Kernel& kernel, const Asked& asked, const RankTrace& trace) {
+[[nodiscard]] bool fits(const Kernel& kernel, const CallRequest& asked, const RankTrace& trace) {
   const Moves k = kernel.call.moves, a = asked.call.moves;
   if (a == Moves::unknown) return false;
   if (!kernel.told && kernel.call.bytes < 0) return true;  // sends and receives carry out exchanges, broadcasts uneven gathers
@@ -29,9 +29,9 @@ constexpr const char* no_call = "a kernel of communication whose call is not in 
 }
 
 /// The one that holds the launch, the latest to begin where several do; nullptr: none. `asked` is of one thread, by start.
-[[nodiscard]] Asked* around(const std::vector<Asked*>& asked, std::int64_t at, bool annotation) {
-  const auto after =
-      std::upper_bound(asked.begin(), asked.end(), at, [](std::int64_t time, const Asked* one) { return time < one->call.span.from; });
+[[nodiscard]] CallRequest* around(const std::vector<CallRequest*>& asked, std::int64_t at, bool annotation) {
+  const auto after = std::upper_bound(asked.begin(), asked.end(), at,
+                                      [](std::int64_t time, const CallRequest* one) { return time < one->call.span.from; });
   constexpr std::ptrdiff_t back = 16;  // ones nested in it that ended before
   for (auto it = after; it != asked.begin() && after - it < back;) {
     --it;
@@ -40,7 +40,7 @@ constexpr const char* no_call = "a kernel of communication whose call is not in 
   return nullptr;
 }
 
-void take_over(Kernel& kernel, const Asked& asked) {
+void take_over(Kernel& kernel, const CallRequest& asked) {
   TracedCall& call = kernel.call;
   const TracedCall& from = asked.call;
   call.moves = from.moves;
@@ -56,12 +56,13 @@ class Joiner {
  public:
   Joiner(Events& events, RankTrace& trace) : events_(events), trace_(trace) {
     for (const Launch& one : events.launches) launches_.emplace(one.correlation, &one);
-    for (Asked& one : events.asked) {
+    for (CallRequest& one : events.asked) {
       if (!one.annotation && one.external > 0) records_.emplace(one.external, &one);
       threads_[one.thread].push_back(&one);
     }
     for (auto& [thread, asked] : threads_)
-      std::sort(asked.begin(), asked.end(), [](const Asked* a, const Asked* b) { return a->call.span.from < b->call.span.from; });
+      std::sort(asked.begin(), asked.end(),
+                [](const CallRequest* a, const CallRequest* b) { return a->call.span.from < b->call.span.from; });
   }
 
   void run() {
@@ -101,7 +102,7 @@ class Joiner {
     const auto thread = threads_.find(launch->thread);
     if (thread == threads_.end()) return;
     for (const bool annotation : {false, true}) {
-      Asked* const asked = around(thread->second, launch->at, annotation);
+      CallRequest* const asked = around(thread->second, launch->at, annotation);
       if (asked == nullptr || !fits(kernel, *asked, trace_)) continue;
       if (!asked->used && !kernel.told) take_over(kernel, *asked);
       asked->used = true;
@@ -114,11 +115,11 @@ class Joiner {
     const auto thread = threads_.find(launch.thread);
     if (thread == threads_.end()) return;
     auto it = std::upper_bound(thread->second.begin(), thread->second.end(), launch.at,
-                               [](std::int64_t time, const Asked* one) { return time < one->call.span.from; });
+                               [](std::int64_t time, const CallRequest* one) { return time < one->call.span.from; });
     std::array<double, 2> more{};  // sent, or of a collective; received
     more[kernel.receives ? 1 : 0] = std::max(kernel.call.bytes, 0.0);
     while (it != thread->second.begin()) {
-      Asked& asked = **--it;
+      CallRequest& asked = **--it;
       if (asked.call.span.from <= after) break;
       if (asked.used || asked.annotation || !fits(kernel, asked, trace_)) continue;
       asked.used = true;
@@ -160,8 +161,8 @@ class Joiner {
   Events& events_;
   RankTrace& trace_;
   std::unordered_map<std::int64_t, const Launch*> launches_;
-  std::unordered_map<std::int64_t, Asked*> records_;
-  std::map<std::int64_t, std::vector<Asked*>> threads_;
+  std::unordered_map<std::int64_t, CallRequest*> records_;
+  std::map<std::int64_t, std::vector<CallRequest*>> threads_;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Launch {
   std::int64_t thread = 0;
 };
 /// A record_param_comms or an annotation of the host: what the program asked for.
-struct Asked {
+struct CallRequest {
   TracedCall call;  ///< its span is the host's
   std::int64_t external = 0, thread = 0;
   bool annotation = false, receives = false, used = false;
@@ -34,7 +34,7 @@ struct Asked {
 struct Events {
   std::vector<Kernel> kernels;
   std::vector<Launch> launches;
-  std::vector<Asked> asked;
+  std::vector<CallRequest> asked;
 };
 
 /// Gives every kernel its operation, bytes and group, sums what was coalesced, joins the kernels of one call.

@@ -28,7 +28,7 @@ std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
   std::map<std::string, std::uint32_t> places;
   double now = 0;  // ns
   while (rows.next()) {
-    constexpr double most = 1e6, longest = 1e12, most_elements = 1e15, ns = 1000;
+    constexpr double most = 1e6, longest = 1e12, max_elements = 1e15, ns = 1000;
     const auto count = [&](std::string_view column, double otherwise) {
       return static_cast<int>(std::clamp(rows.number(column, otherwise), 0.0, most));
     };
@@ -44,7 +44,7 @@ std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
     TracedCall call{.group = at->second, .moves = moves_named(rows.cell("Collective name")), .type = type_named(rows.cell("dtype"))};
     const auto elements = [&](std::string_view column) {
       const double n = rows.number(column, -1);
-      return n < 0 || n > most_elements ? -1 : static_cast<std::int64_t>(n);
+      return n < 0 || n > max_elements ? -1 : static_cast<std::int64_t>(n);
     };
     call.bytes = bytes_of_call(call.moves, {elements("In msg nelems"), elements("Out msg nelems")}, call.type.width, group.size);
     if (fresh) trace.groups.push_back(std::move(group));

@@ -24,7 +24,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr std::size_t most_dials = 64, most_settings = 64;
+constexpr std::size_t max_dials = 64, max_settings = 64;
 
 struct Blank {
   std::size_t begin = 0, end = 0;  ///< with its braces
@@ -59,8 +59,8 @@ struct Blank {
 }
 
 void check_settings(const SpecNode& tree, const SpecNode& set, MapReader& in, Faults& faults, const std::string& path) {
-  if (set.kind != SpecNode::Kind::map || set.entries.empty() || set.entries.size() > most_settings) {
-    in.fault(set, "set", "sets nothing", fmt::format("write 1 to {} lines PATH: \"{{}}\"", most_settings));
+  if (set.kind != SpecNode::Kind::map || set.entries.empty() || set.entries.size() > max_settings) {
+    in.fault(set, "set", "sets nothing", fmt::format("write 1 to {} lines PATH: \"{{}}\"", max_settings));
     return;
   }
   for (const SpecNode::Entry& entry : set.entries) {
@@ -125,9 +125,9 @@ std::vector<DeclaredDial> read_declared_dials(const SpecNode& tree, Faults& faul
   std::vector<DeclaredDial> out;
   const SpecNode* const dials = tree.find("dials");
   if (dials == nullptr) return out;
-  if (dials->kind != SpecNode::Kind::map || dials->entries.empty() || dials->entries.size() > most_dials) {
-    faults.add(issue_at(dials->mark, "dials", "is no map of dials",
-                        fmt::format("write 1 to {} as NAME: {{set: {{PATH: \"{{}}\"}}}}", most_dials)));
+  if (dials->kind != SpecNode::Kind::map || dials->entries.empty() || dials->entries.size() > max_dials) {
+    faults.add(
+        issue_at(dials->mark, "dials", "is no map of dials", fmt::format("write 1 to {} as NAME: {{set: {{PATH: \"{{}}\"}}}}", max_dials)));
     return out;
   }
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'; };

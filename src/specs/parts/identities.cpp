@@ -97,7 +97,7 @@ int whole(std::string_view text) {
 int pcie_of(std::string_view link) { return link.starts_with("pcie-") ? whole(link.substr(5)) : 0; }
 
 /// Refuses a clue shared by two GPUs, then sorts longer ones first.
-void settle(std::vector<KnownClue>& clues, std::string_view what, const fs::path& data) {
+void resolve(std::vector<KnownClue>& clues, std::string_view what, const fs::path& data) {
   std::stable_sort(clues.begin(), clues.end(), [](const KnownClue& a, const KnownClue& b) {
     return a.clue.size() != b.clue.size() ? a.clue.size() > b.clue.size() : a.clue < b.clue;
   });
@@ -171,8 +171,8 @@ GpuIdentities::GpuIdentities(const fs::path& data) {
   }
   faults.raise();
   std::sort(announced_nvlinks_.begin(), announced_nvlinks_.end());
-  settle(names_, "name", data);
-  settle(pci_, "PCI id", data);
+  resolve(names_, "name", data);
+  resolve(pci_, "PCI id", data);
   std::stable_sort(instances_.begin(), instances_.end(),
                    [](const CloudInstance& a, const CloudInstance& b) { return a.name.size() > b.name.size(); });
   for (const std::string& name : yaml_names(data / "links"))

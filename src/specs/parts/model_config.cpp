@@ -23,7 +23,7 @@ using Keys = std::initializer_list<std::string_view>;
 
 const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
 const Keys head_keys{"num_attention_heads", "n_head", "n_heads", "num_heads"};
-constexpr int largest = 10000000, most_layers = 10000, most_heads = 100000;
+constexpr int largest = 10000000, most_layers = 10000, max_heads = 100000;
 /// Model types whose feed-forward block has two matrices; all others' have a gate.
 const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "opt",        "bloom",
                                               "falcon", "mpt",     "nemotron", "phi",  "nemotron_h",  "starcoder2", "refinedweb"};
@@ -201,7 +201,7 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   const int four_times = 4 * std::min(m.hidden, largest / 4);
   m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"}, four_times);
   in.at_most(layer_keys, m.layers, most_layers);
-  in.at_most(head_keys, in.count(head_keys), most_heads);
+  in.at_most(head_keys, in.count(head_keys), max_heads);
   m.gated = !two_matrices.contains(type);
   const bool tied = tied_types.contains(type) || tied_types.contains(outer);
   m.tied = whole.flag({"tie_word_embeddings"}, in.flag({"tie_word_embeddings"}, tied));

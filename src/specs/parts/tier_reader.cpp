@@ -135,7 +135,7 @@ class TierReader {
     const auto given = in_.quantity("bandwidth", QuantityKind::link_rate);
     if (link_ != nullptr) {
       tier_.link_bandwidth = link_->bandwidth.value;
-      tier_.link_usable = link_->usable.value;
+      tier_.planning_rate = link_->usable.value;
       const double derived = tier_.links * link_->bandwidth.value.value();
       tier_.bandwidth = {Bandwidth::from_value(derived), link_->bandwidth.provenance};
       if (tier_.links > 1)
@@ -155,7 +155,7 @@ class TierReader {
         tier_.link_bandwidth = Bandwidth::from_value(given->number / tier_.links);
       } else {  // an overridden total also changes its links
         tier_.link_bandwidth *= factor;
-        tier_.link_usable *= factor;
+        tier_.planning_rate *= factor;
       }
     }
     if (link_ == nullptr && !given)

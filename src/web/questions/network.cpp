@@ -15,14 +15,14 @@ namespace fabricost::web {
 
 namespace {
 /// With what predict has for every operation.
-struct MoeAsked : MoeRequest {
+struct MoeFormRequest : MoeRequest {
   static constexpr auto fields() {
-    using R = MoeAsked;
+    using R = MoeFormRequest;
     return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::detail::ask_system<R>},
                   MoeRequest::fields(), Table{fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
   }
 };
-MoeAnswer answer(const MoeAsked& request) {
+MoeAnswer answer(const MoeFormRequest& request) {
   need_machine(request.system);
   return fabricost::answer(static_cast<const MoeRequest&>(request));
 }
@@ -32,7 +32,7 @@ std::vector<Question> network_questions() {
   return {question<ValidateRequest>("validate", "fabricost validate", "validate", "ValidateRequest"),
           question<DiagnoseRequest>("diagnose", "fabricost diagnose", "diagnose", "DiagnoseRequest"),
           question<ShareRequest>("share", "fabricost share", "share", "ShareRequest"),
-          question<MoeAsked>("moe", "fabricost predict", "", ""),
+          question<MoeFormRequest>("moe", "fabricost predict", "", ""),
           question<StorageRequest>("transfer_storage", "fabricost transfer storage", "transfer_storage", "StorageRequest"),
           question<AccessRequest>("transfer_access", "fabricost transfer access", "transfer_access", "AccessRequest"),
           question<IncastRequest>("transfer_incast", "fabricost transfer incast", "transfer_incast", "IncastRequest"),

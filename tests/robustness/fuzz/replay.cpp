@@ -98,7 +98,7 @@ void replay(const fuzz::Target& target, const fs::path& file) {
 std::string changed(const std::vector<std::string>& kept, std::uint64_t number) {
   std::mt19937_64 random(number);
   const auto below = [&](std::size_t count) { return count == 0 ? 0 : static_cast<std::size_t>(random() % count); };
-  constexpr std::size_t longest = 2048, most_changes = 6;
+  constexpr std::size_t longest = 2048, max_changes = 6;
   static const std::vector<std::string> pieces{"0",   "-1",      "1e999", "99999999999999999999",
                                                "nan", "",        "\n",    "\t",
                                                " ",   ":",       "\xff",  "\x80",
@@ -108,7 +108,7 @@ std::string changed(const std::vector<std::string>& kept, std::uint64_t number) 
                                                "<",   ">",       "#"};
   std::string out = kept[below(kept.size())];
   if (out.size() > longest) out = out.substr(below(out.size() - longest), longest);
-  for (std::size_t left = 1 + below(most_changes); left > 0; --left) {
+  for (std::size_t left = 1 + below(max_changes); left > 0; --left) {
     const std::size_t at = below(out.size() + 1), length = std::min(out.size() - at, 1 + below(32));
     const std::string& other = kept[below(kept.size())];
     switch (below(7)) {

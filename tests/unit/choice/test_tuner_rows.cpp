@@ -20,9 +20,9 @@ Fabric cluster(Generation generation, int g, int nodes) {
   Fabric f = support::fabric(g, nodes);
   f.generation = generation;
   f.in_switch = true;
-  f.usable_per_gpu = generation == Generation::blackwell ? 18 * 40.1e9 : 18 * 20.6e9;
-  f.channels = search_channels(f.usable_per_gpu, generation);
-  f.inner_rate = f.full_rate = f.usable_per_gpu;
+  f.planned_per_gpu = generation == Generation::blackwell ? 18 * 40.1e9 : 18 * 20.6e9;
+  f.channels = search_channels(f.planned_per_gpu, generation);
+  f.inner_rate = f.full_rate = f.planned_per_gpu;
   f.cpu = Cpu::intel;
   return f;
 }

@@ -98,8 +98,8 @@ TEST_CASE("7:1 between pods: an all-to-all over two pods runs at a seventh of th
   CHECK(name_of(t, all.link) == "spine up-link of nodes 0 to 383 (7:1)");
   CHECK(all.rate == Approx(2 * 50e9 / 7));  // half of the data crosses a seventh of the NICs' rate
   const Fabric f = fabric_of(system, Operation{.collective = Collective::all_to_all, .ranks = 6144, .nodes = 768});
-  CHECK(f.exchanges_tier == "spine");
-  CHECK(f.outer_rate / 8 * f.exchanges / (1 - 8.0 / 6144) == Approx(all.rate));
+  CHECK(f.all_to_all_taper_tier == "spine");
+  CHECK(f.outer_rate / 8 * f.all_to_all_taper / (1 - 8.0 / 6144) == Approx(all.rate));
   // inside one pod nothing is tapered
   const Topology pod = topology_of(system, 384);
   const machines::Alone inside = alone(pod, TrafficCounter{pod}.count(Collective::all_to_all, Algorithm::direct, first(3072)));
@@ -116,7 +116,7 @@ TEST_CASE("predict's shares of every tapered tier are what counting the traffic 
     const Fabric f = fabric_of(system, Operation{.collective = Collective::all_to_all, .ranks = ranks, .nodes = nodes});
     INFO(name << ": " << name_of(t, all.link));
     const double g = system.gpus_per_node;
-    CHECK(all.rate == Approx(f.outer_rate / g * std::min(1.0, f.exchanges) / (1 - g / ranks)).epsilon(1e-6));
+    CHECK(all.rate == Approx(f.outer_rate / g * std::min(1.0, f.all_to_all_taper) / (1 - g / ranks)).epsilon(1e-6));
   }
 }
 

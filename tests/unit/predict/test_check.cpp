@@ -75,7 +75,7 @@ std::vector<Corruption> corruptions_of(const System& s) {
     add_int(out, t + "per_socket", [i](System& x) -> int& { return x.tiers[i].per_socket; });
     add_double(out, t + "bandwidth", [i](System& x) -> Bandwidth& { return x.tiers[i].bandwidth.value; });
     add_double(out, t + "link_bandwidth", [i](System& x) -> Bandwidth& { return x.tiers[i].link_bandwidth; });
-    add_double(out, t + "link_usable", [i](System& x) -> Bandwidth& { return x.tiers[i].link_usable; });
+    add_double(out, t + "planning_rate", [i](System& x) -> Bandwidth& { return x.tiers[i].planning_rate; });
     add_double(out, t + "latency", [i](System& x) -> Time& { return x.tiers[i].latency.value; });
     add_double(out, t + "nominal_latency", [i](System& x) -> Time& { return x.tiers[i].nominal_latency; });
     add_double(out, t + "efficiency", [i](System& x) -> double& { return x.tiers[i].efficiency; });

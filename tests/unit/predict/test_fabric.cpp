@@ -176,13 +176,13 @@ TEST_CASE("oversubscription is a switch's uplinks against its downlinks: what st
   }
   // 512 nodes below four spines: three quarters of the traffic leave a spine by 1/(3 x 1.5) of its nodes' NICs
   CHECK(all_to_all(512).exchanges == Approx((1.0 / 4.5) * (511.0 / 512) / 0.75));
-  CHECK(all_to_all(512).exchanges_tier == "spine");
-  CHECK(all_to_all(16).exchanges_tier == "leaf");
+  CHECK(all_to_all(512).all_to_all_taper_tier == "spine");
+  CHECK(all_to_all(16).all_to_all_taper_tier == "leaf");
   // one node below each leaf: its uplinks are what that node has
   s.tiers[2].endpoints = 1;
   CHECK(all_to_all(4).exchanges == Approx(1.0 / 3));
   CHECK(all_to_all(4).streams == Approx(1.0 / 3));
-  CHECK(all_to_all(4).streams_tier == "leaf");
+  CHECK(all_to_all(4).ring_taper_tier == "leaf");
   CHECK(aggregate_of(s, s.tiers[2]) == s.tiers[2].bandwidth.value * (128.0 * 8));
   CHECK(aggregate_of(s, s.tiers[3]).value() == Approx(50e9 * 128 * 8 / 3));
   CHECK(aggregate_of(s, s.tiers[4]).value() == Approx(50e9 * 128 * 8 / 4.5));

@@ -111,8 +111,8 @@ TEST_CASE("a step with one partner uses one link of a full mesh, all others use 
 
 TEST_CASE("a tapered network leaves an exchange less than a stream", "[price]") {
   Fabric f = fabric_of(Levels{8, 16});
-  f.streams = 0.5;
-  f.exchanges = 0.25;
+  f.ring_taper = 0.5;
+  f.all_to_all_taper = 0.25;
   CHECK(taper_share(Algorithm::ring, f) == 0.5);
   CHECK(taper_share(Algorithm::hierarchical, f) == 0.5);
   CHECK(taper_share(Algorithm::pairwise, f, Collective::all_to_all) == 0.5);

@@ -13,7 +13,7 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
   for (const int count : {2, 16})
     for (const double exchanges : {1.0, 0.5}) {
       Fabric f = support::fabric(8, count);
-      f.exchanges = exchanges;
+      f.all_to_all_taper = exchanges;
       const Schedule s = schedule_of(Algorithm::hierarchical, Collective::all_to_all, f);
       const Line line = price(s, f, c, Protocol::simple, false);
       const double partners = count - 1;

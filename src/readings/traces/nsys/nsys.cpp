@@ -117,8 +117,8 @@ class NsysReader {
       }
       kineto::Kernel kernel{.call = {.span = span, .group = group_of(device, 0, {})}, .correlation = rows.whole(5)};
       kernel.call.moves = *moves;
-      constexpr std::int64_t most_streams = 1'000'000'000;
-      kernel.call.stream = static_cast<int>(std::clamp<std::int64_t>(rows.whole(4), 0, most_streams));
+      constexpr std::int64_t max_streams = 1'000'000'000;
+      kernel.call.stream = static_cast<int>(std::clamp<std::int64_t>(rows.whole(4), 0, max_streams));
       device.events.kernels.push_back(kernel);
       launched_[{rows.whole(6), kernel.correlation}] = &device;
     }
@@ -175,7 +175,8 @@ class NsysReader {
       if (of_nccl) words.remove_prefix(std::string_view{"nccl"}.size());
       if (const auto comma = words.find(','); comma != std::string_view::npos) words = words.substr(0, comma);
       Device& device = **threads->second.begin();
-      kineto::Asked asked{.call = {.span = span, .bytes = static_cast<double>(payload.bytes)}, .thread = thread, .annotation = !of_nccl};
+      kineto::CallRequest asked{
+          .call = {.span = span, .bytes = static_cast<double>(payload.bytes)}, .thread = thread, .annotation = !of_nccl};
       asked.call.moves = moves_named(words);
       if (asked.call.moves == Moves::unknown) continue;
       asked.receives = words.starts_with("Recv");
