@@ -99,7 +99,7 @@ def runs(projected: Any, *, ax: Any = None) -> Any:
         bar.set_hatch("////" if one else "")
     most = max(high for _, high in ends)
     for place, row, (_, high) in zip(places, rows, ends):
-        ax.text(high + 0.015 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days", va="center", ha="left",
+        ax.text(high + 0.025 * most, place, f"{row.gpus:,} GPUs, {row.seconds / DAY:.3g} days", va="center", ha="left",
                 fontsize=style.SMALL)
     ax.set_yticks(places, [row.system for row in rows])
     ax.set_xlim(0, most * 1.9)
