@@ -61,6 +61,7 @@ step_wheels() {
   for interpreter in ${PYTHONS:-python3}; do
     do_ "$python" tests/python/check_wheel.py "dist/fabricost-$version-$("$interpreter" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')"*.whl --python "$interpreter"
   done
+  do_ python3 packaging/sbom.py "dist/fabricost-$version.cdx.json"
   do_ "$python" tests/python/check_wheel.py sdist
   shell "SOURCE_DATE_EPOCH=$epoch $python -m build --sdist --outdir dist ."
 }

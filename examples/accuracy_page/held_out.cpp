@@ -97,13 +97,13 @@ std::string not_priced(const ValidationReport& report) {
 
 std::string never_fitted(const Measurements& data) {
   std::string out =
-      "## Machines by the constants of their kin\n\n2, 4 and 8 GPUs, CUDA graphs, priced with constants that were fitted without them; "
+      "## Machines by the constants of a relative\n\n2, 4 and 8 GPUs, CUDA graphs, priced with constants that were fitted without them; "
       "then with their own, which were\nfitted to these points but for the runs of NCCL 2.23 on that H200, whose rings are 7 % slower than "
       "the same release elsewhere.\n\n" +
       heading("machine");
-  const auto both = [&out](const char* machine, const Points& points, const char* kin) {
-    const std::string file = (data_directory() / "calibrations" / kin).string() + ".yaml";
-    out += row(fmt::format("{}, `{}`", machine, kin), validate(points, {.calibration = file}).total);
+  const auto both = [&out](const char* machine, const Points& points, const char* relative) {
+    const std::string file = (data_directory() / "calibrations" / relative).string() + ".yaml";
+    out += row(fmt::format("{}, `{}`", machine, relative), validate(points, {.calibration = file}).total);
     out += row(fmt::format("{}, its own", machine), validate(points).total);
   };
   both("dgx-h200", data.h200, "scale-up-hopper");

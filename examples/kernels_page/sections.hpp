@@ -39,7 +39,7 @@ struct Average {
   [[nodiscard]] std::string text() const { return systems > 0 ? fmt::format("{:.1f} / {:.1f}", median / systems, mean / systems) : "-"; }
 };
 
-/// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit first, kin for the rest.
+/// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit, then relatives.
 inline void use_fits(fabricost::ConstantSet set, fabricost::System& system, std::span<const fabricost::KernelCalibration> fits) {
   using namespace fabricost;
   std::vector<Constants> related;

@@ -94,11 +94,11 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   for (auto& [system, runs] : ratios) {
     std::vector<double> medians;
     for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
-    const double kin = runs.size() > 1 ? io::lower_median(medians) : 1;
+    const double others = runs.size() > 1 ? io::lower_median(medians) : 1;
     for (auto& [source, values] : runs)
-      if (const double own = io::lower_median(values); own > 2 && own > 2 * kin && out.size() < most)
+      if (const double own = io::lower_median(values); own > 2 && own > 2 * others && out.size() < most)
         out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", source,
-                                  own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", kin) : std::string{}));
+                                  own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", others) : std::string{}));
   }
   return out;
 }

@@ -135,15 +135,15 @@ void Preparation::separate(std::size_t transport, const CalibratedSet& cluster) 
   constexpr auto place = static_cast<std::size_t>(ConstantSet::transport);
   for (std::size_t m = 0, count = machines.size(); m < count; ++m) {
     if (systems_[m]->name != cluster.cluster || machines[m].block[place] != transport) continue;
-    const std::size_t kin = machines.size();
+    const std::size_t relative = machines.size();
     machines.push_back({.constants = machines[m].constants});
-    machines[kin].block[place] = transport;
+    machines[relative].block[place] = transport;
     systems_.push_back(systems_[m]);
     machines[m].block[place] = own;
     for (std::size_t s = 0, all = series.size(); s < all; ++s) {
       if (series[s].machine != m || set_of[s] != transport) continue;
       Series same = series[s];
-      same.machine = kin;
+      same.machine = relative;
       same.of_relative = true;
       std::fill(same.weight.begin(), same.weight.end(), 0.0);
       set_of[s] = own;

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 CALLED = re.compile(r"(?<![\w/@.])(?:\./)?((?:docs|packaging|tests|examples)/[\w./-]+\.(?:sh|py)|quickstart)\b")
@@ -40,6 +41,9 @@ def faults(source):
                 out.append(f"{name} does not name {library}")
     if len(loaded) < 6:
         out.append(f"THIRD_PARTY.md: only {sorted(loaded)} are said to be loaded")
+    listed = subprocess.run([sys.executable, source / "packaging/sbom.py"], capture_output=True, text=True, check=True).stdout
+    if missing := loaded - {letters(one["name"]) for one in json.loads(listed)["components"]}:
+        out.append(f"packaging/sbom.py does not find {sorted(missing)} among the libraries of wheels")
     return out + without_notice(third)
 
 

@@ -1,6 +1,6 @@
 """What type checkers know of the package: `assert_type` says what an expression is, an ignored error is a mistake that has to be found.
 
-Read by mypy in test_package.py (strict: an ignore that ignores nothing is an error), never run.
+Read by mypy and pyright in test_package.py (strict: an ignore that ignores nothing is an error), never run.
 """
 from typing import TYPE_CHECKING, Any
 

@@ -240,11 +240,11 @@ class Engine {
     // folded: scores and sums are computed on the latent
     const double width = m.latent() && !unfolded ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
     const Processor& gpu = machine_->gpu();
-    const auto joined = [&](double flops, double bytes) {
+    const auto both = [&](double flops, double bytes) {
       return detail::p_norm(flops / attention_rate(gpu), bytes / (machine_->constants.kv * gpu.memory_rate), gpu.constants.gemm_overlap);
     };
     const auto layer = [&](double seen, double cached, double kv_width) {
-      return p_norm(2 * T * seen * width / t, sequences * cached * kv_width * share * format_.kv_width);
+      return both(2 * T * seen * width / t, sequences * cached * kv_width * share * format_.kv_width);
     };
     double seconds = 0;
     if (full_.layers > 0) {
@@ -253,7 +253,7 @@ class Engine {
                    kept = picks ? std::min<double>(read, m.index_tokens) : read;
       seconds += full_.layers * layer(chosen, unfolded ? read : kept, m.kv_width());
       if (picks)  // the indexer looks at all of the past
-        seconds += full_.layers * p_norm(2.0 * T * mean * m.index_heads * m.index_dim, sequences * read * m.index_dim);
+        seconds += full_.layers * both(2.0 * T * mean * m.index_heads * m.index_dim, sequences * read * m.index_dim);
     }
     if (window_.layers > 0)
       seconds += window_.layers * layer(std::min<double>(mean, m.window), std::min<double>(read, m.window), m.window_kv_width());

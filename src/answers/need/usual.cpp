@@ -18,7 +18,7 @@ namespace {
 
 constexpr double most_gpus = 1 << 20, most_batch = 1 << 17, max_sequence = 1 << 20;
 
-/// A wide range: counts 1, 2, 3, 4, 6, 8, 12 and so on to `most`; domains that NVLink and its kin were built for, too. \param each GPUs
+/// A wide range: counts 1, 2, 3, 4, 6, 8, 12 and so on to `most`; domains that NVLink and its like were built for, too. \param each GPUs
 /// that come together (a node)
 [[nodiscard]] std::vector<double> counts_to(double most, int each) {
   std::vector<double> out;

@@ -54,7 +54,7 @@ TEST_CASE("what was latency or copies at the largest measured size is what beyon
   CHECK(wire_share(curve.line(16e9), 4e9) > 0.98);
 }
 
-TEST_CASE("on a machine that was not measured itself a flat curve drifts a little beyond the sizes its kin showed", "[predict]") {
+TEST_CASE("on a machine that was not measured itself a flat curve drifts a little beyond the sizes its relatives showed", "[predict]") {
   System s = measured_box();
   const Operation op = AllReduce{.bytes = units::GiB(16), .ranks = 8};
   const double own = width(s, op);
