@@ -120,7 +120,7 @@ def test_a_fitted_system_is_saved_and_loaded(samples, h100, tmp_path):
 
 
 def test_calibrate_finds_a_slower_machine(h100):
-    """A machine whose rate is a fifth lower: the fit follows it where nobody measured."""
+    """A machine whose rate is a fifth lower: the fit follows it where nothing was measured."""
     slower = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=360 GB/s per direction"])
     sizes = 2.0 ** np.arange(20, 34)
     fit = fc.calibrate(h100, {"bytes": sizes, "seconds": fc.predict(slower, fc.AllReduce(sizes)).seconds, "ranks": np.full(14, 8)})

@@ -1,4 +1,4 @@
-// Transports and their clusters: what a fit of several shares among them, and what those take that nobody measured.
+// Transports and their clusters: what a fit of several shares among them, and what those without measurements take.
 #include "synthetic.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
@@ -118,7 +118,7 @@ TEST_CASE("a transport is fitted with what the board carries inside the nodes wh
   CHECK(fit.mean_after < 2);
 }
 
-TEST_CASE("transports nobody measured ship the geometric mean of their kind of network, and say so", "[calibrate]") {
+TEST_CASE("transports without measurements ship the geometric mean of their kind of network, and say so", "[calibrate]") {
   const std::pair<const char*, std::vector<const char*>> kinds[] = {
       {"gcp-v100-tcp", {"efa-host", "efa-v1", "efa-v2", "efa-v4", "tcpx", "tcpxo"}},
       {"jean-zay-a100", {"infiniband", "slingshot"}},

@@ -141,7 +141,7 @@ TEST_CASE("kernels that read their peers are bound by the link where it is slow,
     CHECK(rates(push, 900e9) == Approx(2 * rates(push, 1800e9)));
 }
 
-TEST_CASE("a generation nobody measured waits in its own steps: NCCL's") {
+TEST_CASE("a generation without measurements waits in its own steps: NCCL's") {
   Constants a, b, c;
   a.scale_up.ll.hop = 0.5e-6, b.scale_up.ll.hop = 2e-6, c.scale_up.ll.hop = 3e-6;
   a.custom.pull_one_shot.start = 2.5e-6, b.custom.pull_one_shot.start = 10e-6;  // five steps both

@@ -1,4 +1,4 @@
-// The bound that leaves branches of the search out is below every layout it speaks for, and falls as states are spread over more ranks.
+// The bound that leaves branches of the search out is below every layout that it covers, and falls as states are spread over more ranks.
 #include "support/random_layouts.hpp"
 
 #include <catch.hpp>

@@ -47,7 +47,7 @@ TEST_CASE("the GPUs a process drives count, not those that a message crosses", "
   CHECK(all.made_from.host.seconds() == Approx(8 * (5e-6 + 16 * form.host_peer) * form.host_threads));
 }
 
-TEST_CASE("a machine whose processor nobody measured has the prior's launch, and is less sure", "[predict]") {
+TEST_CASE("a machine whose processor was not measured has the prior's launch, and is less sure", "[predict]") {
   System s = systems::hopper_box();
   const Operation op = AllReduce{.bytes = Bytes::from_value(8), .ranks = 8};
   const Prediction unknown = launched(s, op, LaunchMode::one_process);

@@ -1,4 +1,4 @@
-// Which points speak for an answer's interval: those of the form that priced it.
+// Which points set an answer's interval: those of the form that priced it.
 #include <fabricost/price/price.hpp>
 
 #include "catch.hpp"

@@ -79,7 +79,7 @@ TEST_CASE("ranks counted twice are counted once") {
   CHECK(r.engine.attention_dp == 8);
 }
 
-TEST_CASE("versions pick the stack that speaks for them") {
+TEST_CASE("versions pick the stack that describes them") {
   const ServingTable table = load_serving_table();
   CHECK(table.published("trtllm 1.2.0rc6.post3").drafts == 1);
   CHECK(table.published("trtllm 1.2.0rc6.post2").name == "trtllm");
@@ -115,7 +115,7 @@ TEST_CASE("published runs are priced as their servers were set, what is stated l
   CHECK(with.poll == stack.poll);
 }
 
-TEST_CASE("a stack nobody measured takes after its engine's other versions") {
+TEST_CASE("a stack without measurements takes after its engine's other versions") {
   ServingTable table = load_serving_table();
   ServingStack fresh = table.published("trtllm");
   fresh.name = "trtllm-9";
@@ -129,7 +129,7 @@ TEST_CASE("a stack nobody measured takes after its engine's other versions") {
   CHECK(first < max);
 }
 
-TEST_CASE("a generation nobody measured gets the mean of those that were, and wider intervals") {
+TEST_CASE("a generation without measurements gets the mean of those with them, and wider intervals") {
   const ServingTable table = load_serving_table();
   const ServingConstants seen = table.constants(Generation::hopper), unseen = table.constants(Generation::cdna3);
   CHECK(unseen.kv > 0.9 * seen.kv);

@@ -12,7 +12,7 @@ VENDOR_DOCUMENTS = re.compile(
     r"|PCI-SIG|UALink [Cc]onsortium|olcf-user-docs|cscs-docs|argonne-lcf/user-guides"
     r"|The Llama 3 Herd|arXiv 2505\.09343|CoreWeave[, ]|Lambda, 1-Click|Nebius, ")
 
-# Code of those who make the part, or run the machine. ai-dynamo/aiconfigurator is NVIDIA's, and speaks for NVIDIA's parts alone.
+# Code of those who make the part, or run the machine. ai-dynamo/aiconfigurator is NVIDIA's, and applies to NVIDIA's parts alone.
 VENDOR_CODE = re.compile(
     r"NVIDIA/nccl, |ROCm/rccl, |Azure/azhpc-images|oracle-quickstart/oci-hpc|aws/aws-ofi-nccl, |deepseek-ai/DeepEP"
     r"|vllm-project/vllm: |sgl-project/sglang: |NVIDIA/TensorRT-LLM: |ai-dynamo/aiconfigurator|amzn/amzn-drivers, ")

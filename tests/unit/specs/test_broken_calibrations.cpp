@@ -52,7 +52,7 @@ TEST_CASE("a calibration of one's own replaces the shipped one", "[specs]") {
   CHECK(c.interval.ring_ll == Approx(0.05));
 }
 
-TEST_CASE("a calibration speaks for the operations it was fitted on, on the machines it names", "[specs]") {
+TEST_CASE("a calibration applies to the operations it was fitted on, on the machines it names", "[specs]") {
   const Folder folder;
   const std::string two =
       "fitted_on:\n  - {system: dgx-h100, domain: 8, operations: [all_reduce]}\n"

@@ -139,7 +139,7 @@ TEST_CASE("every shipped calibration can be asked for by name", "[specs]") {
   }
 }
 
-TEST_CASE("every machine a calibration speaks for exists and is calibrated by it", "[specs]") {
+TEST_CASE("every machine a calibration applies to exists and is calibrated by it", "[specs]") {
   int found = 0;
   for (const SystemName& entry : system_names()) {
     const Constants c = load_system(entry.name).constants;

@@ -94,7 +94,7 @@ TEST_CASE("a calibration can be left out or given", "[specs]") {
   const System own = load_system("dgx-h100", {}, "scale-up-hopper");
   CHECK(own.constants.basis == Basis::calibrated);
   const System given = load_system("dgx-b200", {}, "scale-up-hopper");
-  CHECK(given.constants.basis == Basis::sibling);  // the file names the machine it speaks for
+  CHECK(given.constants.basis == Basis::sibling);  // the file names the machine it applies to
   CHECK(given.constants.scale_up.launch == own.constants.scale_up.launch);
   CHECK(given.constants.scale_up.launch != load_system("dgx-b200").constants.scale_up.launch);
   const Outcome outcome = outcome_of([] { (void)load_system("dgx-h100", {}, "scale-up-hoper"); });

@@ -50,7 +50,7 @@ TEST_CASE("every constant has its row in data/priors; what machines have in comm
   CHECK(rows > 300);
 }
 
-TEST_CASE("a machine that no calibration speaks for has the priors", "[specs]") {
+TEST_CASE("a machine that no calibration applies to has the priors", "[specs]") {
   const Constants by_default, loaded = load_system("dgx-h100", {}, "none").constants;
   for (const ConstantSet set : all_sets)
     for (const Parameter& p : parameters_of(set)) {

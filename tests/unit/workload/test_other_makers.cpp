@@ -81,7 +81,7 @@ TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the int
   CHECK(assumed_kernels_spread < 1.5 * spread);
 }
 
-TEST_CASE("a step on processors nobody measured is less sure than one on a generation that was", "[measured]") {
+TEST_CASE("a step on processors without measurements is less sure than one on a generation that was", "[measured]") {
   const Stack stack = load_stack(default_stack);
   const System h100 = load_system("dgx-h100"), gaudi = load_system("gaudi-3");
   CHECK_FALSE(kernels_assumed(h100));
