@@ -1,7 +1,7 @@
 # Configures the project with toolchains that only claim what their target is: those we do not support must be refused, with the reason, and
 # a 64-bit little-endian one must get past that check.
 #
-#     cmake -DSOURCE=... -DWORK=... -P check_targets.cmake
+#     cmake -DSOURCE=... -DWORK=... -DGENERATOR=Ninja -P check_targets.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 foreach(case "32-bit|4|LITTLE_ENDIAN|needs a 64-bit target"
@@ -15,7 +15,7 @@ foreach(case "32-bit|4|LITTLE_ENDIAN|needs a 64-bit target"
   # nothing of the project itself is wanted: a file in place of src/ ends the configuration of the supported one
   file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/cmake DESTINATION ${WORK}/${title}/source)
   file(WRITE ${WORK}/${title}/source/src/CMakeLists.txt "message(FATAL_ERROR \"got past the check\")\n")
-  execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/${title}/source -B ${WORK}/${title}/build
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/${title}/source -B ${WORK}/${title}/build -G ${GENERATOR}
       -DCMAKE_TOOLCHAIN_FILE=${WORK}/${title}/toolchain.cmake
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")
