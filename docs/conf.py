@@ -8,6 +8,7 @@ root = here.parent
 sys.path.insert(0, str(here / "site"))
 
 import docstrings  # noqa: E402  (docs/site)
+import languages  # noqa: E402
 
 project = "fabricost"
 copyright = "the fabricost authors, Apache-2.0"
@@ -18,7 +19,7 @@ html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4  # as GitHub makes them, so that one link serves both
 myst_enable_extensions = ["colon_fence", "dollarmath"]  # formulas between $ and $$, as GitHub shows them
-highlight_language = "none"  # most blocks are what a command prints
+highlight_language = "none"  # most blocks are what a command prints; docs/site/languages.py finds the others
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures stand in the docstrings
@@ -40,3 +41,4 @@ linkcheck_anchors = False
 
 def setup(app):
     docstrings.connect(app)
+    languages.connect(app)

@@ -12,6 +12,7 @@ sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/docs")]
 import check_site  # noqa: E402
 import cpp_declarations  # noqa: E402
 import docstrings  # noqa: E402
+import languages  # noqa: E402
 import pages  # noqa: E402
 import reference_cpp  # noqa: E402
 import reference_python  # noqa: E402
@@ -57,6 +58,17 @@ class Docstrings(unittest.TestCase):
                   "Returns:\n    a thing", "=====\nrule", "1. one\n2. two", ".. directive:: no", "a::\n\nb", "|"]
         for shape in shapes:
             publish_doctree(self.converted(shape), settings_overrides={"halt_level": 2, "report_level": 2})
+
+
+class Languages(unittest.TestCase):
+    def test_a_block_says_what_it_is_written_in(self):
+        for text, language in (("$ fabricost systems\nname  gpus", "console"), (">>> 1 + 1\n2", "pycon"),
+                               ("import fabricost as fc\nfc.MiB", "python"), ("plot.busbw(system, fc.AllReduce())", "python"),
+                               ("const System s = load_system(\"a\");", "cpp"), ("find_package(fabricost REQUIRED)", "cmake"),
+                               ("name: h100\nmemory: {value: 80 GB}", "yaml"), ("fabricost diagnose my.log  # why", "bash"),
+                               ("./quickstart", "bash"), ("schedule   what moves    no hardware", "none"),
+                               ("source,system,nodes", "none"), ("", "none")):
+            self.assertEqual(languages.of(text), language, text)
 
 
 class Groups(unittest.TestCase):

@@ -35,8 +35,8 @@ struct MoeTyped : MoeRequest {
 std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
-  std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} ranks on {}, {}, {}", a.operation,
-                                                q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts, p.placement.ranks,
+  std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation,
+                                                q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"),
                                                 counted(p.nodes, "node"), a.implementation, a.system)) +
                     "\n";
   out +=
@@ -50,8 +50,9 @@ std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
   for (const Term& t : p.terms)
     terms.row({std::string{t.name.view()}, std::string{t.tier.view()}, fmt::format("{:.2f}", 1e6 * t.time.value()),
                fmt::format("{:.0f} %", 100 * t.time.value() / p.seconds)});
-  out += terms.text(2);
+  if (!p.terms.empty()) out += terms.text(2);
   for (const std::string& what : a.extrapolated) out += fmt::format("  Outside what was measured: {}.\n", what);
+  for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 
