@@ -1,8 +1,8 @@
 """Colours of code on the site: what language an indented block is written in, which Markdown does not say."""
 import re
 
-SHELL = (r"fabricost|pip|python3?|cmake|ctest|apt|apt-get|git|mpirun|srun|torchrun|docker|podman|conan|vcpkg|jupyter|export|nvidia-smi|kubectl|"
-         r"c\+\+ |\./\w+|(?:build|packaging|bindings|examples)/\w+|[A-Z_]+=\S+ \w+")
+SHELL = (r"fabricost|pip|python3?|cmake|ctest|apt|apt-get|git|mpirun|srun|torchrun|docker|podman|conan|vcpkg|jupyter|export|"
+         r"nvidia-smi|kubectl|c\+\+ |\./\w+|(?:build|packaging|bindings|examples)/\w+|[A-Z_]+=\S+ \w+")
 PYTHON = re.compile(r"^(?:from [\w.]+ import|import [\w.]+)|\b(?:fc|plot|np|plt)\.\w+[(\[.)]|^\w+ = \w+\.\w+\(", re.MULTILINE)
 CPP = re.compile(r"^\s*#include|^\s*using namespace|\bstd::\w|^\s*(?:const|constexpr|template|struct) .*[;{>]", re.MULTILINE)
 CMAKE = re.compile(r"^(?:find_package|target_link_libraries|add_subdirectory|FetchContent_\w+)\(", re.MULTILINE)

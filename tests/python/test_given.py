@@ -171,6 +171,16 @@ def test_an_answer_in_xarray_keeps_names_and_coordinates(h100):
     assert grid[0].to_xarray().seconds.dims == ("dim_0",)
 
 
+def test_an_answer_in_polars_has_the_rows_and_columns_of_pandas(h100):
+    polars, _ = library("polars"), library("pandas")
+    grid = fc.predict(h100, fc.AllReduce([[1e3], [1e6]], nodes=[1, 2, 4]))
+    made, wanted = grid.to_polars(), grid.to_pandas()
+    assert isinstance(made, polars.DataFrame) and made.columns == list(wanted.columns) and made.height == 6
+    for name in made.columns:
+        assert made[name].to_list() == wanted[name].tolist(), name
+    assert made["algorithm"].dtype == polars.String and made["seconds"].dtype == polars.Float64
+
+
 def test_what_cannot_be_paired_by_name_is_refused(h100):
     xarray = library("xarray")
     sizes = xarray.DataArray([1e3, 1e6], dims="x", coords={"x": [0, 1]})

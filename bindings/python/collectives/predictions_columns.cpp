@@ -234,6 +234,10 @@ Alone, nine in ten samples of a prediction are in its interval; none is below le
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each prediction in C order; columns are named as the fields here.\n"
           "ImportError without pandas (the extra pandas).")
       .def(
+          "to_polars", [](const py::object& self) { return by_python("polars_frame", self); },
+          "to_polars(self)\n--\n\nA polars.DataFrame with a row for each prediction in C order; columns are named as the fields here,\n"
+          "which say their units. ImportError without polars (the extra polars).")
+      .def(
           "to_xarray",
           [](const py::object& self) {
             const py::object axes = self.cast<const Predictions&>().operation.axes;

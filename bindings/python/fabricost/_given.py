@@ -253,6 +253,13 @@ def frame(answers: Any) -> Any:
     return table({name: getattr(answers, name).reshape(-1) for name in COLUMNS})
 
 
+def polars_frame(answers: Any) -> Any:
+    """A polars.DataFrame of Predictions, in C order. polars keeps no attributes: the names of columns say their units."""
+    from ._tables import to_polars
+
+    return to_polars({name: getattr(answers, name).reshape(-1) for name in COLUMNS})
+
+
 def dataset(answers: Any, axes: Any) -> Any:
     """An xarray.Dataset of Predictions. axes: (names, coordinates) as returned by `fields`; None: dim_0, dim_1, ..."""
     from ._extras import module

@@ -35,10 +35,10 @@ struct MoeTyped : MoeRequest {
 std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
-  std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation,
-                                                q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"),
-                                                counted(p.nodes, "node"), a.implementation, a.system)) +
-                    "\n";
+  const std::string head =
+      fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation, q.tokens, q.hidden, a.dtype,
+                  q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  std::string out = terminal.strong(head) + "\n";
   out +=
       fmt::format("  {:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}\n", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
   if (p.bytes > 0)
