@@ -202,7 +202,9 @@ std::string explain_naive(const ExplainContext& context) {
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
-  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them" : "launch, steps, floors: no bandwidth shows them"});
+  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
+             causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them"
+                              : "launch, steps, floors: no bandwidth shows them"});
   table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
              causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
