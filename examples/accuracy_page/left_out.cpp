@@ -198,14 +198,14 @@ std::string clusters(const Measurements& data) {
           (first == nullptr || std::make_pair(p.nodes, p.bytes) < std::make_pair(first->nodes, first->bytes) ||
            (first->collective != Collective::all_reduce && p.collective == Collective::all_reduce)))
         first = &p;
-    ErrorSummary after;
+    ErrorSummary after = left_out.total;  // where it has no such point, or one whose algorithm has no form to fit
     if (first != nullptr) {
       Points one;
       one.points.push_back(*first);
       try {
         after = cluster.predicted(cluster.own, one, left).total;
       } catch (const RequestError&) {
-        after = left_out.total;  // the point's algorithm has no form to fit
+        after = left_out.total;
       }
     }
     const ErrorSummary& before = as_shipped[left];

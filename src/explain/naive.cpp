@@ -20,7 +20,7 @@ using Align = TextTable::Align;
 
 /// Seconds of a prediction by kind of cause.
 struct Causes {
-  double latency = 0, wire = 0, copies = 0;
+  double latency = 0, wire = 0, copies = 0, peers = 0;  ///< of latency: sends to peers
 };
 [[nodiscard]] Causes causes_of(const Prediction& p) {
   Causes out;
@@ -31,6 +31,7 @@ struct Causes {
       out.copies += term.time.value();
     else
       out.latency += term.time.value();
+    if (term.name.view() == name(TermKind::peers)) out.peers += term.time.value();
   }
   return out;
 }
@@ -172,11 +173,15 @@ std::string explain_binding(const ExplainContext& context) {
   const Causes causes = causes_of(p);
   const double t = p.seconds > 0 ? p.seconds : 1;
   std::string out = wrapped(
-      "  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
-                        max.tier.view(), max.name.view(), 100 * max.time.value() / t, 100 * causes.latency / t, 100 * causes.wire / t,
+      "  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is {}latency, {:.0f} % transfer{}.",
+                        max.tier.view(), max.name.view(), 100 * max.time.value() / t, 100 * causes.latency / t,
+                        causes.peers > 0 ? "work for each peer and " : "", 100 * causes.wire / t,
                         causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
   const double half = causes.wire + causes.copies;
-  if (causes.latency > 3 * half)
+  if (causes.peers > causes.latency / 2 && causes.latency > 3 * half)
+    out += wrapped("  ", "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
+                         "nor lower latency; fewer peers would, as in --algorithm hierarchical.");
+  else if (causes.latency > 3 * half)
     out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
   else if (half > 3 * causes.latency)
     out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
@@ -197,7 +202,9 @@ std::string explain_naive(const ExplainContext& context) {
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
-  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, steps, floors: no bandwidth shows them"});
+  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
+             causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them"
+                              : "launch, steps, floors: no bandwidth shows them"});
   table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
              causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});

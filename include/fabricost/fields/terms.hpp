@@ -15,7 +15,7 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto fields_of(std::type_identity<Term> /*of*/) {
   return Table{
-      gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire or local copies."),
+      gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire, local copies or sends to peers."),
       gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
       gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds),
   };

@@ -57,10 +57,12 @@ struct TransportForm {
   double ring_ll_growth;           ///< growth of a ring's LL step over a tree's (tree_growth)
   double ring_simple_start;        ///< a ring's Simple step for an empty message, as a fraction
   double ring_simple_growth_size;  ///< per device, at which half of the rest is reached
-  double ll128_inner_hops;         ///< an LL128 step inside a domain, in LL hops
+  double ll128_inner_hops;         ///< an LL128 step inside a server among others, in LL hops
   double ll128_overlap;            ///< order of the norm between steps and volume of an LL128 ring
   double tree_efficiency;          ///< rate of a tree over the NICs, relative to a ring's
   double tree_crowded;             ///< fraction of it that remains beyond two domains: 1/1.85
+  double tree_near;                ///< domains up to which a tree's network steps all take the same
+  double tree_far;                 ///< what each doubling of domains beyond adds to a step, as a fraction
   double tree_rate_overlap;        ///< order of the norm of the rates inside and between domains
   double tree_ll128_start;         ///< an LL128 tree's network step for an empty message, in ll128_steps
   double tree_ll128_growth_size;   ///< per device, at which half of one more ll128_step is added

@@ -19,7 +19,7 @@ namespace fabricost {
 
 /// One contribution to the time.
 struct Term {
-  Label name;  ///< launch, serial steps, protocol floor, latency growth, wire, local copies
+  Label name;  ///< launch, serial steps, protocol floor, latency growth, wire, local copies, sends to peers
   Label tier;  ///< where it is spent
   Time time{};
 };

@@ -4,8 +4,9 @@
 /// behind the constants. It is widened in quadrature for what was not measured (sibling 0.066, with RCCL 0.3
 /// or, over PCIe, 0.82, 0.3 where the system states its rates; datasheet 0.42, cluster 0.2, transport 1.2; an
 /// operation measured nowhere 0.45, a kernel of another domain 0.30) and additively for every factor of two
-/// outside the measured ranks and nodes. Sizes beyond the largest measured one widen it by the share of time
-/// that was not wire there, latency and local copies, which a longer transfer may hide: the wire's rate was
+/// outside the measured ranks, or by the root of their number beyond the measured nodes: each doubling errs by
+/// itself. Sizes beyond the largest measured one widen it by the share of time that was not wire there, latency
+/// and local copies, which a longer transfer may hide: the wire's rate was
 /// measured, so on the flat part of a curve the interval stays as wide as measured. (On an unmeasured machine
 /// the wire rate also differs a little from its relatives': `unseen_wire`.) Below the smallest size it is wider
 /// by a fixed amount: a few bytes may be faster still.
@@ -122,7 +123,7 @@ struct Certainty {
   }
   if (across && f.domains() > c.most_nodes) {
     out.extrapolated.nodes = true;
-    beyond += w.beyond_ranks * std::log2(f.domains() / c.most_nodes);
+    beyond += w.beyond_ranks * std::sqrt(std::log2(f.domains() / c.most_nodes));
   }
   out.half_width = std::sqrt(square) + beyond;
   return out;

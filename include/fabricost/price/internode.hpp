@@ -6,15 +6,16 @@
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
 /// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
 /// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
-/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1. The numbers written out are those of
+/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1; i = 1 + 4 min(1, 7/(g-1)). A tree's d is
+/// times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
 /// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
 /// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
-///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
+///   ring LL128   c0 + i h kI + norm_1.1( kN L2 , (k+x) V / Br )
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
-///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
+///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
 ///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
 ///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
@@ -89,6 +90,17 @@ namespace detail {
   return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
+/// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, servers between others ll128_inner_hops: what they take more
+/// goes with a crossing, so a rack pays it for as many steps as a server, not for all of its own.
+[[nodiscard]] inline double ll128_hops(double g, const TransportForm& form) {
+  return 1 + (form.ll128_inner_hops - 1) * std::min(1.0, (server_ranks - 1) / std::max(1.0, g - 1));
+}
+
+/// A tree's network step over one among few domains: each further doubling adds a level whose ends are further apart.
+[[nodiscard]] inline double far_step(double domains, const TransportForm& form) {
+  return domains > form.tree_near ? 1 + form.tree_far * std::log2(domains / form.tree_near) : 1;
+}
+
 struct Crossing {
   double inner = 0, outer = 0;  ///< steps
   double bytes = 0, message = 0;
@@ -148,7 +160,7 @@ struct Crossing {
     }
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, at.inner, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(detail::ll128_hops(g, t.form) * up.ll.hop, fabric.inner_latency));
     line.latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency));
     line.overlap = t.form.ll128_overlap;
   } else {
@@ -173,6 +185,7 @@ struct Crossing {
   const auto& t = c.transport;
   const double chain = schedule.steps(0);
   const double network = schedule.steps() - chain;
+  const double far = detail::far_step(fabric.domains(), t.form);
   const double passes = std::max(1.0, schedule.bytes(0));  // multiples of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
@@ -191,19 +204,19 @@ struct Crossing {
   double share = 1;
   if (protocol == Protocol::ll) {
     line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, network, with_latency(t.tree_step, fabric.outer_latency));
+    line.base_part(TermKind::steps, 1, network, with_latency(far * t.tree_step, fabric.outer_latency));
     line.ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
-               .amplitude = network * t.tree_growth,
+               .amplitude = far * network * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * devices)});
     line.ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
-               .amplitude = network * t.tree_growth * (t.ll_rendezvous - 1),
+               .amplitude = far * network * t.tree_growth * (t.ll_rendezvous - 1),
                .per_byte = 1 / (t.form.ll_rendezvous_size * devices)});
     share = network > 0 ? t.ll_share : up.form.tree_ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, chain, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
-    const double step = with_latency(t.ll128_step, fabric.outer_latency);
+    line.base_part(TermKind::steps, 0, chain, with_latency(detail::ll128_hops(fabric.local(), t.form) * up.ll.hop, fabric.inner_latency));
+    const double step = with_latency(far * t.ll128_step, fabric.outer_latency);
     line.base_part(TermKind::steps, 1, t.form.tree_ll128_start * network, step);
     line.ramp({.shape = Ramp::Shape::saturating,
                .level = 1,
@@ -211,7 +224,7 @@ struct Crossing {
                .per_byte = 1 / (t.form.tree_ll128_growth_size * devices)});
     share = t.form.tree_ll128_share;
   } else {
-    const double step = with_latency(t.tree_simple_step, fabric.outer_latency);
+    const double step = with_latency(far * t.tree_simple_step, fabric.outer_latency);
     line.base_part(TermKind::floor, 0, 1, up.simple.floor);
     line.base_part(TermKind::steps, 0, chain, with_latency(t.form.tree_simple_inner * up.simple.hop, fabric.inner_latency));
     line.base_part(TermKind::steps, 1, t.form.tree_simple_start * network, step);
@@ -269,7 +282,7 @@ struct Crossing {
     return line;
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
-  line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
+  line.base_part(TermKind::peers, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
   line.ramp({.shape = Ramp::Shape::step,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer_simple,

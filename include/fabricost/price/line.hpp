@@ -19,9 +19,9 @@
 namespace fabricost {
 
 /// What a part of the time is spent on.
-enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy };
-inline constexpr std::array<const char*, 6> term_names{"launch",         "serial steps", "protocol floor",
-                                                       "latency growth", "wire",         "local copies"};
+enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, peers };
+inline constexpr std::array<const char*, 7> term_names{"launch", "serial steps", "protocol floor", "latency growth",
+                                                       "wire",   "local copies", "sends to peers"};
 [[nodiscard]] constexpr const char* name(TermKind kind) { return term_names[static_cast<std::size_t>(kind)]; }
 
 /// count x each: seconds in base and latency, seconds per byte of S in rate.

@@ -29,7 +29,7 @@ namespace fabricost {
   line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
   line.base_part(TermKind::steps, 0, schedule.steps(0), with_latency(hop, fabric.inner_latency));
-  line.base_part(TermKind::steps, 1, partners, with_latency(t.exchange_peer, fabric.outer_latency / fabric.domains()));
+  line.base_part(TermKind::peers, 1, partners, with_latency(t.exchange_peer, fabric.outer_latency / fabric.domains()));
   line.ramp({.shape = Ramp::Shape::step,
              .level = 1,
              .amplitude = partners * t.exchange_peer_simple,

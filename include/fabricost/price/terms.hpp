@@ -18,7 +18,7 @@ struct Contribution {
 };
 
 struct Contributions {
-  FixedList<Contribution, 12> items;  ///< six kinds on two levels fit exactly
+  FixedList<Contribution, 12> items;  ///< of seven kinds: an exchange has sends to peers, but no steps, between domains
 
   /// Adds to the entry of the same kind and level, or creates one.
   void add(TermKind kind, int level, double seconds) {
@@ -37,7 +37,7 @@ struct Contributions {
 
  private:
   unsigned seen_ = 0;  ///< one bit per pair of kind and level that has an entry
-  std::array<unsigned char, 12> place_{};
+  std::array<unsigned char, 2 * term_names.size()> place_{};
 };
 
 /// Contributions of `line` at `bytes`; they sum to line(bytes) up to rounding.

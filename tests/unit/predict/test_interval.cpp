@@ -110,6 +110,16 @@ TEST_CASE("between nodes it is the transport's measurements that count", "[predi
   CHECK(width(s, asked(Collective::broadcast)) > width(s, asked(Collective::all_gather)));
 }
 
+TEST_CASE("beyond the measured nodes the interval grows with the root of the doublings", "[predict]") {
+  System s = measured_box();
+  const auto wider = [&](int measured) {
+    s.constants.most_nodes = measured;
+    return width(s, {.collective = Collective::all_reduce, .bytes = units::MiB(256), .nodes = 64});
+  };
+  CHECK(wider(32) - wider(64) == Approx(s.constants.interval.beyond_ranks));
+  CHECK(wider(4) - wider(64) == Approx(2 * s.constants.interval.beyond_ranks));
+}
+
 TEST_CASE("an engine's kernel is calibrated only where it was measured, and less sure on another kind of domain", "[predict]") {
   System s = measured_box();
   s.constants.custom_basis = Basis::calibrated;

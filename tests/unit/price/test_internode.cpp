@@ -167,6 +167,32 @@ TEST_CASE("an algorithm takes no less on more nodes, and in-switch trees grow wi
   CHECK(latency(20) / latency(2) == Approx(std::log2(20)));
 }
 
+TEST_CASE("beyond eight domains each doubling makes a tree's steps longer, but not the latency that is added to them", "[price]") {
+  const Constants c = constants();
+  const auto tree = [&](int nodes, double beyond) {
+    Fabric f = cluster(8, nodes);
+    f.outer_latency = beyond;
+    return priced(Algorithm::tree, Collective::all_reduce, f, c, Protocol::ll)(0);
+  };
+  const double inside = tree(2, 0) - 2 * c.transport.tree_step;
+  for (const int doublings : {1, 2, 3, 4, 5, 7, 10}) {
+    const double longer = 1 + c.transport.form.tree_far * std::max(0, doublings - 3);
+    CHECK(tree(1 << doublings, 0) - inside == Approx(2 * doublings * longer * c.transport.tree_step));
+    CHECK(tree(1 << doublings, 1e-6) - tree(1 << doublings, 0) == Approx(2 * doublings * 1e-6));
+  }
+}
+
+TEST_CASE("LL128 pays its crossings inside a rack for no more steps than inside a server", "[price]") {
+  const Constants c = constants();
+  const auto inner = [&](int g) {  // of its steps inside domains, beyond the LL hop that one domain alone takes
+    Fabric f = cluster(g, 4);
+    const double before = priced(Algorithm::ring, Collective::all_gather, f, c, Protocol::ll128).base;
+    return before - c.scale_up.launch - (4 * g - 1 - 3) * c.scale_up.ll.hop;
+  };
+  CHECK(inner(8) == Approx((31 - 3) * (c.transport.form.ll128_inner_hops - 1) * c.scale_up.ll.hop));
+  for (const int g : {16, 32, 72}) CHECK(inner(g) == Approx(inner(8)).epsilon(0.01));
+}
+
 TEST_CASE("in-switch trees of racks pay more for their floor and for each step", "[price]") {
   const Constants c = constants();
   const double server = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(8, 2), c)(0);

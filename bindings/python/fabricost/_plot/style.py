@@ -53,6 +53,7 @@ TERM_HATCHES = {
     "protocol floor": "....",
     "latency growth": "xxxx",
     "local copies": "\\\\\\\\",
+    "sends to peers": "++++",
 }
 
 # A picture shown in half the width of a page of letters, 3.25 inches, has its smallest text in 6 points: Nature and the IEEE print no less.
