@@ -37,6 +37,7 @@ struct Processor {
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
   double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
+  double most = 1;                    ///< efficiency that no kernel exceeds: of its own peak, less what a stack's factor below 1 shortens
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
@@ -72,9 +73,18 @@ struct Processor {
 /// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
 [[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
 
+/// "measured" on processors built like these, "kin": on others of their generation, or "assumed".
+[[nodiscard]] inline const char* kernels_known(const System& system) {
+  return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
+}
+/// Standard deviation, in log, of a step of this stack on this machine.
+[[nodiscard]] inline double spread_on(const Stack& stack, const System& system, Precision precision) {
+  return spread_of(stack, system.gpu.generation, precision, kernels_assumed(system), system.constants.compute_kin);
+}
+
 /// The 5-95 % interval around the predicted time of a step: low, high.
 [[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision) {
-  return interval_around(seconds, spread_of(stack, system.gpu.generation, precision, kernels_assumed(system)));
+  return interval_around(seconds, spread_on(stack, system, precision));
 }
 
 namespace detail {
@@ -92,11 +102,14 @@ namespace detail {
 }  // namespace detail
 
 /// Seconds of streaming `bytes` through memory.
-[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) {
+  return bytes / (std::min(gpu.most, gpu.constants.memory) * gpu.memory_rate);
+}
 
 /// Seconds of element-wise kernels that move at least `bytes`.
 [[nodiscard]] inline double element_seconds(const Processor& gpu, double bytes) {
-  return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
+  const ComputeConstants& c = gpu.constants;
+  return bytes / (std::min(gpu.most, c.memory * gpu.sustained / c.elementwise) * gpu.memory_rate);
 }
 /// Seconds of casting `values` to the precision of products. \param copies by rows, and by columns where weights are trained
 [[nodiscard]] inline double cast_seconds(const Processor& gpu, Precision precision, double values, int copies = 2) {
@@ -107,7 +120,7 @@ namespace detail {
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
-  return std::min(1.0, c.gemm * gpu.sustained * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1)) * gpu.peak(p);
+  return std::min(gpu.most, c.gemm * gpu.sustained * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1)) * gpu.peak(p);
 }
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
@@ -128,7 +141,7 @@ namespace detail {
 [[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
   const ComputeConstants& c = gpu.constants;
   const double own = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1;
-  return std::min(1.0, c.attention * gpu.sustained * own) * peak;
+  return std::min(gpu.most, c.attention * gpu.sustained * own) * peak;
 }
 [[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused, gpu.peak16); }
 
@@ -138,7 +151,7 @@ namespace detail {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::unfused)
-    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+    return 2 * scores * width / (std::min(gpu.most, c.scores * c.gemm) * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
   return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
 }

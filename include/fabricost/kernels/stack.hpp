@@ -65,11 +65,13 @@ struct Stack {
 
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
 /// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
-/// \param assumed kernel efficiencies of this generation were not measured
-[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false) {
+/// \param assumed kernel efficiencies of this generation were not measured \param kin they were, on other processors of it, as the
+/// stack's steps were
+[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false,
+                                      bool kin = false) {
   double variance = stack.spread * stack.spread;
   if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;
-  if (!stack.saw(generation)) variance += prior::stack::unseen_spread * prior::stack::unseen_spread;
+  if (!stack.saw(generation) || kin) variance += prior::stack::unseen_spread * prior::stack::unseen_spread;
   if (precision == Precision::fp4) variance += prior::stack::fp4_spread * prior::stack::fp4_spread;
   return std::sqrt(variance);
 }

@@ -83,11 +83,18 @@ struct LayerTimes {
          stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
 
-/// The GPU that a stack leaves to products.
+/// Rate of the memory before a stack's factor, so that no traffic is faster than the memory with it.
+[[nodiscard]] inline double memory_rate_before(const Stack& stack, const Processor& gpu) {
+  return std::min(1.0, stack.scale) * gpu.memory_rate;
+}
+
+/// The GPU that a stack leaves to products. Its factor multiplies their time as well: where it is below 1 they start that much slower
+/// than the peak, so that none is faster than it in the end.
 [[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack) {
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
+  gpu.most = std::min(1.0, stack.scale);
   return gpu;
 }
 
@@ -251,7 +258,7 @@ struct StepModel {
     std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
     out.stage.forward += out.out_of_gpu;
     out.stage.backward += out.into_gpu;
-    out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
+    out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / memory_rate_before(stack, gpu);
     out.body = out.stage.sum() + out.accumulate;
     out.ends = ends();
     const double tail = content(last).sum() + out.alone + out.accumulate + out.ends;
@@ -290,7 +297,7 @@ struct StepModel {
     const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
     const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
     const double away = l.offload_optimizer * (owned + owned_experts);
-    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / gpu.memory_rate;
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / memory_rate_before(stack, gpu);
     const double on_host = away > 0 ? updated_on_host(away) : 0;
     out.accumulation = micro * at.accumulate;
     out.optimizer = update;

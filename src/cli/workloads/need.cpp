@@ -60,10 +60,14 @@ struct NeedOptions {
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
   TextTable rows{
       {{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
-  for (auto one = a.value ? from : a.tried.begin(); one != (a.value ? until : a.tried.end()); ++one) {
+  const auto end = a.value ? until : a.tried.end();
+  for (auto one = a.value ? from : a.tried.begin(); one != end;) {
     const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
-    rows.row({least_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
-              one->trouble.empty() ? one->binds : said});
+    auto last = one;  // values that are refused for the same reason are one row
+    while (!said.empty() && last + 1 != end && (last + 1)->trouble == one->trouble) ++last;
+    rows.row({last == one ? least_text(one->value) : fmt::format("{} to {}", least_text(one->value), least_text(last->value)),
+              one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no", said.empty() ? one->binds : said});
+    one = last + 1;
   }
   return rows.text(2);
 }

@@ -155,9 +155,9 @@ class Plan(unittest.TestCase):
     def test_impossible_jobs(self):
         plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "16", "--dp", "32",
                      "--microbatch", "1", saying=["less than 32 data replicas", "at least 32"])
-        plan.refused(*JOB, "--tp", "7", saying=["does not divide 64 GPUs", "63"])
+        plan.refused(*JOB, "--tp", "7", saying=["does not divide the 64 heads", "take 8"])
         plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
-                     saying=["more expert ranks than the 8 experts", "at most 8"])
+                     saying=["more expert ranks than the 8 experts", "take 8"])
         plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
                      saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of ", "GiB: take"])
 
