@@ -166,7 +166,7 @@ TrainingQuestion training_question(const PlanRequest& r) {
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
   q.headroom = r.headroom, q.top = r.top;
   q.stack = r.stack.load();
-  q.stack.scale = r.stack_scale.value_or(q.stack.scale);
+  q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
   choose_memory(r, q.stack);

@@ -37,7 +37,7 @@ struct Processor {
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
   double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
-  double most = 1;                    ///< efficiency that no kernel exceeds: of its own peak, less what a stack's factor below 1 shortens
+  double most = 1;                    ///< share of the peak that no product exceeds; below 1 where a stack's factor shortens it after that
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
@@ -102,14 +102,11 @@ namespace detail {
 }  // namespace detail
 
 /// Seconds of streaming `bytes` through memory.
-[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) {
-  return bytes / (std::min(gpu.most, gpu.constants.memory) * gpu.memory_rate);
-}
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
 
 /// Seconds of element-wise kernels that move at least `bytes`.
 [[nodiscard]] inline double element_seconds(const Processor& gpu, double bytes) {
-  const ComputeConstants& c = gpu.constants;
-  return bytes / (std::min(gpu.most, c.memory * gpu.sustained / c.elementwise) * gpu.memory_rate);
+  return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
 }
 /// Seconds of casting `values` to the precision of products. \param copies by rows, and by columns where weights are trained
 [[nodiscard]] inline double cast_seconds(const Processor& gpu, Precision precision, double values, int copies = 2) {

@@ -23,7 +23,8 @@
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
-///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
+///   stragglers all ranks wait for the slowest of n nodes over the m microbatches of a step: straggle x (2 ln n / m)^(1/2) of it, the
+///              expected largest of n normal deviations, each the mean of m
 ///   stack      the stack's factor on all of it, minus 1
 ///
 /// Only trained parameters are accumulated, exchanged and updated; frozen ones are gathered where they are sharded.
@@ -83,18 +84,18 @@ struct LayerTimes {
          stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
 
-/// Rate of the memory before a stack's factor, so that no traffic is faster than the memory with it.
-[[nodiscard]] inline double memory_rate_before(const Stack& stack, const Processor& gpu) {
-  return std::min(1.0, stack.scale) * gpu.memory_rate;
+/// Share of the peak that products, and of the memory's rate that an update, reach at most before the stack's factor: with it none is
+/// faster than the hardware.
+[[nodiscard]] inline double most_before(const Stack& stack, const Processor& gpu) {
+  return stack.scale_given ? gpu.most : std::min(gpu.most, stack.scale);
 }
 
-/// The GPU that a stack leaves to products. Its factor multiplies their time as well: where it is below 1 they start that much slower
-/// than the peak, so that none is faster than it in the end.
+/// The GPU that a stack leaves to products.
 [[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack) {
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
-  gpu.most = std::min(1.0, stack.scale);
+  gpu.most = most_before(stack, gpu);
   return gpu;
 }
 
@@ -121,10 +122,10 @@ struct LayerTimes {
   return out;
 }
 
-/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
-[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
+/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step of `micro` microbatches.
+[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain, double micro) {
   const double nodes = static_cast<double>(gpus) / domain;
-  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
+  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes) / micro) : 0;
 }
 
 namespace detail {
@@ -258,7 +259,7 @@ struct StepModel {
     std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
     out.stage.forward += out.out_of_gpu;
     out.stage.backward += out.into_gpu;
-    out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / memory_rate_before(stack, gpu);
+    out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
     out.body = out.stage.sum() + out.accumulate;
     out.ends = ends();
     const double tail = content(last).sum() + out.alone + out.accumulate + out.ends;
@@ -297,13 +298,13 @@ struct StepModel {
     const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
     const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
     const double away = l.offload_optimizer * (owned + owned_experts);
-    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / memory_rate_before(stack, gpu);
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / (most_before(stack, gpu) * gpu.memory_rate);
     const double on_host = away > 0 ? updated_on_host(away) : 0;
     out.accumulation = micro * at.accumulate;
     out.optimizer = update;
     out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
     out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
-    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
+    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain, micro) * out.seconds;
     out.seconds += out.stragglers;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;

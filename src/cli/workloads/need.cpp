@@ -52,6 +52,15 @@ struct NeedOptions {
                      a.slow_value ? "" : ": there nothing tried is enough");
 }
 
+/// The beginning of a refusal without the numbers in it, by which refusals of neighbouring values differ.
+[[nodiscard]] std::string without_digits(const std::string& text) {
+  constexpr std::size_t beginning = 60;
+  std::string out;
+  for (const char c : text)
+    if ((c < '0' || c > '9') && out.size() < beginning) out += c;
+  return out;
+}
+
 /// The values around the answer, or the first and last ones.
 [[nodiscard]] std::string tried_text(const NeedAnswer& a) {
   constexpr std::ptrdiff_t around = 4;
@@ -64,7 +73,7 @@ struct NeedOptions {
   for (auto one = a.value ? from : a.tried.begin(); one != end;) {
     const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
     auto last = one;  // values that are refused for the same reason are one row
-    while (!said.empty() && last + 1 != end && (last + 1)->trouble == one->trouble) ++last;
+    while (!said.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
     rows.row({last == one ? least_text(one->value) : fmt::format("{} to {}", least_text(one->value), least_text(last->value)),
               one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no", said.empty() ? one->binds : said});
     one = last + 1;
