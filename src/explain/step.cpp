@@ -106,8 +106,8 @@ class StepWords {
 
   [[nodiscard]] std::string stragglers() const {
     const double nodes = static_cast<double>(l_.gpus()) / system_.domain;
-    return fmt::format("All ranks wait for the slowest of {:.0f} domains over {} microbatches: {} x (2 ln {:.0f} / {})^(1/2) of the step.",
-                       nodes, l_.microbatches(), percent(gpu_.constants.straggle), nodes, l_.microbatches());
+    return fmt::format("All ranks wait for the slowest of {:.0f} domains: {} x (2 ln {:.0f})^(1/2) of the step.", nodes,
+                       percent(gpu_.constants.straggle), nodes);
   }
 
   [[nodiscard]] std::vector<std::string> exchanges(std::string_view term) {

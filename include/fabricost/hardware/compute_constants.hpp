@@ -34,7 +34,7 @@ struct ComputeConstants {
   double logit_bytes;         ///< memory traffic per logit of a fused cross entropy
   double logit_bytes_eager;   ///< the same for an unfused one
   double optimizer_bytes;     ///< memory traffic per updated parameter
-  double straggle;            ///< standard deviation of a node's time for a microbatch, as a share: all wait for the slowest
+  double straggle;            ///< standard deviation of a node's time for a step, as a share: all wait for the slowest
   ComputeForm form;
 };
 

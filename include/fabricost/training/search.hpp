@@ -164,9 +164,8 @@ class TrainingSearch {
       return;  // the machine cannot join these ranks but may join others
     }
     const double all = all_layers(q_.model, group.layers).sum();
-    const double of_one_stage = static_cast<double>(q_.global_batch) * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
-    const double most = std::max(1.0, of_one_stage * q_.pp.value_or(q_.model.layers));  // microbatches of a layout
-    group.bound = (1 + waiting_for_slowest(gpu_, q_.gpus, domain_, most)) * q_.stack.scale * all * of_one_stage;
+    const double slowest = 1 + waiting_for_slowest(gpu_, q_.gpus, domain_);
+    group.bound = slowest * q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
     out.push_back(group);
   }
 

@@ -23,8 +23,7 @@
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
-///   stragglers all ranks wait for the slowest of n nodes over the m microbatches of a step: straggle x (2 ln n / m)^(1/2) of it, the
-///              expected largest of n normal deviations, each the mean of m
+///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
 ///   stack      the stack's factor on all of it, minus 1
 ///
 /// Only trained parameters are accumulated, exchanged and updated; frozen ones are gathered where they are sharded.
@@ -122,10 +121,10 @@ struct LayerTimes {
   return out;
 }
 
-/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step of `micro` microbatches.
-[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain, double micro) {
+/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
+[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
   const double nodes = static_cast<double>(gpus) / domain;
-  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes) / micro) : 0;
+  return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
 namespace detail {
@@ -304,7 +303,7 @@ struct StepModel {
     out.optimizer = update;
     out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
     out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
-    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain, micro) * out.seconds;
+    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
     out.seconds += out.stragglers;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
