@@ -75,7 +75,8 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
       return false;
     }
   };
-  return smallest_change_that_fits(q.model, layout, q.stack.memory, gpu.memory, headroom_of(q), system.domain, stated_host_room(system), runs);
+  return smallest_change_that_fits(q.model, layout, q.stack.memory, gpu.memory, headroom_of(q), system.domain,
+                                   stated_host_room(system), runs);
 }
 
 /// ", and 1200.0 of 240.0 GiB of its share of host memory" where that is too much.
@@ -110,7 +111,8 @@ std::string does_not_fit(const TrainingQuestion& q, const System& system, const 
   const double capacity = Processor::of(system).memory;
   const MemoryAdvice advice = advice_for(q, system, named.layout);
   return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}{}", named.memory.total() / gibibyte,
-                     capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system), recompute_names[static_cast<std::size_t>(named.layout.recompute)],
+                     capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
+                     recompute_names[static_cast<std::size_t>(named.layout.recompute)],
                      advice.found ? "it " : "", advice.sentence);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file host_rate.hpp
-/// A GPU's share of its host's memory, and the way there: one-way rate between a GPU and the memory of its host while all GPUs copy at once: over the chip-to-chip link if there
-/// is one, else PCIe (also the PCIe that joins the GPUs).
+/// A GPU's share of its host's memory, and the one-way rate to it while all GPUs copy at once: over the chip-to-chip link
+/// if there is one, else PCIe (also the PCIe that joins the GPUs).
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>

@@ -117,7 +117,8 @@ namespace detail {
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
-  return std::min(gpu.most, c.gemm * gpu.sustained * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1)) * gpu.peak(p);
+  const double narrow = p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1;
+  return std::min(gpu.most, c.gemm * gpu.sustained * narrow) * gpu.peak(p);
 }
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
@@ -148,7 +149,7 @@ namespace detail {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::unfused)
-    return 2 * scores * width / (std::min(gpu.most, c.scores * c.gemm) * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
   return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
 }

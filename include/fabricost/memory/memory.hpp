@@ -153,8 +153,8 @@ struct MemoryUse {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage with the most memory, beside what the stage that needs most of the host has there. \param count parameters_of(model) \param stages heavy_stages(model,
-/// layout)
+/// The stage with the most memory, beside what the stage that needs most of the host has there. \param count
+/// parameters_of(model) \param stages heavy_stages(model, layout)
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                            std::span<const HeavyStage> stages) {
   MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
