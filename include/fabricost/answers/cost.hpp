@@ -48,7 +48,8 @@ inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share
                                                "Price of the storage over that of the servers; default 0");
 template <class R>
 inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
-                                         "Between machines: rail, fat_tree, torus or dragonfly;\ndefault the machine's own, rail where its file names none");
+                                         "Between machines: rail, fat_tree, torus or dragonfly;\n"
+                                         "default the machine's own, rail where its file names none");
 
 }  // namespace detail
 
