@@ -61,6 +61,21 @@ void add_method(py::object& type, const char* name, Function&& function, const E
                                                 py::sibling(py::getattr(type, name, py::none())), extra...));
 }
 
+/// What json can write: records as their dict, whatever holds them.
+[[nodiscard]] py::object without_records(const py::object& value) {
+  if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    py::list out;
+    for (const py::handle one : value) out.append(without_records(py::reinterpret_borrow<py::object>(one)));
+    return py::isinstance<py::tuple>(value) ? py::object(py::tuple(out)) : py::object(out);
+  }
+  if (py::isinstance<py::dict>(value)) {
+    py::dict out;
+    for (const auto& [key, one] : value.cast<py::dict>()) out[key] = without_records(py::reinterpret_borrow<py::object>(one));
+    return out;
+  }
+  return py::hasattr(value, "to_dict") ? value.attr("to_dict")() : value;
+}
+
 /// A class of records.
 struct Record {
   Members members;
@@ -80,7 +95,7 @@ struct Record {
   [[nodiscard]] py::dict dict(const void* record) const {
     py::dict out;
     for (const Member& m : members)
-      if (*m.name != '\0') out[m.name] = m.type->object(place_of(record, m));
+      if (*m.name != '\0') out[m.name] = without_records(m.type->object(place_of(record, m)));
     return out;
   }
   /// \throws ValueError for a state of another length
@@ -126,7 +141,7 @@ void add_members(py::object type, Members members, const RecordType& made) {
   });
   add_method(
       type, "to_dict", [record](py::handle self) { return record->dict(self_in(self, record->type)); },
-      "to_dict(self)\n--\n\nField names and values, a dict.");
+      "to_dict(self)\n--\n\nField names and values, a dict that json.dumps takes.");
   add_method(type, "__getstate__", [record](py::handle self) {
     return record->values(self_in(self, record->type), record->made.kept != nullptr);
   });
@@ -141,7 +156,7 @@ py::object to_pandas(const py::list& records) {
   for (const py::handle record : records) {
     py::dict row;
     const py::dict fields = record.attr("to_dict")();
-    for (const auto& [name, value] : fields) add_cell(row, name.cast<std::string>(), py::reinterpret_borrow<py::object>(value));
+    for (const auto& [name, value] : fields) add_cell(row, name.cast<std::string>(), record.attr(name));
     rows.append(row);
   }
   return frame_of(rows);

@@ -130,7 +130,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.servers_dollars = when(h.servers_known, usd(f.server));
   out.network_dollars = usd(f.network);
   out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
-  out.network = a.prices.power.network;
+  out.network = f.net.kind, out.network_taper = f.net.taper;
   out.network_tiers = f.net.tiers, out.network_ports = f.net.ports, out.network_cables = f.net.cables;
   out.network_switches = f.net.switches, out.transceivers = f.net.transceivers();
   const double racks = racks_of(a.system, a.gpus, a.prices.power);

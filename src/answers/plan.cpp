@@ -128,7 +128,7 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
           .terms = listed_terms(terms_of(p.time)),
           .expert_tp = l.expert_tp,
           .shard = l.shard,
-          .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q)),
+          .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q), host_room(system)),
           .sequence_parallel = l.sequence_parallel,
           .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]},
           .interval_seconds = {f.low, f.high},
@@ -137,7 +137,9 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
           .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
           .idle_gpus = idle_gpus(l, system.domain),
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
-          .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : ""};
+          .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
+          .memory = parts_of(p.memory),
+          .host_bytes = p.memory.host};
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ TrainingQuestion training_question(const PlanRequest& r) {
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
   q.headroom = r.headroom, q.top = r.top;
   q.stack = r.stack.load();
-  q.stack.scale = r.stack_scale.value_or(q.stack.scale);
+  q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
   choose_memory(r, q.stack);
@@ -218,7 +220,7 @@ PlanAnswer answer(const PlanRequest& request) {
   out.precision = out.layouts.front().precision, out.headroom = headroom_of(q);
   out.fits = plan.fits;
   if (!plan.fits) out.advice = does_not_fit(q, found->system, plan.layouts.front());
-  out.kernels = kernels_assumed(found->system) ? "assumed" : "measured";
+  out.kernels = kernels_known(found->system);
   if (request.sensitivity) out.sensitivity = changes_of(*found);
   if (request.explain) {
     found->explained = explain_step(q, found->system, plan.layouts.front());

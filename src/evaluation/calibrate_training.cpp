@@ -124,6 +124,7 @@ class StepFit {
     gpu.use(constants[static_cast<std::size_t>(job.generation)].compute);
     const double scale = scales[static_cast<std::size_t>(job.factor)];
     if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
+    gpu.most = std::min(1.0, scale);
     return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
   }
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {

@@ -21,6 +21,11 @@ struct Item {
   std::string about;
 };
 
+void sort_by_size(auto& items) {
+  std::erase_if(items, [](const auto& item) { return item.bytes <= 0; });
+  std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+}
+
 std::string sharded(const Layout& l, int from) {
   return l.zero >= from && shard_ranks(l) > 1 ? fmt::format("over {} ranks", shard_ranks(l)) : std::string();
 }
@@ -42,6 +47,13 @@ std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
 
 }  // namespace
 
+std::vector<MemoryPart> parts_of(const MemoryUse& use) {
+  std::vector<MemoryPart> out;
+  for (const Item& item : items_of(use, {})) out.push_back({item.name, item.bytes});
+  sort_by_size(out);
+  return out;
+}
+
 std::string names_of(SetOf<RecomputeModule> modules) {
   std::string out;
   for (std::size_t i = 0; i < recompute_module_names.size(); ++i)
@@ -56,13 +68,13 @@ std::string recompute_text(const Layout& layout) {
   return out;
 }
 
-std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int max_tp) {
+std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int max_tp,
+                        double host) {
   if (!(std::isfinite(capacity) && capacity > 0)) throw RequestError("memory of a GPU must be above 0 bytes");
   if (!(margin >= 0 && margin < 1)) throw RequestError(fmt::format("the margin must be from 0 to 1, not {}", margin));
   const MemoryUse use = worst_stage(model, layout, stack);
   std::vector<Item> items = items_of(use, layout);
-  std::erase_if(items, [](const Item& item) { return item.bytes <= 0; });
-  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.bytes > b.bytes; });
+  sort_by_size(items);
   std::string out = layout.pp > 1 ? fmt::format("memory of a GPU of stage {} of {}, the fullest\n", use.stage + 1, layout.pp)
                                   : std::string("memory of a GPU\n");
   const double total = use.total(), room = capacity * (1 - margin);
@@ -71,9 +83,15 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
                        item.about.empty() ? "" : "  ", item.about);
   out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}{}: ", "total", total / gibibyte, room / gibibyte,
                      margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "");
-  if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte);
-  out += fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
-  return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, max_tp).sentence + "\n";
+  out += total <= room ? fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte)
+                       : fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
+  const bool short_of_host = host > 0 && use.host > host;
+  if (use.host > 0)
+    out += fmt::format("  {:<20}{:>9.2f} GiB{}\n", "in host memory", use.host / gibibyte,
+                       host > 0 ? fmt::format(" of {:.2f}, a GPU's share{}", host / gibibyte, short_of_host ? ": too much" : "")
+                                : std::string{"; how much the host has is not stated"});
+  if (total <= room && !short_of_host) return out;
+  return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, max_tp, host).sentence + "\n";
 }
 
 }  // namespace fabricost

@@ -4,7 +4,9 @@
 #include "text/short_text.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/memory/advice.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
 
@@ -60,6 +62,30 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
       io::short_time_text(p.time.ttft), io::short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
 }
 
+/// The cheapest change of a layout that fits and that the machine can run.
+[[nodiscard]] MemoryAdvice advice_for(const TrainingQuestion& q, const System& system, const Layout& layout) {
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs(system, {.ways = q.ways});
+  const std::optional<long long> stated = stated_gpus(system);
+  const auto runs = [&](const Layout& l) {
+    if (stated && l.gpus() + static_cast<long long>(idle_gpus(l, system.domain)) > *stated) return false;
+    try {
+      return step_time(q.model, l, q.stack, gpu, costs).seconds > 0;
+    } catch (const RequestError&) {  // the machine cannot join its ranks
+      return false;
+    }
+  };
+  return smallest_change_that_fits(q.model, layout, q.stack.memory, gpu.memory, headroom_of(q), system.domain,
+                                   stated_host_room(system), runs);
+}
+
+/// ", and 1200.0 of 240.0 GiB of its share of host memory" where that is too much.
+[[nodiscard]] std::string host_text(const MemoryUse& use, const System& system) {
+  const double room = stated_host_room(system);
+  if (!(room > 0 && use.host > room)) return {};
+  return fmt::format(", and in host memory {:.1f} of {:.1f} GiB", use.host / gibibyte, room / gibibyte);
+}
+
 }  // namespace
 
 std::string engine_text(const EngineLayout& l, bool mixture) {
@@ -72,20 +98,21 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
   const double headroom = headroom_of(q);
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, headroom, system.domain);
+  const MemoryAdvice advice = advice_for(q, system, l);
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-      "recompute {}) needs {:.1f} GiB. {}{}",
+      "recompute {}) needs {:.1f} GiB{}. {}{}",
       q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
       l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
-      advice.found ? "It " : "", advice.sentence);
+      host_text(nearest.memory, system), advice.found ? "It " : "", advice.sentence);
 }
 
 std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
   const double capacity = Processor::of(system).memory;
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, named.layout, q.stack.memory, capacity, headroom_of(q), system.domain);
-  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}, recompute {}; {}{}", named.memory.total() / gibibyte,
-                     capacity * (1 - headroom_of(q)) / gibibyte, recompute_names[static_cast<std::size_t>(named.layout.recompute)],
+  const MemoryAdvice advice = advice_for(q, system, named.layout);
+  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}{}", named.memory.total() / gibibyte,
+                     capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
+                     recompute_names[static_cast<std::size_t>(named.layout.recompute)],
                      advice.found ? "it " : "", advice.sentence);
 }
 

@@ -227,9 +227,11 @@ struct Move {
   const std::string fitted =
       seen.empty() ? "rests on no published steps of its own"
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
-                                 q.stack.saw(system.gpu.generation) ? "" : fmt::format(", not on {}", name(system.gpu.generation)));
+                                 !q.stack.saw(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
+                                 : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)
+                                                                : "");
   return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all{}.", f.low, f.high,
-                     q.stack.name, fitted, percent(spread_of(q.stack, system.gpu.generation, q.precision, kernels_assumed(system))),
+                     q.stack.name, fitted, percent(spread_on(q.stack, system, q.precision)),
                      kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");
 }
 

@@ -217,6 +217,23 @@ bool among(const std::vector<std::string>& names, const std::vector<std::string>
                      [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
 }
 
+/// The text under keys of a file, one below the other; empty: none.
+std::string text_at(const SpecNode& root, std::initializer_list<std::string_view> keys) {
+  const SpecNode* node = &root;
+  for (const std::string_view key : keys) node = node != nullptr ? node->find(key) : nullptr;
+  return node != nullptr ? node->text : std::string{};
+}
+/// Whether no machine among `systems` has this GPU or one of its architecture.
+bool are_kin(const Gpu& gpu, const std::vector<std::string>& systems, SpecStore& library) {
+  const auto arch_of = [&](const std::string& name) { return text_at(library.resolve("gpus", name), {"identity", "arch"}); };
+  const std::string own = library.find("gpus", gpu.name).empty() ? std::string{} : arch_of(gpu.name);
+  return !systems.empty() && std::none_of(systems.begin(), systems.end(), [&](const std::string& system) {
+    if (library.find("systems", system).empty()) return false;
+    const std::string other = text_at(library.resolve("systems", system), {"gpu"});
+    return other == gpu.name || (!own.empty() && !other.empty() && arch_of(other) == own);
+  });
+}
+
 /// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing.
 void use_datasheet(System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
@@ -263,7 +280,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
           c.most_nodes = part.most_nodes;
           continue;
         case ConstantSet::compute:
-          if (part.whole) read_into(c.compute_name, c.compute_source, c.compute_basis, by_hand && named);
+          if (part.whole) {
+            read_into(c.compute_name, c.compute_source, c.compute_basis, by_hand && named);
+            c.compute_kin = !by_hand && are_kin(system.gpu, reader.systems, library);
+          }
           continue;
         case ConstantSet::custom:
           read_into(c.custom_name, c.custom_source, c.custom_basis, named);

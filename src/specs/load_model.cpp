@@ -314,7 +314,13 @@ std::string found(const Names& names, const std::string& wanted) {
 }
 
 std::string unknown_model(const Names& names, const std::string& wanted) {
-  std::vector<std::string> near = near_names(wanted, names.all);
+  std::vector<std::string> near;  // first the models whose names go on where this one ends: a family
+  constexpr std::size_t fewest_letters = 3, most_listed = 8;
+  const std::string given = folded_model(wanted);
+  if (given.size() >= fewest_letters)
+    for (auto at = names.full.lower_bound(given); at != names.full.end() && at->first.starts_with(given); ++at)
+      if (std::find(near.begin(), near.end(), at->second) == near.end() && near.size() < most_listed) near.push_back(at->second);
+  if (near.empty()) near = near_names(wanted, names.all);
   if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),
                      near.empty() ? "`fabricost models` lists them, or give the path of a YAML file or of a config.json"

@@ -159,6 +159,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
   in.quantity("host_launch", QuantityKind::time, system.host_launch);
+  in.quantity("host_memory", QuantityKind::size, system.host_memory);
+  system.seller = in.text("seller");
 
   if (system.gpu.l2_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("l2", system.gpu.l2_bandwidth, system.gpu.l2_latency));
   if (system.gpu.hbm_bandwidth.value.value() > 0)

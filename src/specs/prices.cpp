@@ -88,6 +88,15 @@ void read_rack(const SpecNode& node, PowerUse& into, Faults& faults) {
   in.finish();
 }
 
+void read_sellers(const SpecNode& node, const std::string& path, GpuPrice& into, Faults& faults) {
+  MapReader in(node, path, faults);
+  for (const auto& [seller, mark, value] : node.entries) {
+    Sourced<DollarRate> rent;
+    if (in.quantity(seller, QuantityKind::rent, rent)) into.sellers.emplace_back(seller, rent);
+  }
+  in.finish();
+}
+
 void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
   MapReader list(node, "gpus", faults);
   const std::vector<std::string> known = names_in("gpus");
@@ -105,6 +114,7 @@ void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
     (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
     (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
     (void)one.quantity("server", QuantityKind::money, price.server);
+    if (const SpecNode* sellers = one.take("sellers")) read_sellers(*sellers, "gpus." + key + ".sellers", price, faults);
     price.delivery = day(one, "delivery");
     one.finish();
     into.gpus.push_back(std::move(price));

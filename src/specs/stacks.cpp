@@ -90,6 +90,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.fused_experts = in.flag("fused_experts", s.fused_experts);
+  s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
   if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
   if (in.has("schedules")) s.schedules.clear();
   for (const SpecNode* item : in.texts("schedules")) {

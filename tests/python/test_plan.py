@@ -1,5 +1,6 @@
 """Plans of training: the command's layouts, what would help, what trades time for memory."""
 import copy
+import json
 import pickle
 import threading
 import time
@@ -234,3 +235,16 @@ def test_a_factor_no_software_can_have_is_refused():
 def test_what_does_not_fit_beside_the_headroom_says_so():
     with pytest.raises(fc.RequestError, match="less 10 %"):
         fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8, headroom=0.1)
+
+
+def test_every_answer_as_a_dict_is_json():
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    serving = fc.plan_serve("dgx-h100", "llama3-8b", gpus=8)
+    for answer in (plans[0], plans.sensitivity()[0], plans.explanation(), serving[0],
+                   fc.cost("dgx-h100", gpus=64), fc.need("gpus", "dgx-h100", "llama3-8b", global_batch=128, step_seconds=2),
+                   fc.goodput(gpus=1024), fc.show("dgx-h100"), fc.models("llama3-8b"),
+                   fc.project("dgx-h100", "llama3-8b", gpus=64, global_batch=64, tokens=1e12)[0]):
+        json.dumps(answer.to_dict())
+    best = plans[0]
+    assert abs(sum(part.bytes for part in best.memory) / best.memory_bytes - 1) < 1e-9
+    assert best.to_dict()["memory"][0] == {"name": best.memory[0].name, "bytes": best.memory[0].bytes}

@@ -24,6 +24,9 @@ void add_plan(py::module_& module) {
   add_answer<T>(module, "StepTerm", "One thing a step or a token is spent on.").def("__repr__", [](const T& t) {
     return fmt::format("{}: {:.4g} s", t.name, t.seconds);
   });
+  add_answer<MemoryPart>(module, "MemoryPart", "One part of a GPU's memory.").def("__repr__", [](const MemoryPart& m) {
+    return fmt::format("{}: {:.2f} GiB", m.name, m.bytes / gibibyte);
+  });
   add_answer<L>(module, "TrainingPlan", "One layout of a training job, with its step. Made by plan.")
       .def_property_readonly(
           "bottleneck", [](const L& p) { return largest(p.terms); }, "The largest StepTerm.")

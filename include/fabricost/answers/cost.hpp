@@ -48,7 +48,8 @@ inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share
                                                "Price of the storage over that of the servers; default 0");
 template <class R>
 inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
-                                         "Between machines: rail (default), fat_tree, torus or dragonfly");
+                                         "Between machines: rail, fat_tree, torus or dragonfly;\n"
+                                         "default the machine's own, rail where its file names none");
 
 }  // namespace detail
 
@@ -65,7 +66,7 @@ struct CostRequest {
   std::optional<double> upgrade_dollars, dollars_per_gpu_hour;
   std::optional<PriceKind> price_kind;
   std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years, interest, storage_share;
-  ScaleOut network = ScaleOut::rail;
+  std::optional<ScaleOut> network;
   std::string prices = "default";
   std::vector<std::string> overrides;
 
@@ -147,7 +148,7 @@ struct CostAnswer {
   double network_dollars = 0;
   std::optional<double> network_share;
   int network_tiers = 0;
-  double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0;
+  double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0, network_taper = 1;
   ScaleOut network = ScaleOut::rail;
   std::optional<double> racks;
   MoneyAnswer hour;
@@ -191,6 +192,8 @@ struct CostAnswer {
         gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),
         gives(&A::network, "network.kind", "network", "rail, fat_tree, torus or dragonfly."),
+        gives(&A::network_taper, "network.taper", "network_taper",
+              "The NICs' rate over what the top of the network carries of it; 1: all.", 1, left_out),
         gives(&A::network_switches, "network.switches", "network_switches", "Ports over those of a switch."),
         gives(&A::network_ports, "network.ports", "network_ports", "Ports of switches."),
         gives(&A::network_cables, "network.cables", "network_cables", "Of copper and optical."),

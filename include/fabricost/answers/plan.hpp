@@ -8,6 +8,7 @@
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/step.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
@@ -141,6 +142,12 @@ struct PlanRequest {
   }
 };
 
+[[nodiscard]] constexpr auto fields_of(std::type_identity<MemoryPart> /*of*/) {
+  using A = MemoryPart;
+  return Table{gives(&A::name, "name", "name", "weights, gradients, optimizer, activations, buffers, ..."),
+               gives(&A::bytes, "GiB", "bytes", "Of the GPU's memory.", gibibyte)};
+}
+
 /// One layout of a training job, with its step.
 struct PlannedLayout {
   std::string system{}, model{}, stack{};
@@ -159,6 +166,8 @@ struct PlannedLayout {
   double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
   int idle_gpus = 0;
   std::string recompute_modules{}, cp_comm_type{};
+  std::vector<MemoryPart> memory{};
+  double host_bytes = 0;
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -212,7 +221,10 @@ struct PlannedLayout {
         gives(&A::recompute_modules, "recompute_modules", "recompute_modules",
               "What selective recomputation repeats, with commas; empty: what the stack does.", 1, true),
         gives(&A::cp_comm_type, "cp_comm_type", "cp_comm_type",
-              "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true)};
+              "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true),
+        gives(&A::memory, "memory", "memory", "What memory_bytes are made of, the largest first, a list of MemoryPart."),
+        gives(&A::host_bytes, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; 0: nothing is offloaded.",
+              gibibyte, true)};
   }
 };
 

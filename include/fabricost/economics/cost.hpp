@@ -49,6 +49,7 @@ struct GpuPrice {
   Sourced<DollarRate> rent{};  ///< of one GPU, whatever the kind: given by the user
   Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
   Sourced<DollarRate> on_demand{}, reserved{};
+  std::vector<std::pair<std::string, Sourced<DollarRate>>> sellers{};  ///< on demand, by who rents out
   std::optional<Sourced<Day>> delivery{};  ///< when it can be had at the earliest; none: now, where any price is known
 };
 
@@ -83,7 +84,8 @@ struct Rent : Sourced<DollarRate> {
   PriceKind kind = PriceKind::stated;
 };
 /// Rent of one GPU: the stated one (`gpu_hour` of the prices, else `rent` of this GPU, else `price` of the
-/// GPU's description), else that of the requested kind; zero if none is known or the GPUs are owned.
+/// GPU's description), else that of the requested kind, on demand the machine's own seller's first; zero if none is
+/// known or the GPUs are owned.
 [[nodiscard]] inline Rent rent_of(const System& system, const Prices& prices) {
   if (prices.gpu_hour.value > DollarRate{}) return {prices.gpu_hour, PriceKind::stated};
   if (prices.kind == PriceKind::owned) return {};
@@ -91,7 +93,14 @@ struct Rent : Sourced<DollarRate> {
   if (listed != nullptr && listed->rent.value > DollarRate{}) return {listed->rent, PriceKind::stated};
   if (system.gpu.price.value > DollarRate{}) return {system.gpu.price, PriceKind::stated};
   if (listed == nullptr) return {};
-  if (prices.kind != PriceKind::reserved && listed->on_demand.value > DollarRate{}) return {listed->on_demand, PriceKind::on_demand};
+  if (prices.kind != PriceKind::reserved)
+    for (const auto& [seller, rent] : listed->sellers)
+      if (seller == system.seller) return {rent, PriceKind::on_demand};
+  if (prices.kind != PriceKind::reserved && listed->on_demand.value > DollarRate{}) {
+    Rent middle{listed->on_demand, PriceKind::on_demand};
+    if (!system.seller.empty()) middle.provenance.source += "; of " + system.seller + " itself no price is known";
+    return middle;
+  }
   if (prices.kind != PriceKind::on_demand && listed->reserved.value > DollarRate{}) return {listed->reserved, PriceKind::reserved};
   return {};
 }

@@ -3,11 +3,14 @@
 /// The network between scale-up domains as a bill counts it: switches, ports, cables, transceivers.
 ///
 ///   fat tree    all NICs in one tree of switches with k ports: L tiers join 2 (k/2)^L NICs with ports = NICs (2 L - 1) and
-///               cables = NICs L; a full one of three tiers has k^3/4 ends and 5 k^2/4 switches (Al-Fares et al., SIGCOMM 2008)
+///               cables = NICs L; a full one of three tiers has k^3/4 ends and 5 k^2/4 switches (Al-Fares et al., SIGCOMM 2008).
+///               A taper of o leaves 1 / o of a tier's cables to the next one, and o k / (1 + o) ports of a switch to those below
 ///   rail        a fat tree for each NIC of a node, which only the nodes join (arXiv 2307.12169): L by nodes
 ///   torus       NICs joined to those of neighbouring nodes, no switches: cables = NICs / 2, in up to three dimensions
 ///   dragonfly   groups of a = 2 h switches, each with h = (k + 1) / 4 NICs and h cables to other groups, a h + 1 groups at most
 ///               (Kim, Dally, Scott, Abts, ISCA 2008)
+///
+/// What nobody asks otherwise is the machine's own: kind and tapers of the network tiers in its file, rails without them.
 ///
 /// Copper stays in a rack or between neighbours: from NIC to switch in a fat tree and a dragonfly, inside a group of a dragonfly, and
 /// between nodes of one rack in a torus of d dimensions, all but m^(-1/d) of its cables where m nodes share a rack (a cube of 64 TPU v4:
@@ -19,8 +22,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fabricost {
 
@@ -33,7 +38,7 @@ inline constexpr std::array<std::string_view, 4> scale_out_names{"rail", "fat_tr
 
 /// How a network is built.
 struct NetworkPlan {
-  ScaleOut kind = ScaleOut::rail;
+  std::optional<ScaleOut> kind{};  ///< none: the machine's own
   int radix = 64;                 ///< ports of a switch
   double machines_of_a_rack = 1;  ///< nodes side by side, for a torus
 };
@@ -46,6 +51,8 @@ struct NetworkSize {
   double cables = 0;    ///< all
   double optical = 0;   ///< of them
   double rate = 0;      ///< of a NIC over 400 Gbit/s (50 GB/s one way)
+  ScaleOut kind = ScaleOut::rail;
+  double taper = 1;  ///< NICs' rate over what the top of the network carries of it
 
   [[nodiscard]] double copper() const { return cables - optical; }
   [[nodiscard]] double transceivers() const { return 2 * optical; }
@@ -53,12 +60,49 @@ struct NetworkSize {
 
 namespace detail {
 
+/// Tapers of the machine's network tiers from below, without the last one, above which there is nothing.
+[[nodiscard]] inline std::vector<double> tapers_of(const System& system) {
+  std::vector<double> out;
+  for (const Tier& tier : system.tiers)
+    if (tier.role == TierRole::network) out.push_back(std::max(1.0, tier.oversubscription));
+  if (!out.empty() && out.back() == 1) out.pop_back();
+  return out;
+}
+[[nodiscard]] inline double taper_at(const std::vector<double>& tapers, int tier) {
+  return static_cast<std::size_t>(tier) < tapers.size() ? tapers[static_cast<std::size_t>(tier)] : 1;
+}
+/// The kind of network that a machine's file describes; rails where it describes none.
+[[nodiscard]] inline ScaleOut own_kind(const System& system) {
+  const Tier* first = system.tier(TierRole::network);
+  if (first == nullptr) first = system.tier(TierRole::nic);
+  return first != nullptr && first->kind == TierKind::fat_tree    ? ScaleOut::fat_tree
+         : first != nullptr && first->kind == TierKind::dragonfly ? ScaleOut::dragonfly
+                                                                  : ScaleOut::rail;
+}
+
 /// Tiers of a fat tree that joins `ends`.
-[[nodiscard]] inline int fat_tree_tiers(double ends, int radix) {
+[[nodiscard]] inline int fat_tree_tiers(double ends, int radix, const std::vector<double>& tapers) {
   constexpr int most = 4;
   int tiers = 1;
-  for (double joined = radix; joined < ends && tiers < most; ++tiers) joined *= 0.5 * radix;
+  for (double joined = radix; joined < ends && tiers < most; ++tiers) {
+    const double taper = taper_at(tapers, tiers - 1);
+    joined *= radix * taper / (1 + taper);
+  }
   return tiers;
+}
+
+inline void add_fat_tree(NetworkSize& net, double ends, const std::vector<double>& tapers, int radix) {
+  net.tiers = fat_tree_tiers(ends, radix, tapers);
+  double below = net.nics;  // cables from below into a tier
+  for (int tier = 0; tier < net.tiers; ++tier) {
+    const bool top = tier + 1 == net.tiers;
+    const double above = top ? 0 : below / taper_at(tapers, tier);
+    if (!top) net.taper *= taper_at(tapers, tier);
+    net.ports += below + above;
+    net.cables += below;
+    below = above;
+  }
+  net.optical = net.kind == ScaleOut::rail ? net.cables : net.cables - net.nics;
 }
 
 inline void add_torus(NetworkSize& net, double nics_of_a_node, const NetworkPlan& plan) {
@@ -69,7 +113,8 @@ inline void add_torus(NetworkSize& net, double nics_of_a_node, const NetworkPlan
   net.optical = net.cables * std::pow(std::max(1.0, plan.machines_of_a_rack), -1 / dimensions);
 }
 
-inline void add_dragonfly(NetworkSize& net, int radix) {
+inline void add_dragonfly(NetworkSize& net, const std::vector<double>& tapers, int radix) {
+  for (const double taper : tapers) net.taper *= taper;
   const double ends = (radix + 1) / 4, routers = 2 * ends, groups = routers * ends + 1;
   if (net.nics > ends * routers * groups)
     throw RequestError("a dragonfly of switches with " + std::to_string(radix) + " ports joins at most " +
@@ -77,8 +122,9 @@ inline void add_dragonfly(NetworkSize& net, int radix) {
                        std::to_string(static_cast<long long>(net.nics)));
   const double all = net.nics / ends;
   net.tiers = 1;
-  net.ports = all * (ends + routers - 1 + ends);
-  net.optical = all * ends / 2;
+  const double away = ends / net.taper;  // cables of a switch to other groups
+  net.ports = all * (ends + routers - 1 + away);
+  net.optical = all * away / 2;
   net.cables = net.nics + all * (routers - 1) / 2 + net.optical;
 }
 
@@ -92,21 +138,18 @@ inline void add_dragonfly(NetworkSize& net, int radix) {
   const double nodes = std::ceil(gpus / system.gpus_per_node);
   out.nics = nodes * nic->endpoints;
   out.rate = nic->bandwidth.value / units::GB_per_s(50);
-  if (plan.kind == ScaleOut::torus) {
+  out.kind = plan.kind.value_or(detail::own_kind(system));
+  const std::vector<double> tapers = detail::tapers_of(system);
+  if (out.kind == ScaleOut::torus)
     detail::add_torus(out, nic->endpoints, plan);
-  } else if (plan.kind == ScaleOut::dragonfly) {
-    detail::add_dragonfly(out, plan.radix);
-  } else {
-    const bool rail = plan.kind == ScaleOut::rail;
-    out.tiers = detail::fat_tree_tiers(rail ? nodes : out.nics, plan.radix);
-    out.ports = out.nics * (2 * out.tiers - 1);
-    out.cables = out.nics * out.tiers;
-    out.optical = rail ? out.cables : out.cables - out.nics;
-  }
+  else if (out.kind == ScaleOut::dragonfly)
+    detail::add_dragonfly(out, tapers, plan.radix);
+  else
+    detail::add_fat_tree(out, out.kind == ScaleOut::rail ? nodes : out.nics, tapers, plan.radix);
   out.switches = out.ports / plan.radix;
   return out;
 }
-/// Rails, of switches with `radix` ports.
+/// The machine's own kind, of switches with `radix` ports.
 [[nodiscard]] inline NetworkSize network_size(const System& system, double gpus, int radix = 64) {
   return network_size(system, gpus, NetworkPlan{.radix = radix});
 }

@@ -31,7 +31,7 @@ struct PowerUse {
       prior::prices::node_over_gpus};  ///< rated power of a node over that of its GPUs, used where only the GPU's is known
   Sourced<Watts> switch_port{};        ///< one port with its transceiver at 400 Gbit/s; proportional for other rates
   int switch_radix = static_cast<int>(prior::prices::radix);  ///< ports of a switch
-  ScaleOut network = ScaleOut::rail;
+  std::optional<ScaleOut> network{};  ///< none: the machine's own
   Sourced<Watts> rack{};          ///< most rated power of one rack that several machines share; zero: racks are not counted
   double machines_of_a_rack = 1;  ///< most of them
   double gpus_of_a_rack = 1;      ///< most of a machine that is one rack

@@ -6,6 +6,7 @@
 #include <fabricost/memory/advice.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fabricost {
 
@@ -14,11 +15,20 @@ namespace fabricost {
 /// "none", "full", "selective", "selective mlp", "full of 12 layers".
 [[nodiscard]] std::string recompute_text(const Layout& layout);
 
+/// One part of a GPU's memory; they sum to MemoryUse::total.
+struct MemoryPart {
+  std::string name{};
+  double bytes = 0;
+  bool operator==(const MemoryPart&) const = default;
+};
+/// The largest first, without those that are nothing.
+[[nodiscard]] std::vector<MemoryPart> parts_of(const MemoryUse& use);
+
 /// The items of the worst stage, largest first, each with its share of the total and its contents; then the
 /// room left or missing on a GPU of `capacity` bytes with `margin` (0 to 1) of it kept free; if it does not
 /// fit, the smallest change that does.
-/// \param max_tp as smallest_change_that_fits \throws RequestError for an invalid capacity or margin
+/// \param max_tp, host as smallest_change_that_fits \throws RequestError for an invalid capacity or margin
 [[nodiscard]] std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity,
-                                      double margin = 0, int max_tp = 8);
+                                      double margin = 0, int max_tp = 8, double host = 0);
 
 }  // namespace fabricost

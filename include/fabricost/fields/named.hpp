@@ -134,7 +134,7 @@ template <class A>
 inline constexpr auto give_search_seconds = gives(&A::search_seconds, "seconds", "search_seconds", "How long the search took, s.");
 template <class A>
 inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
-                                           "measured or assumed: what kernels reach on processors of this generation.");
+                                           "What kernels reach: measured, kin (on other processors of this generation), or assumed.");
 
 }  // namespace detail
 

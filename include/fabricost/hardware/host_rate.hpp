@@ -1,10 +1,12 @@
 #pragma once
 /// \file host_rate.hpp
-/// One-way rate between a GPU and the memory of its host while all GPUs copy at once: over the chip-to-chip link if there
-/// is one, else PCIe (also the PCIe that joins the GPUs).
+/// A GPU's share of its host's memory, and the one-way rate to it while all GPUs copy at once: over the chip-to-chip link
+/// if there is one, else PCIe (also the PCIe that joins the GPUs).
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+
+#include <limits>
 
 namespace fabricost {
 
@@ -16,6 +18,17 @@ namespace fabricost {
   if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
     return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
   throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
+}
+
+/// Bytes of the host's memory that are one GPU's share; infinity where the machine's file does not say.
+[[nodiscard]] inline double host_room(const System& system) {
+  const double all = system.host_memory.value.value();
+  return all > 0 ? all / system.gpus_per_node : std::numeric_limits<double>::infinity();
+}
+
+/// The same where something may wait there: 0 without a link to the host, or where its memory is not stated.
+[[nodiscard]] inline double stated_host_room(const System& system) {
+  return system.host_memory.value.value() > 0 && host_tier(system) != nullptr ? host_room(system) : 0;
 }
 
 }  // namespace fabricost

@@ -35,6 +35,8 @@ struct System {
   Sourced<Time> host_launch;   ///< what its processor takes to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;
   Sourced<Dollars> price;
+  Sourced<Bytes> host_memory;  ///< of one node; 0: not known
+  std::string seller;          ///< who rents it out, as data/prices names sellers; empty: nobody in particular
   std::vector<Tier> tiers;  ///< from the inside out, memories first
   Provenance provenance;
   std::string notes;

@@ -37,6 +37,7 @@ struct Processor {
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
   double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
+  double most = 1;                    ///< share of the peak that no product exceeds; below 1 where a stack's factor shortens it after that
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
@@ -72,9 +73,18 @@ struct Processor {
 /// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
 [[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
 
+/// "measured" on processors built like these, "kin": on others of their generation, or "assumed".
+[[nodiscard]] inline const char* kernels_known(const System& system) {
+  return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
+}
+/// Standard deviation, in log, of a step of this stack on this machine.
+[[nodiscard]] inline double spread_on(const Stack& stack, const System& system, Precision precision) {
+  return spread_of(stack, system.gpu.generation, precision, kernels_assumed(system), system.constants.compute_kin);
+}
+
 /// The 5-95 % interval around the predicted time of a step: low, high.
 [[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision) {
-  return interval_around(seconds, spread_of(stack, system.gpu.generation, precision, kernels_assumed(system)));
+  return interval_around(seconds, spread_on(stack, system, precision));
 }
 
 namespace detail {
@@ -107,7 +117,8 @@ namespace detail {
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
-  return std::min(1.0, c.gemm * gpu.sustained * (p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1)) * gpu.peak(p);
+  const double narrow = p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1;
+  return std::min(gpu.most, c.gemm * gpu.sustained * narrow) * gpu.peak(p);
 }
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
@@ -128,7 +139,7 @@ namespace detail {
 [[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
   const ComputeConstants& c = gpu.constants;
   const double own = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1;
-  return std::min(1.0, c.attention * gpu.sustained * own) * peak;
+  return std::min(gpu.most, c.attention * gpu.sustained * own) * peak;
 }
 [[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused, gpu.peak16); }
 

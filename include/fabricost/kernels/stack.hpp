@@ -48,6 +48,8 @@ struct Stack {
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
   double scale = 1;                      ///< factor on the whole step
+  bool scale_given = false;              ///< by a user: one that beats the peak is refused then, a fitted one bounds the products
+  bool prunes_recompute = false;         ///< full recomputation leaves out what no backward reads: a layer's last product
   std::string factor_of{};  ///< the stack whose factor it has, fitted to the steps of both; empty: its own
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
@@ -65,11 +67,13 @@ struct Stack {
 
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
 /// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
-/// \param assumed kernel efficiencies of this generation were not measured
-[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false) {
+/// \param assumed kernel efficiencies of this generation were not measured \param kin they were, on other processors of it, as the
+/// stack's steps were
+[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false,
+                                      bool kin = false) {
   double variance = stack.spread * stack.spread;
   if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;
-  if (!stack.saw(generation)) variance += prior::stack::unseen_spread * prior::stack::unseen_spread;
+  if (!stack.saw(generation) || kin) variance += prior::stack::unseen_spread * prior::stack::unseen_spread;
   if (precision == Precision::fp4) variance += prior::stack::fp4_spread * prior::stack::fp4_spread;
   return std::sqrt(variance);
 }

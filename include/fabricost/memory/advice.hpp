@@ -8,13 +8,16 @@
 /// recompute repeats a few percent of the FLOPs; a smaller microbatch and more expert ranks make matrix
 /// products smaller; sharded gradients are reduced once per step without a pipeline and once per microbatch
 /// with one; full recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks
-/// add messages to every layer; sharded weights are gathered twice per microbatch.
+/// add messages to every layer; sharded weights are gathered twice per microbatch. Where the host has room, activations may wait
+/// there behind the work of other layers, and the optimizer's states be updated there, once a step.
 
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/model/layout_check.hpp>
 
 #include <array>
 #include <charconv>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -34,7 +37,7 @@ namespace memory_detail {
 struct ChangeCost {
   static constexpr int optimizer = 1, sequence_parallel = 1, selective = 2, microbatch = 3, gradients = 4, experts = 4, full = 6,
                        stages = 7;
-  static constexpr int piped_gradients = 9, tensor = 10, context = 11, weights = 12;
+  static constexpr int offloaded_activations = 8, piped_gradients = 9, offloaded_optimizer = 9, tensor = 10, context = 11, weights = 12;
 };
 
 inline std::string gib(double bytes) {
@@ -64,6 +67,13 @@ inline std::string gib(double bytes) {
   number("vp", from.vp, to.vp);
   number("tp", from.tp, to.tp);
   number("cp", from.cp, to.cp);
+  if (to.offload_optimizer != from.offload_optimizer)
+    words.emplace_back(to.offload_optimizer > 0 ? "the optimizer's states in host memory (optimizer_offload_fraction 1)"
+                                                : "the optimizer's states on the GPU");
+  if (to.offload_layers != from.offload_layers)
+    words.push_back(to.offload_layers > 0
+                        ? "activations in host memory (cpu_offloading_num_layers " + std::to_string(to.offload_layers) + ")"
+                        : "activations on the GPU");
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
   return out;
@@ -74,13 +84,17 @@ inline std::string gib(double bytes) {
 /// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with
 /// the fraction `margin` (0 to 1) free. It prices some thousands of layouts in a few milliseconds: too slow
 /// for the inner loop of a search.
-/// \param max_tp ranks of the scale-up domain; tensor parallelism beyond it is not proposed
+/// \param max_tp ranks of the scale-up domain; tensor parallelism beyond it is not proposed \param host bytes of a GPU's share of the
+/// host's memory; 0: nothing is proposed to wait there \param runs whether the machine can run a layout; none: all
 [[nodiscard]] inline MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack,
-                                                            double capacity, double margin = 0, int max_tp = 8) {
+                                                            double capacity, double margin = 0, int max_tp = 8, double host = 0,
+                                                            const std::function<bool(const Layout&)>& runs = {}) {
   using Cost = memory_detail::ChangeCost;
   MemoryAdvice advice{false, layout, worst_stage(model, layout, stack), {}};
   const double before = advice.use.total();
-  if (fits(advice.use, capacity, margin)) {
+  const double beside = host > 0 ? host : std::numeric_limits<double>::infinity();
+  const bool back = advice.use.host > beside;  // what was to wait there has no room
+  if (fits(advice.use, capacity, margin, beside)) {
     advice.found = true;
     advice.sentence = "fits as it is: " + memory_detail::gib(before) + " of " + memory_detail::gib(capacity) + " GiB";
     return advice;
@@ -89,11 +103,12 @@ inline std::string gib(double bytes) {
   const auto consider = [&](const Layout& l, int cost) {
     if (cost > cheapest || !is_possible(model, l)) return;
     const MemoryUse use = worst_stage(model, l, stack);
+    if (use.host > beside) return;
     const bool fitting = fits(use, capacity, margin);
     // of equal costs, or while none fits, the one that needs the least memory
     const bool better =
         advice.found ? fitting && (cost < cheapest || use.total() < advice.use.total()) : fitting || use.total() < advice.use.total();
-    if (!better) return;
+    if (!better || (fitting && runs && !runs(l))) return;
     advice.layout = l;
     advice.use = use;
     if (fitting) advice.found = true, cheapest = cost;
@@ -118,29 +133,41 @@ inline std::string gib(double bytes) {
     }
   };
   // the ranks of doublings are taken from the data replicas
-  int pp_doubled = 0;
-  for (int pp = layout.pp; pp <= model.layers && layout.dp % (pp / layout.pp) == 0; pp *= 2, ++pp_doubled) {
-    int tp_doubled = 0;
-    for (int tp = layout.tp; tp <= std::max(max_tp, layout.tp); tp *= 2, ++tp_doubled) {
-      int cp_doubled = 0;
-      for (int cp = layout.cp; cp <= 16 * layout.cp; cp *= 2, ++cp_doubled) {
-        const int taken = (pp / layout.pp) * (tp / layout.tp) * (cp / layout.cp);
-        if (layout.dp % taken != 0) break;
-        int ep_doubled = 0;
-        for (int ep = layout.ep; ep <= std::max(1, model.experts); ep *= 2, ++ep_doubled) {
-          Layout l = layout;
-          l.pp = pp, l.tp = tp, l.cp = cp, l.ep = ep, l.dp = layout.dp / taken;
-          if (l.pp > 1 && layout.pp == 1 && l.schedule == PipelineSchedule::none) l.schedule = PipelineSchedule::one_f_one_b;
-          while (l.vp > 1 && (has_idle_chunk(model, l) || l.microbatches() % l.pp != 0)) l.vp /= 2;
-          const int cost = pp_doubled * Cost::stages + tp_doubled * Cost::tensor + cp_doubled * Cost::context + ep_doubled * Cost::experts;
-          activations(l, cost);
-          if (l.tp > 1 && !l.sequence_parallel) {
-            l.sequence_parallel = true;
-            activations(l, cost + Cost::sequence_parallel);
+  const auto doublings = [&](bool states_away, bool activations_away, int away) {
+    int pp_doubled = 0;
+    for (int pp = layout.pp; pp <= model.layers && layout.dp % (pp / layout.pp) == 0; pp *= 2, ++pp_doubled) {
+      int tp_doubled = 0;
+      for (int tp = layout.tp; tp <= std::max(max_tp, layout.tp); tp *= 2, ++tp_doubled) {
+        int cp_doubled = 0;
+        for (int cp = layout.cp; cp <= 16 * layout.cp; cp *= 2, ++cp_doubled) {
+          const int taken = (pp / layout.pp) * (tp / layout.tp) * (cp / layout.cp);
+          if (layout.dp % taken != 0) break;
+          int ep_doubled = 0;
+          for (int ep = layout.ep; ep <= std::max(1, model.experts); ep *= 2, ++ep_doubled) {
+            Layout l = layout;
+            if (back) l.offload_optimizer = 0, l.offload_layers = 0;
+            if (states_away) l.offload_optimizer = 1;
+            l.pp = pp, l.tp = tp, l.cp = cp, l.ep = ep, l.dp = layout.dp / taken;
+            if (l.pp > 1 && layout.pp == 1 && l.schedule == PipelineSchedule::none) l.schedule = PipelineSchedule::one_f_one_b;
+            while (l.vp > 1 && (has_idle_chunk(model, l) || l.microbatches() % l.pp != 0)) l.vp /= 2;
+            if (activations_away) l.offload_layers = (model.layers + l.pp - 1) / l.pp;
+            const int cost =
+                away + pp_doubled * Cost::stages + tp_doubled * Cost::tensor + cp_doubled * Cost::context + ep_doubled * Cost::experts;
+            activations(l, cost);
+            if (l.tp > 1 && !l.sequence_parallel) {
+              l.sequence_parallel = true;
+              activations(l, cost + Cost::sequence_parallel);
+            }
           }
         }
       }
     }
+  };
+  doublings(false, false, 0);
+  if (host > 0) {
+    doublings(false, true, Cost::offloaded_activations);
+    doublings(true, false, Cost::offloaded_optimizer);
+    doublings(true, true, Cost::offloaded_activations + Cost::offloaded_optimizer);
   }
   if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
     // the minimum of recomputed layers, the same number on each stage
@@ -150,7 +177,7 @@ inline std::string gib(double bytes) {
       Layout l = advice.layout;
       const int half = (enough + too_few) / 2;
       l.recompute_layers = half * step;
-      (fits(worst_stage(model, l, stack), capacity, margin) ? enough : too_few) = half;
+      (fits(worst_stage(model, l, stack), capacity, margin, beside) ? enough : too_few) = half;
     }
     if (enough * step < model.layers) {
       advice.layout.recompute_layers = enough * step;

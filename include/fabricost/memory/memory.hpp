@@ -16,6 +16,7 @@
 #include <fabricost/model/stage_parameters.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 namespace fabricost {
@@ -32,6 +33,7 @@ struct MemoryUse {
   double runtime = 0;      ///< CUDA context and libraries, further allocations of the stack
   double communicators = 0;  ///< buffers of the groups that have more than one rank
   double fragmentation = 0;
+  double host = 0;  ///< of its share of the host's memory: states and activations that wait there; in no sum
 
   int stage = 0;
   double in_flight = 1;  ///< microbatches
@@ -89,6 +91,7 @@ struct MemoryUse {
   const int layers = std::max(content.layers, mirror.layers), away = std::min(layout.offload_layers, layers);
   const double kept = std::max(here.kept, there.kept), on_gpu = layers > 0 ? static_cast<double>(layers - away) / layers : 1;
   use.activations = tokens * in_flight * kept * on_gpu;
+  use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + tokens * in_flight * kept * (1 - on_gpu);
   use.recompute = tokens * std::max(here.again, there.again);
 
   // embedding and head
@@ -150,14 +153,16 @@ struct MemoryUse {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage with the most memory. \param count parameters_of(model) \param stages heavy_stages(model,
-/// layout)
+/// The stage with the most memory, beside what the stage that needs most of the host has there. \param count
+/// parameters_of(model) \param stages heavy_stages(model, layout)
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                            std::span<const HeavyStage> stages) {
   MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
   for (const HeavyStage& at : stages.subspan(1)) {
     const MemoryUse use = memory_of(model, count, layout, stack, at, microbatches_in_flight(layout, at.stage));
+    const double host = std::max(worst.host, use.host);
     if (use.total() > worst.total()) worst = use;
+    worst.host = host;
   }
   return worst;
 }
@@ -165,7 +170,10 @@ struct MemoryUse {
   return worst_stage(model, parameters_of(model), layout, stack, heavy_stages(model, layout));
 }
 
-/// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free.
-[[nodiscard]] inline bool fits(const MemoryUse& use, double capacity, double margin = 0) { return use.total() <= capacity * (1 - margin); }
+/// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free, and `host` bytes beside it.
+[[nodiscard]] inline bool fits(const MemoryUse& use, double capacity, double margin = 0,
+                               double host = std::numeric_limits<double>::infinity()) {
+  return use.total() <= capacity * (1 - margin) && use.host <= host;
+}
 
 }  // namespace fabricost

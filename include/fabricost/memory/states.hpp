@@ -23,6 +23,7 @@ struct StateBytes {
   double weights = 0;  ///< including low-precision copies
   double gradients = 0;
   double optimizer = 0;
+  double offloaded = 0;  ///< of the optimizer, in host memory
 };
 
 /// Whether gradients are sharded between microbatches. Pipeline stages accumulate them before the reduction,
@@ -56,7 +57,8 @@ struct StateBytes {
   out.gradients = waits ? stack.accumulated_gradient * learning.all : stack.gradient * held(learning, shards_gradients(layout));
   out.optimizer = stack.optimizer * held(learning, layout.zero >= 1);
   if (stack.master_remainders) out.optimizer -= std::min(stack.optimizer, 2.0) * held(frozen ? learning : sixteen, layout.zero >= 1);
-  out.optimizer *= 1 - layout.offload_optimizer;
+  out.offloaded = out.optimizer * layout.offload_optimizer;
+  out.optimizer -= out.offloaded;
   return out;
 }
 [[nodiscard]] inline StateBytes state_bytes(const RankParameters& own, const Layout& layout, const MemoryStack& stack) {

@@ -7,6 +7,8 @@
 #include <fabricost/model/stages.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace fabricost {
@@ -67,11 +69,23 @@ enum class LayoutFault : unsigned char {
   return LayoutFault::none;
 }
 
+/// The most stages, at most those of the layout, that leave none idle and divide `gpus`; with its chunks if it can keep them.
+[[nodiscard]] inline Layout with_work_for_all(const Model& m, Layout l, int gpus) {
+  for (const int vp : {l.vp, 1})
+    for (int pp = std::min(l.pp, m.layers); pp > 1; --pp) {
+      Layout at = l;
+      at.pp = pp, at.vp = vp;
+      if (gpus % pp == 0 && !has_idle_chunk(m, at)) return at;
+    }
+  l.pp = l.vp = 1;
+  return l;
+}
+
 /// The divisor of `whole` nearest to `wanted`, by their ratio.
 [[nodiscard]] inline int nearest_divisor(int whole, int wanted) {
   int best = 1;
   const auto apart = [wanted](int d) { return d > wanted ? static_cast<double>(d) / wanted : static_cast<double>(wanted) / d; };
-  for (int d = 1; d <= whole && d <= 4 * wanted; ++d)
+  for (int d = 1; d <= whole && d <= 4LL * wanted; ++d)
     if (whole % d == 0 && apart(d) < apart(best)) best = d;
   return best;
 }
@@ -81,9 +95,12 @@ enum class LayoutFault : unsigned char {
 /// Whether the layout is valid for the model: everything divides, no rank and no chunk is idle.
 [[nodiscard]] inline bool is_possible(const Model& m, const Layout& l) { return detail::fault_of(m, l) == detail::LayoutFault::none; }
 
-/// What is wrong and the nearest valid layout; empty for a valid layout.
-[[nodiscard]] inline std::string why_impossible(const Model& m, const Layout& l) {
+/// What is wrong and the nearest valid layout; empty for a valid layout. \param gpus of the job, which what is named divides; 0: those
+/// of the layout
+[[nodiscard]] inline std::string why_impossible(const Model& m, const Layout& l, int gpus = 0) {
   using detail::LayoutFault;
+  if (gpus < 1) gpus = l.gpus();
+  const auto nearest = [gpus](int whole, int wanted) { return std::to_string(detail::nearest_divisor(std::gcd(whole, gpus), wanted)); };
   const auto n = [](long long value) { return std::to_string(value); };
   switch (detail::fault_of(m, l)) {
     case LayoutFault::none: return "";
@@ -99,12 +116,14 @@ enum class LayoutFault : unsigned char {
     }
     case LayoutFault::heads:
       return "tp " + n(l.tp) + " does not divide the " + n(m.heads) + " heads of " + m.name + "; take " +
-             n(detail::nearest_divisor(m.heads, l.tp));
+             nearest(m.heads, l.tp);
     case LayoutFault::sequence:
-      return "cp " + n(l.cp) + " does not divide a sequence of " + n(l.sequence) + "; take " + n(detail::nearest_divisor(l.sequence, l.cp));
-    case LayoutFault::idle_chunk:
+      return "cp " + n(l.cp) + " does not divide a sequence of " + n(l.sequence) + "; take " + nearest(l.sequence, l.cp);
+    case LayoutFault::idle_chunk: {
+      const Layout near = detail::with_work_for_all(m, l, std::max(1, gpus / (l.tp * l.cp)));
       return "pp " + n(l.pp) + (l.vp > 1 ? " x vp " + n(l.vp) : "") + " leaves stages without one of the " + n(m.layers) + " layers of " +
-             m.name + "; take pp x vp of at most " + n(m.layers + 2);
+             m.name + "; take pp " + n(near.pp) + (l.vp > 1 ? " x vp " + n(near.vp) : "");
+    }
     case LayoutFault::interleaving:
       return "interleaving needs microbatches in groups of pp: " + n(l.microbatches()) + " do not divide by " + n(l.pp) +
              "; take vp 1, or a batch of " + n((l.microbatches() / l.pp + 1) * static_cast<long long>(l.pp) * l.dp * l.microbatch);
@@ -120,13 +139,14 @@ enum class LayoutFault : unsigned char {
     case LayoutFault::no_experts: return "ep " + n(l.ep) + ": " + m.name + " has no experts; take ep 1";
     case LayoutFault::experts:
       return l.ep > m.experts ? "ep " + n(l.ep) + ": more expert ranks than the " + n(m.experts) + " experts of " + m.name +
-                                    "; take at most " + n(m.experts)
+                                    "; take " + nearest(m.experts, m.experts)
                               : "ep " + n(l.ep) + " does not divide the " + n(m.experts) + " experts of " + m.name + "; take " +
-                                    n(detail::nearest_divisor(m.experts, l.ep));
+                                    nearest(m.experts, l.ep);
     case LayoutFault::expert_ranks: {
       const int ranks = l.tp * l.cp * l.dp;
       return "ep " + n(l.ep) + (l.expert_tp > 1 ? " x expert tp " + n(l.expert_tp) : "") + " does not divide the " + n(ranks) +
-             " ranks of tp x cp x dp; take " + n(detail::nearest_divisor(ranks, l.ep * l.expert_tp) / l.expert_tp);
+             " ranks of tp x cp x dp; take " +
+             n(detail::nearest_divisor(std::gcd(ranks / std::gcd(ranks, l.expert_tp), m.experts), l.ep));
     }
   }
   return "";

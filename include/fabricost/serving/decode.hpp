@@ -161,6 +161,14 @@ class Engine {
                     : std::numeric_limits<double>::infinity();
   }
 
+  /// Seconds of a prompt's matrix products at the peak, of all layers one after the other.
+  [[nodiscard]] double least_prefill(double tokens) const {
+    const double routed = static_cast<double>(layout_.attention_dp) * model_->top_k / layout_.ranks();
+    const double weights =
+        full_.total() + window_.total() + mixer_.total() + dense_.total() + shared_.total() + routed * expert_.total();
+    return 2 * tokens * weights / machine_->peak(format_.weights);
+  }
+
   /// One more token for each of `sequences` sequences of the whole engine, with `context` tokens before it.
   /// \param rows tokens per sequence in one pass: 1, or more with drafts to verify
   [[nodiscard]] ForwardTime decode(double sequences, double context, double rows = 1, Launch launch = Launch::graph) const {

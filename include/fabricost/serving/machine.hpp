@@ -54,11 +54,9 @@ class ServingMachine {
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s of large products.
-  [[nodiscard]] double product_rate(WeightFormat f) const {
-    return fabricost::product_rate(gpu_, f == WeightFormat::fp8               ? Precision::fp8
-                                         : f == WeightFormat::fp4 && has_fp4_ ? Precision::fp4
-                                                                              : Precision::bf16);
-  }
+  [[nodiscard]] double product_rate(WeightFormat f) const { return fabricost::product_rate(gpu_, multiplied_in(f)); }
+  /// The most that any product reaches.
+  [[nodiscard]] double peak(WeightFormat f) const { return gpu_.peak(multiplied_in(f)); }
 
   /// All-reduce of `bytes` over `ranks` neighbouring GPUs, by the engine's kernel or NCCL. An engine's kernel
   /// called from Python copies its buffer first (launched_from_host). \throws RequestError when the machine
@@ -112,6 +110,9 @@ class ServingMachine {
     const ExpertCurve* messages = nullptr;  ///< NCCL's, where no other is available
     double narrow = 1;                      ///< bytes of the dispatch over those of the combine
   };
+  [[nodiscard]] Precision multiplied_in(WeightFormat f) const {
+    return f == WeightFormat::fp8 ? Precision::fp8 : f == WeightFormat::fp4 && has_fp4_ ? Precision::fp4 : Precision::bf16;
+  }
   using WaysKey = std::tuple<int, int, int, int, int, int, int, WeightFormat, ServingPhase>;
 
   [[nodiscard]] const ExchangeWays& ways_of(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase) {

@@ -11,7 +11,7 @@
 ///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and for c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt / workers - osl TPOT
+///            workers: c prompt_of_many / workers - osl TPOT, with prompts batched as well as an engine that also decodes does
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
@@ -42,6 +42,7 @@ struct ServingTime {
   double queue = 0;         ///< s of TTFT waiting for others
   double transfer = 0;      ///< s of TTFT transferring the cache
   double host = 0;          ///< s of TPOT waiting for host memory
+  double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
   ForwardTime decode, prefill;
   /// Requests per second of the engine, or of the deployment if disaggregated: c / (TTFT + osl TPOT).
   double rate = 0;
@@ -84,6 +85,7 @@ struct Prefill {
   ForwardTime forward;
   double alone = 0;   ///< without other load
   double shared = 0;  ///< as one of several prompts, which share the launches of a chunk
+  double least = 0;   ///< of its products at the peak
 };
 
 /// Work of one prompt that is processed in chunks. Each chunk reads the weights and the cache of the previous
@@ -114,7 +116,14 @@ struct Prefill {
       stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::p_norm(work, host * passes, 4);
   out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
+  out.least = engine.least_prefill(tokens);
   return fetching(out, engine, stack, tokens);
+}
+
+/// Seconds of one of many waiting prompts, which share passes: an engine that also decodes takes `interference + bunching`
+/// of a prompt for each, so one that only prefills takes no more.
+[[nodiscard]] inline double prompt_of_many(const ServingStack& stack, const Prefill& prompt) {
+  return std::max(prompt.least, std::min(1.0, stack.interference + stack.bunching) * prompt.shared);
 }
 
 /// Sequences that an engine holds within the stack's share of memory; 0: impossible.
@@ -205,11 +214,13 @@ struct Workers {
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
   const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
-  const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is the bottleneck
+  const double each = prompt_of_many(stack, prompt) / servers;
+  const double bound = load.concurrency * each - answer;  // prefill is the bottleneck
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);
   out.queue = out.ttft - alone;
   out.rate = load.concurrency / (out.ttft + answer);
+  out.prefill_use = std::min(1.0, out.rate * each);  // above 1 by rounding alone
   return out;
 }
 

@@ -60,7 +60,8 @@ struct StepParts {
     sum.scan += times * (k.scan + back.scan);
     sum.element += times * (k.element + back.element);
     sum.adapters += times * (k.adapters + back.adapters);
-    sum.repeated += times * (back.repeated + (layout.recompute == Recompute::full ? layer.again(StepGroup::tensor, experts) * k.sum() : 0));
+    const bool full = layout.recompute == Recompute::full;
+    sum.repeated += times * (back.repeated + (full ? layer.again(StepGroup::tensor, experts) * layer.repeated_in_full(k) : 0));
     for (const LayerExchange& x : layer.exchanges(parts))
       out.exchanges.push_back(
           {x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + x.backward + layer.again(x.group, experts) * x.forward)});

@@ -73,6 +73,7 @@ struct LayerModel {
   struct Kernels {
     double products = 0, core = 0, element = 0;
     double scan = 0;                  ///< of state layers
+    double last = 0;                  ///< part of `products`: the layer's last one
     double selective = 0;             ///< repeated by selective recomputation: the attention core, or for latent attention the
                                       ///< products that unfold the latent
     double adapters = 0;              ///< products and element-wise kernels of adapters
@@ -155,12 +156,14 @@ struct LayerModel {
     const double t = l.tp, T = l.tokens(), h = m.hidden, mats = m.ffn_matrices();
     if (!experts) {
       const double f = m.ffn / t;
-      out.products += product(out, T, (mats - 1) * f, h) + product(out, T, h, f);
+      out.last = product(out, T, h, f);
+      out.products += product(out, T, (mats - 1) * f, h) + out.last;
       traffic += block_traffic(T, mats * f);
       return;
     }
     const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
-    out.products += product(out, routed * l.expert_tp, (mats - 1) * f, h, local) + product(out, routed * l.expert_tp, h, f, local);
+    out.last = product(out, routed * l.expert_tp, h, f, local);
+    out.products += product(out, routed * l.expert_tp, (mats - 1) * f, h, local) + out.last;
     traffic += stack.fused_experts ? fused_routed_traffic(routed, h) : routed_traffic(gpu, routed, h, mats * m.expert_ffn);
     if (m.biases && !stack.fused_experts) traffic += biased_traffic(gpu, routed, h, m.expert_ffn);
     if (m.shared_experts > 0) {
@@ -212,19 +215,15 @@ struct LayerModel {
         }
       }
     }
-    if (l.adapters.on()) {
-      traffic = 0;
-      out.adapters = adapter_products(experts, traffic);
-      out.adapters += c.row_traffic * stream_seconds(gpu, traffic);
-    }
+    if (l.adapters.on()) out.adapters = adapter_seconds(experts);
     return out;
   }
 
-  /// Products of the adapters; their element-wise traffic is added to `traffic`.
-  [[nodiscard]] double adapter_products(bool experts, double& traffic) const {
+  /// Products and element-wise kernels of the adapters.
+  [[nodiscard]] double adapter_seconds(bool experts) const {
     const double t = l.tp, T = l.tokens(), h = m.hidden, rank = l.adapters.rank, inner = m.ffn_matrices() - 1;
     const double query = m.query_width() / t, value = m.value_width() / t;
-    double seconds = 0;
+    double seconds = 0, traffic = 0;
     const auto beside = [&](AdapterModule matrix, double rows, double in, double out, double count) {
       if (!l.adapters.at(matrix) || in <= 0 || out <= 0) return;
       seconds += product_seconds(gpu, Precision::bf16, rows, rank, in, count);
@@ -244,7 +243,7 @@ struct LayerModel {
       block(load() * T * m.top_k / t * l.expert_tp, h, double(m.expert_ffn) / l.expert_tp, static_cast<double>(m.experts) / l.ep);
       if (m.shared_experts > 0) block(T, h / t, double(m.shared_experts) * m.shared_ffn / t, 1);
     }
-    return seconds;
+    return seconds + gpu.constants.row_traffic * stream_seconds(gpu, traffic);
   }
 
   /// Forward work that selective recomputation repeats (memory/activations.hpp lists the modules).
@@ -257,6 +256,9 @@ struct LayerModel {
     if (on(RecomputeModule::moe)) return out + k.feed + k.activation;
     return out + (on(RecomputeModule::moe_act) ? k.activation : 0) + (on(RecomputeModule::shared_experts) ? k.shared : 0);
   }
+
+  /// Forward work that full recomputation repeats.
+  [[nodiscard]] double repeated_in_full(const Kernels& k) const { return k.sum() - (stack.prunes_recompute ? k.last : 0); }
 
   [[nodiscard]] double floor(LayerParts parts) const {
     const ComputeConstants& c = gpu.constants;
@@ -377,10 +379,11 @@ struct LayerModel {
     out.weight = backward * gradients / work;
     out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
     if (l.recompute == Recompute::full) {
-      const double repeats = again(StepGroup::tensor, experts);
-      out.kernels += repeats * k.sum();
-      out.floor += repeats * (forward - k.sum());
-      out.backward += repeats * forward;
+      const double repeats = again(StepGroup::tensor, experts), repeated = repeated_in_full(k);
+      const double forward_again = joined(repeated, min, q);
+      out.kernels += repeats * repeated;
+      out.floor += repeats * (forward_again - repeated);
+      out.backward += repeats * forward_again;
     }
     return out;
   }

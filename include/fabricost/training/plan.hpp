@@ -55,7 +55,7 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
   }
   if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time.seconds);
   if (!plan.layouts.empty() || plan.nearest) return plan;
-  const std::string why = why_impossible(question.model, detail::stated(question));
+  const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
   const int max = std::min(question.gpus, question.global_batch);

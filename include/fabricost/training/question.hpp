@@ -119,6 +119,12 @@ inline void check(const TrainingQuestion& q, const System& system) {
     throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
                        " products; take bf16 or another GPU");
   if (q.offload_layers || q.offload_optimizer) (void)host_rate(system);  // which says what the machine lacks
+  Layout ranks;  // of the model alone: what it cannot be cut into is no remedy for the number of GPUs
+  ranks.tp = q.tp.value_or(1), ranks.pp = q.pp.value_or(1), ranks.vp = q.vp.value_or(1), ranks.cp = q.cp.value_or(1);
+  ranks.sequence = q.sequence, ranks.microbatch = 1, ranks.global_batch = ranks.pp;
+  if (const detail::LayoutFault fault = detail::fault_of(q.model, ranks);
+      fault == detail::LayoutFault::heads || fault == detail::LayoutFault::sequence || fault == detail::LayoutFault::idle_chunk)
+    throw RequestError(why_impossible(q.model, ranks, q.gpus));
   constexpr long long more_than_any = 2'000'000'000;  // more GPUs than any machine; fits an int
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);

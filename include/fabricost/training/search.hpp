@@ -72,7 +72,7 @@ class TrainingSearch {
         domain_(system.domain),
         stated_(stated_gpus(system)),
         count_(parameters_of(q.model)) {
-    capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
+    if (!any_memory) capacity_ = gpu_.memory * (1 - headroom_of(q)), host_ = host_room(system);
     make_pipelines();
     choose_recomputations();
   }
@@ -264,6 +264,8 @@ class TrainingSearch {
 
   /// While nothing fits, the layout that lacks least memory is wanted, so all are checked.
   [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty(); }
+  /// Bytes that a layout needs beyond those there are, on the GPU or beside it; at most 0: it fits.
+  [[nodiscard]] double lacking(const MemoryUse& use) const { return std::max(use.total() - capacity_, use.host - host_); }
   [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding
 
   void price(const LayerGroup& group) {
@@ -304,9 +306,9 @@ class TrainingSearch {
   }
 
   void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers) {
-    if (memory.total() > capacity_) {
+    if (lacking(memory) > 0) {
       ++plan_.unfit;
-      if (wants_nearest() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total()))
+      if (wants_nearest() && (!plan_.nearest || lacking(memory) < lacking(plan_.nearest->memory)))
         plan_.nearest = PricedLayout{l, {}, memory};
       return;
     }
@@ -336,7 +338,8 @@ class TrainingSearch {
   int domain_;
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
-  double capacity_ = 0;  ///< bytes of a GPU that may be used
+  double capacity_ = std::numeric_limits<double>::infinity();  ///< bytes of a GPU that may be used
+  double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;
   std::vector<Again> recomputations_;
   TrainingPlan plan_;

@@ -52,6 +52,15 @@ struct NeedOptions {
                      a.slow_value ? "" : ": there nothing tried is enough");
 }
 
+/// The beginning of a refusal without the numbers in it, by which refusals of neighbouring values differ.
+[[nodiscard]] std::string without_digits(const std::string& text) {
+  constexpr std::size_t beginning = 60;
+  std::string out;
+  for (const char c : text)
+    if ((c < '0' || c > '9') && out.size() < beginning) out += c;
+  return out;
+}
+
 /// The values around the answer, or the first and last ones.
 [[nodiscard]] std::string tried_text(const NeedAnswer& a) {
   constexpr std::ptrdiff_t around = 4;
@@ -60,10 +69,14 @@ struct NeedOptions {
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
   TextTable rows{
       {{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
-  for (auto one = a.value ? from : a.tried.begin(); one != (a.value ? until : a.tried.end()); ++one) {
+  const auto end = a.value ? until : a.tried.end();
+  for (auto one = a.value ? from : a.tried.begin(); one != end;) {
     const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
-    rows.row({min_text(one->value), one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no",
-              one->trouble.empty() ? one->binds : said});
+    auto last = one;  // values that are refused for the same reason are one row
+    while (!said.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
+    rows.row({last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
+              one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no", said.empty() ? one->binds : said});
+    one = last + 1;
   }
   return rows.text(2);
 }

@@ -65,6 +65,9 @@ std::string text_of(const ServeAnswer& answer, const Terminal& terminal) {
   out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::short_time_text(t.ttft),
                      io::short_time_text(t.prompt), io::short_time_text(t.queue), io::short_time_text(t.transfer),
                      io::short_time_text(t.ttft - t.prompt - t.queue - t.transfer));
+  if (best.apart)
+    out += fmt::format("  Prefill workers compute {:.0f} % of the time{}\n", 100 * t.prefill_use,
+                       t.prefill_use > 0.99 ? ": more requests would only wait" : "");
   const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
   const std::string further =
       q.osl > 1 ? fmt::format("TPOT {} to {}, ", io::short_time_text(tpot.first), io::short_time_text(tpot.second)) : "";

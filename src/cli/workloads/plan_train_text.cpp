@@ -65,9 +65,10 @@ namespace {
   if (const double capacity = a.question.stack.capacity; capacity > 0 && capacity < 1)
     out += fmt::format("  A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.\n", capacity,
                        100 * (1 - capacity));
-  const bool known = a.question.stack.saw(a.system.gpu.generation);
-  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", f.low, f.high,
-                     a.question.stack.name, known ? "fitted" : "not measured");
+  const bool known = a.question.stack.saw(a.system.gpu.generation), kin = a.system.constants.compute_kin;
+  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}.\n", f.low, f.high,
+                     a.question.stack.name, known ? "fitted" : "not measured",
+                     known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "");
   if (kernels_assumed(a.system)) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);
@@ -99,7 +100,8 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
   out +=
       "\n" + terminal.strong("Its memory") + "\n" +
-      memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, headroom_of(q), a.system.domain);
+      memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, headroom_of(q), a.system.domain,
+                  stated_host_room(a.system));
   if (!answer.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};

@@ -8,9 +8,12 @@
 #include <fabricost/answers/design/project.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/specs/stacks.hpp>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -119,4 +122,132 @@ TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]
   const double named = answer(r).layouts.front().step_seconds;
   r.stack.name = default_stack;
   CHECK(answer(r).layouts.front().step_seconds == named);
+}
+
+TEST_CASE("a worker that only prefills takes as many prompts as an engine that also answers them", "[answers]") {
+  ServeRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 8, r.osl = 1, r.isl = 1024, r.tp = 1, r.pp = 1, r.top = 1;
+  const double together = answer(r).layouts.front().tokens_per_second_per_gpu;
+  r.osl = 2, r.disaggregated = true;  // one of the two tokens comes with the prompt
+  const PlannedDeployment apart = answer(r).layouts.front();
+  CHECK(apart.tokens_per_second / 2 / apart.prefill_workers >= 0.97 * together);
+  CHECK(apart.prefill_use <= 1);
+  CHECK(apart.prefill_use > 0.9);
+  r.osl = 4096;  // decode workers are the bottleneck, or as many as there can be
+  const PlannedDeployment long_answers = answer(r).layouts.front();
+  CHECK(long_answers.prefill_use < 1);
+}
+
+TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor", "[answers]") {
+  for (const char* machine : {"tpu-v5p-cube", "tpu-v7-cube", "tpu-v6e-pod", "dgx-h100", "dgx-b200"}) {
+    const System system = load_system(machine);
+    const Processor gpu = Processor::of(system);
+    for (const char* name : {"maxtext-tpu", "torchtitan", "nemo"}) {
+      const Stack stack = load_stack(name);
+      const Processor left = left_to_products(gpu, stack);
+      for (const Precision p : {Precision::bf16, Precision::fp8})
+        CHECK(stack.scale * product_seconds(left, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
+      CHECK(stack.scale / most_before(stack, gpu) >= 1);
+    }
+  }
+}
+
+TEST_CASE("kernels fitted on other processors of a generation are kin, and the interval says so", "[answers]") {
+  PlanRequest r;
+  r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 1024;
+  const auto planned_on = [&](const char* machine) {
+    r.system.name = machine;
+    return answer(r);
+  };
+  const PlanAnswer fitted = planned_on("tpu-v5p-cube"), kin = planned_on("tpu-v7-cube");
+  CHECK(fitted.kernels == "measured");
+  CHECK(kin.kernels == "kin");
+  CHECK(planned_on("tpu-v4-cube").kernels == "kin");
+  CHECK(planned_on("deepseek-v3-h800").kernels == "measured");  // the same processor as an H100
+  const auto width = [](const PlanAnswer& a) { return a.layouts.front().interval_seconds.second / a.layouts.front().step_seconds; };
+  CHECK(width(kin) > width(fitted));
+}
+
+TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]") {
+  CostRequest r;
+  r.system.name = "meta-24k-roce", r.gpus = 24576;
+  const CostAnswer own = answer(r);
+  CHECK(own.network == ScaleOut::fat_tree);
+  CHECK(own.network_taper == 7);
+  r.overrides = {"spine.oversubscription=1"};
+  const CostAnswer full = answer(r);
+  CHECK(full.network_taper == 1);
+  CHECK(own.network_ports < full.network_ports);
+  CHECK(own.network_dollars < full.network_dollars);
+  // each NIC: a port and a cable below, one each up to the spine, a seventh of both to the core
+  CHECK(full.network_cables - own.network_cables == Approx(24576 * (1 - 1.0 / 7)));
+  CHECK(full.network_ports - own.network_ports == Approx(2 * 24576 * (1 - 1.0 / 7)));
+  r.network = ScaleOut::rail;
+  CHECK(answer(r).network == ScaleOut::rail);
+}
+
+TEST_CASE("a rent is that of the machine's own seller, or says that it is not", "[answers]") {
+  CostRequest r;
+  r.system.name = "aws-p5", r.gpus = 64;
+  CHECK(*answer(r).dollars_per_gpu_hour == Approx(6.88));
+  CHECK(answer(r).gpu_hour_source.find("p5.48xlarge") != std::string::npos);
+  r.system.name = "gcp-a3-mega";
+  CHECK(answer(r).gpu_hour_source.find("of gcp itself no price is known") != std::string::npos);
+  r.system.name = "dgx-h100";
+  CHECK(answer(r).gpu_hour_source.find("itself") == std::string::npos);
+}
+
+TEST_CASE("what waits in host memory has room there", "[answers]") {
+  PlanRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-405b", r.gpus = 64, r.global_batch = 64;
+  r.tp = 8, r.pp = 8, r.microbatch = 1, r.zero = 1, r.recompute = Recompute::full;
+  r.optimizer_offload_fraction = 1;
+  const PlannedLayout away = answer(r).layouts.front();
+  CHECK(away.host_bytes > 0);
+  double sum = 0;
+  for (const MemoryPart& part : away.memory) sum += part.bytes;
+  CHECK(sum == Approx(away.memory_bytes));
+  r.overrides = {"host_memory=64 GB"};
+  const PlanAnswer none = answer(r);
+  CHECK_FALSE(none.fits);
+  CHECK(none.advice.find("in host memory") != std::string::npos);
+}
+
+TEST_CASE("advice on memory names offload, and the layout it names fits as priced", "[answers]") {
+  PlanRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.gpus = 8, r.global_batch = 8;
+  r.tp = 8, r.pp = 1, r.microbatch = 1;
+  const PlanAnswer named = answer(r);
+  REQUIRE_FALSE(named.fits);
+  CHECK(named.advice.find("optimizer_offload_fraction 1") != std::string::npos);
+  r.optimizer_offload_fraction = 1, r.recompute = Recompute::full;
+  if (named.advice.find("cpu_offloading_num_layers") != std::string::npos) r.cpu_offloading_num_layers = 80;
+  CHECK(answer(r).fits);
+}
+
+TEST_CASE("a remedy for a layout leads to one that runs", "[answers]") {
+  PlanRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 8, r.global_batch = 64;
+  const auto remedy = [&](const char* key) {
+    try {
+      (void)answer(r);
+    } catch (const RequestError& e) {
+      const std::string said = e.what();
+      const auto at = said.find(std::string{"take "} + key);
+      REQUIRE(at != std::string::npos);
+      return std::stoi(said.substr(at + 5 + std::string{key}.size()));
+    }
+    return 0;
+  };
+  for (const int tp : {3, 5, 6, 7}) {
+    r.tp = tp;
+    r.tp = remedy("");
+    CHECK(answer(r).fits);
+  }
+  r.tp.reset(), r.gpus = 64;
+  for (const int pp : {33, 34, 48, 64}) {
+    r.pp = pp;
+    r.pp = remedy("pp ");
+    CHECK(answer(r).fits);
+  }
 }

@@ -155,11 +155,23 @@ class Plan(unittest.TestCase):
     def test_impossible_jobs(self):
         plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "16", "--dp", "32",
                      "--microbatch", "1", saying=["less than 32 data replicas", "at least 32"])
-        plan.refused(*JOB, "--tp", "7", saying=["does not divide 64 GPUs", "63"])
+        plan.refused(*JOB, "--tp", "7", saying=["does not divide the 64 heads", "take 8"])
         plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
-                     saying=["more expert ranks than the 8 experts", "at most 8"])
+                     saying=["more expert ranks than the 8 experts", "take 8"])
         plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
                      saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of ", "GiB: take"])
+
+    def test_the_parts_of_the_memory_are_fields_that_sum_to_it(self):
+        for layout in answer(*JOB)["layouts"]:
+            self.assertAlmostEqual(sum(part["GiB"] for part in layout["memory"]), layout["memory_GiB"], delta=1e-6)
+            self.assertIn("activations", [part["name"] for part in layout["memory"]])
+
+    def test_equal_refusals_of_need_are_one_row(self):
+        need = Command(plan.tool, "need")
+        rows = need.works("gpus", "--train", "-m", "llama3-405b", "-s", "rtx-4090-pcie", "-b", "64", "--mfu", "30%").splitlines()
+        refused = [row for row in rows if "do not fit its domain" in row and " no " in row]
+        self.assertEqual(len(refused), 1, refused)
+        self.assertIn("8 to 1048576", refused[0])
 
     def test_wrong_words(self):
         plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "is not a schedule"])

@@ -105,7 +105,7 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
 TEST_CASE("a factor that makes a step shorter than its products is refused with the least that does not") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-70b", 64, 128);
-  q.stack.scale = 0.2;
+  q.stack.scale = 0.2, q.stack.scale_given = true;
   const std::string why = refusal(q, system);
   CHECK_THAT(why, Catch::Contains("stack_scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
   q.stack.scale = std::stod(why.substr(why.find("at least ") + 9));

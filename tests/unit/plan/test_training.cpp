@@ -291,16 +291,16 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   };
   TrainingQuestion q = question("llama3-70b", 64, 128);
   q.tp = 7;
-  refused(q, "does not divide 64 GPUs", "63 GPUs");
+  refused(q, "does not divide the 64 heads", "take 8");
   q = question("llama3-70b", 64, 128);
-  q.tp = q.pp = q.cp = q.dp = 2'000'000'000;  // their product fits no integer
+  q.tp = 8, q.dp = 2'000'000'000;  // their product fits no integer
   refused(q, "at least 2000000000 does not divide 64 GPUs", "take");
   q = question("llama3-70b", 64, 16);
   q.dp = 32, q.microbatch = 1;
   refused(q, "less than 32 data replicas", "at least 32");
   q = question("mixtral-8x7b", 64, 128);
   q.ep = 16;
-  refused(q, "more expert ranks than the 8 experts", "at most 8");
+  refused(q, "more expert ranks than the 8 experts", "take 8");
   q = question("llama3-70b", 64, 128);
   q.ep = 2;
   refused(q, "has no experts", "ep 1");

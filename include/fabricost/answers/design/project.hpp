@@ -73,7 +73,7 @@ struct ProjectRequest : PlanRequest {
   std::vector<OwnPrice> own_prices;
   std::optional<PriceKind> price_kind;
   std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
-  ScaleOut network = ScaleOut::rail;
+  std::optional<ScaleOut> network;
   std::string prices = "default";
 
   static constexpr std::array<std::string_view, 2> by_place{"systems", "model"};
