@@ -127,13 +127,16 @@ namespace {
 [[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
   const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
   const std::string fewer = override_of_lost_rails(*whole, r.lost_rails, "lost_rails");
+  std::shared_ptr<const System> left = whole;
   if (!r.system.name.empty()) {
     std::vector<std::string> overrides = r.overrides;
     overrides.push_back(fewer);
-    return Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
+    left = Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
   }
-  System out = *whole;
-  std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; })->endpoints -= r.lost_rails;
+  System out = *left;
+  Tier& nic = *std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; });
+  if (left == whole) nic.endpoints -= r.lost_rails;
+  nic.lost = r.lost_rails;
   // not the measured machine any more, as with an override
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));

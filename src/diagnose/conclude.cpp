@@ -1,5 +1,5 @@
 /// \file conclude.cpp
-/// The verdict, of four: the run failed, it is slow, it is as predicted, or there is nothing to judge. A failure is a line
+/// The verdict, of five: the run failed, it is slow, slower than predicted, as predicted, or there is nothing to judge. A failure is a line
 /// that says so and after which the table does not go on: what was measured outvotes words. A run is slow if a fault is
 /// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
 /// line that speaks of an error which no rule explains is a failure that is not understood.
@@ -178,13 +178,16 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   if (faults.empty() && defences.empty())
     if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
   const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
-  out.state = !fine ? RunState::slow : judged ? RunState::as_predicted : RunState::nothing_to_judge;
+  const RunState sound = c.judged.above && defences.empty() ? RunState::slower_than_predicted : RunState::as_predicted;
+  out.state = !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
   out.healthy = fine && (judged || !c.curve.empty() || !c.info.averages.empty());
   out.causes = fine ? std::move(defences) : std::move(faults);
   if (fine && out.causes.size() > 1) out.causes.resize(1);
   const std::string compared = compared_in_words(c);
   if (fine && !out.causes.empty())
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
+  else if (out.state == RunState::slower_than_predicted)
+    out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
   else if (fine)
     out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
   else if (c.judged.slow)

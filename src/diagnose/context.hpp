@@ -31,6 +31,7 @@ struct Judged {
   bool compared = false;
   bool slow = false;        ///< large messages take longer than the interval allows
   bool slow_small = false;  ///< only small ones do
+  bool above = false;       ///< not slow, but large messages take longer than the interval contains
   double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
   const ComparedSize* at = nullptr;
 };

@@ -60,6 +60,7 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, co
   if (large && !guessed && out.at->operation.nodes > 1)
     out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
+  out.above = large && !out.slow && beyond(*out.at) > 1 && median_beyond(upper) > 1;
   return out;
 }
 
@@ -73,7 +74,7 @@ Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers
   Judged worst;
   for (const auto& [key, run] : runs) {
     const Judged one = judge_one(run, guessed, judgement);
-    const auto rank = [](const Judged& j) { return std::tuple{j.compared, j.slow, j.slow_small, j.ratio}; };
+    const auto rank = [](const Judged& j) { return std::tuple{j.compared, j.slow, j.slow_small, j.above, j.ratio}; };
     if (rank(one) > rank(worst)) worst = one;
   }
   return worst;
@@ -85,7 +86,9 @@ std::string compared_in_words(const Context& c) {
   const ComparedSize& at = *c.judged.at;
   const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
   if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
-  if (c.judged.slow_small) return "large sizes are as predicted, small ones take several times as long";
+  if (c.judged.slow_small)
+    return fmt::format("large sizes are {}, small ones take several times as long",
+                       c.judged.above ? "slower than predicted, too" : "as predicted");
   return fmt::format("{} {} measured, {} predicted", where, gigabytes(at.bus), gigabytes(at.bus * c.judged.ratio));
 }
 

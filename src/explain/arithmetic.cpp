@@ -60,7 +60,9 @@ class Sum {
     const Fabric& f = context_.fabric();
     const bool all_links = context_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
     const double inner = f.over_pcie ? f.pcie_rate : all_links ? f.full_rate : f.inner_rate;
-    const double whole = context_.host ? 0 : p.level == 0 ? inner : f.outer_rate;
+    const bool exchange = exchanges_at_once(context_.prediction.ran.algorithm, context_.operation().collective);
+    const double outer = f.outer_rate * (exchange ? f.all_to_all_taper : f.ring_taper);
+    const double whole = context_.host ? 0 : p.level == 0 ? inner : outer;
     const double bytes = context_.engine_ran() ? p.count : context_.schedule.bytes(p.level);
     if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";
     const double share = bytes / p.value() / whole;

@@ -72,7 +72,7 @@ struct Causes {
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
-  if (across && std::min(f.ring_taper, f.all_to_all_taper) < 1) add("the network above the NICs is oversubscribed");
+  if (across && (exchange ? f.all_to_all_taper : f.ring_taper) < 1) add("the network above the NICs is oversubscribed");
   if (wire >= naive)
     add("links reach only a part of their datasheet rate");
   else if (context.line().latency > 0 && context.line().overlap != 1)
@@ -293,13 +293,16 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.bandwidth.value *= 1.1;
       tier.link_bandwidth *= 1.1;
       tier.planning_rate *= 1.1;
+      if (tier.role == TierRole::nic)  // the switches' ports with it
+        for (Tier& above : faster.tiers)
+          if (above.role == TierRole::network) above.bandwidth.value *= 1.1;
       add(fmt::format("10 % more {} bandwidth", name), faster, operation);
     } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last tier: its uplinks are not used
       System faster = system;
       Tier& tier = faster.tiers[at];
       tier.bandwidth.value *= 1.1;
       tier.oversubscription = std::max(1.0, tier.oversubscription / 1.1);
-      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+      add(fmt::format("10 % more {} uplinks", name), faster, operation);
     }
     if (felt->latency.value.value() > 0) {
       System nearer = system;

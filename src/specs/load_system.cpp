@@ -118,6 +118,20 @@ void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) 
   }
 }
 
+/// All nodes of a machine meet below its uppermost network tier.
+void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
+  long long places = 1;
+  std::string product;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    places = std::min(places * std::max(1, tier.endpoints), 1LL << 40);
+    product += fmt::format("{}{} of {}", product.empty() ? "" : " x ", tier.endpoints, tier.name.view());
+  }
+  if (!product.empty() && places < system.nodes)
+    faults.add(issue_at(tiers.mark, "tiers", fmt::format("the network joins {} nodes ({}), and the machine has {}", places, product, system.nodes),
+                        "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
+}
+
 /// What the file says before its tiers: names and counts.
 void read_outline(MapReader& in, const SpecNode& tree, System& system) {
   system.name = in.name("name", true);
@@ -196,7 +210,10 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       system.tiers.push_back(std::move(tier));
     }
   }
-  if (tiers != nullptr) check_uplinks(system, *tiers, faults);
+  if (tiers != nullptr) {
+    check_uplinks(system, *tiers, faults);
+    check_places(system, *tiers, faults);
+  }
   if (const Tier* joins = system.tier(TierRole::scale_up); system.pod > 0 && (joins == nullptr || joins->kind != TierKind::torus))
     in.fault(*tree.find("pod"), "pod", "is of a machine whose scale-up tier is a torus", "leave it out");
   in.finish();

@@ -134,7 +134,7 @@ struct DiagnosisAnswer {
 
   static constexpr auto fields() {
     using A = DiagnosisAnswer;
-    return Table{gives(&A::state, "state", "state", "failed, slow, as_predicted or nothing_to_judge."),
+    return Table{gives(&A::state, "state", "state", "failed, slow, slower_than_predicted, as_predicted or nothing_to_judge."),
                  gives(&A::healthy, "healthy", "healthy", "True: the run was seen to end, and nothing speaks against it."),
                  gives(&A::causes, "causes", "causes", "List of Finding, likeliest first."),
                  gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),

@@ -210,8 +210,8 @@ struct PredictRequest : WaysRequest {
             asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"), detail::ask_launch<R>,
             asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
                  "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
-            asks(&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
-                 "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"),
+            asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
+                 "NICs of one node that are down, the others carrying\ntheir traffic evenly; all nodes wait for that one"),
             detail::ask_pxn<R>,
             asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
         WaysRequest::fields());

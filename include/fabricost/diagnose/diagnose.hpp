@@ -134,8 +134,10 @@ struct Difference {
 };
 
 /// What a log is judged to show. Names are those of `fabricost diagnose --json`.
-enum class RunState : unsigned char { failed, slow, as_predicted, nothing_to_judge };
-inline constexpr std::array<std::string_view, 4> run_state_names{"failed", "slow", "as_predicted", "nothing_to_judge"};
+/// slower_than_predicted: large messages take longer than the interval contains, but not so long that it must be a fault.
+enum class RunState : unsigned char { failed, slow, slower_than_predicted, as_predicted, nothing_to_judge };
+inline constexpr std::array<std::string_view, 5> run_state_names{"failed", "slow", "slower_than_predicted", "as_predicted",
+                                                                 "nothing_to_judge"};
 [[nodiscard]] constexpr std::string_view name(RunState s) { return run_state_names[static_cast<std::size_t>(s)]; }
 
 /// One size of the log's table: the median of its repeats and the prediction.
@@ -173,8 +175,8 @@ struct Diagnosis {
   std::vector<Difference> differences{};  ///< from the run of `against`, the most telling first
   std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
 
-  /// Nothing speaks against the run, though it may not have been measured.
-  [[nodiscard]] bool fine() const { return state == RunState::as_predicted || state == RunState::nothing_to_judge; }
+  /// Nothing proves a fault, though the run may not have been measured, or be slower than predicted.
+  [[nodiscard]] bool fine() const { return state != RunState::failed && state != RunState::slow; }
 };
 
 /// Reads a log (nccl-tests tables, NCCL's messages, or both) and reports deviations and their likely causes.

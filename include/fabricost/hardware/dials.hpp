@@ -46,10 +46,11 @@ template <class SystemOrConst>
 
 namespace detail {
 
-/// Raises what stands between GPU and NIC to `rate` per NIC; what is faster already stays.
+/// Raises what stands between GPU and NIC, and the ports of the switches, to `rate` per NIC; what is faster already stays.
 inline void widen_way(System& system, const Tier& nic, double rate) {
   const double per_gpu = rate * nic.endpoints / nic.shared_by / system.gpus_per_node;
   for (Tier& tier : system.tiers) {
+    if (tier.role == TierRole::network && tier.bandwidth.value.value() < rate) tier.bandwidth.value = Bandwidth::from_value(rate);
     if (tier.role != TierRole::host && !(tier.role == TierRole::c2c && nic.path == NicPath::c2c)) continue;
     const double carried = tier.bandwidth.value.value() * tier.efficiency, wanted = std::max(rate, per_gpu);
     if (carried < wanted) tier.bandwidth.value *= wanted / carried;

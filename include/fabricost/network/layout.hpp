@@ -131,7 +131,9 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   const int ways = (t.nics + t.nic_group - 1) / t.nic_group;  // out of one node
   t.nic_on_gpu = nic.on_gpu;
   const double rate = nic.bandwidth.value.value();
-  const double reached = std::min(rate, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
+  double port = rate;  // of what is joined to the tier
+  if (const Tier* leaf = system.tier(TierRole::network)) port /= narrows(rate, *leaf);
+  const double reached = std::min(port, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
   t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, nic.latency.value.value(), 1, static_cast<long long>(t.nodes) * ways);
   t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 0, 1, static_cast<long long>(t.nodes) * ways);
   int span = 1;
@@ -139,6 +141,8 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   Label child = nic.name;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
+    if (!t.levels.empty()) taper *= narrows(port, tier);
+    port /= narrows(port, tier);
     NetworkLevel level{.name = tier.name, .kind = tier.kind, .span = span, .children = (t.nodes + span - 1) / span, .taper = taper};
     const bool apart = tier.kind == TierKind::rails && t.nic_group == 1;
     level.lanes = apart ? t.nics : 1;
@@ -159,7 +163,9 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   if (t.levels.empty() || t.levels.back().kind != TierKind::dragonfly) return;
   NetworkLevel& top = t.levels.back();
   if (top.up < 0 || top.children < 2 || top.children > 1024) return;
-  const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (top.children - 1);
+  // a group's links go to every other group of the machine, not only to those of this job
+  const int groups = std::max(top.children, (std::max(1, system.nodes) + top.span - 1) / top.span);
+  const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (groups - 1);
   top.pairs = add_block(t, LinkKind::groups, top.name, each, 0, std::max(1.0, std::round(each / rate)),
                         static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }

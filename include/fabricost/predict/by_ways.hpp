@@ -61,10 +61,33 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
     throw Refusal("<nic_block> is known for rings, halving and doubling, not for exchanges");
 }
 
+/// Exchanges between rails take the uplinks even below one leaf: of the (1 - 1/N) that leave a domain, all but the
+/// R-th part for the m - 1 other domains of the same leaf, R rails, over uplinks of 1/o of the NICs' rate.
+inline void cross_rails(Fabric& f, const System& system) {
+  const Tier* leaf = nullptr;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    if (leaf != nullptr) {
+      const double N = f.domains(), m = std::clamp(static_cast<double>(leaf->endpoints) / system.nodes_per_domain(), 1.0, N);
+      const double port = leaf->bandwidth.value.value(), o = leaf->oversubscription * narrows(port, tier);
+      const double share = (1 - 1 / N) / (o * (1 - 1 / N - (m - 1) / (N * f.nics)));
+      if (share >= f.all_to_all_taper) return;
+      f.all_to_all_taper = share;
+      f.all_to_all_taper_tier = leaf->name;
+      return;
+    }
+    if (tier.kind != TierKind::rails) return;
+    leaf = &tier;
+  }
+}
+
 /// What the ways change in the fabric.
-inline void use_ways(Fabric& f, const Operation& op, const Ways& w) {
+inline void use_ways(Fabric& f, const System& system, const Operation& op, const Ways& w) {
   if (!w.nvls) f.in_switch = false;
-  if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) f.all_to_all_taper *= prior::ways::cross_rail;
+  if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) {
+    f.all_to_all_taper *= prior::ways::cross_rail;
+    cross_rails(f, system);
+  }
 }
 
 /// Makes a line wait for the NIC with most of each message.
@@ -165,7 +188,7 @@ template <class On>
   using Curve = decltype(on(f));
   constexpr double forever = std::numeric_limits<double>::infinity();
   const Ways& w = choice.ways;
-  use_ways(f, op, w);
+  use_ways(f, system, op, w);
   check_ways(f, system, op, choice);
   Curve out{f};
   if (w.put != Put::none || w.gin) {

@@ -61,13 +61,21 @@ class FirstTiers {
   return std::max(0, min);
 }
 
+/// Two neighbours of a torus or ring have a second way to each other where an axis of two closes.
+[[nodiscard]] inline bool join_twice(const Tier& tier) {
+  if (!tier.wrap) return false;
+  if (tier.kind == TierKind::ring) return tier.endpoints == 2;
+  return std::find(tier.dims.begin(), tier.dims.end(), 2) != tier.dims.end();
+}
+
 /// Links one endpoint can use when the first n of a tier's endpoints communicate.
 [[nodiscard]] inline double usable_links(const Tier& tier, int n) {
   switch (tier.kind) {
     case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
     case TierKind::mesh_graph: return mesh_links(tier, n);
     case TierKind::torus:
-    case TierKind::ring: return std::min(2, tier.links);  // used by a ring of ranks; the bucket algorithm takes full_rate
+    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them
+      return n == 2 && !detail::join_twice(tier) ? std::min(1, tier.links) : std::min(2, tier.links);
     default: return tier.links;
   }
 }
@@ -138,20 +146,23 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
 /// of what comes from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
 /// the tiers passed. A ring or tree needs one full stream out of it: share m/o. An exchange sends (1 - m/N)
 /// of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic below one switch uses
-/// none of its uplinks. Where only some NICs of the domains send, as much less comes from below a switch that joins all of them; one of a
-/// rail has the same NIC of every domain below it.
+/// none of its uplinks. An oversubscription counts ports: where those of the tier above are slower than those
+/// below, as much less goes up. Where only some NICs of the domains send, as much less comes from below a switch
+/// that joins all of them; one of a rail has the same NIC of every domain below it, unless this domain has lost it.
 /// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
-inline void describe_network(Fabric& f, const System& system, double reached, double sending) {
+inline void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending) {
   const double N = f.domains();
   const double together = system.nodes_per_domain();
   double below = 1;        // nodes below one child of the tier
   double taper = reached;  // share of what leaves such a child
+  double port = nic.bandwidth.value.value();
   const Tier* child = nullptr;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
     const double m = std::max(1.0, below / together);
+    if (child != nullptr) taper *= narrows(port, tier);
+    const double loaded = taper * (child != nullptr && child->kind == TierKind::rails && nic.lost == 0 ? 1 : sending);
     if (m >= N) break;
-    const double loaded = taper * (child != nullptr && child->kind == TierKind::rails ? 1 : sending);
     const double streams = m / loaded;
     const double exchanges = (1 - 1 / N) / (loaded * (1 - m / N));
     below *= std::max(1, tier.endpoints);
@@ -164,6 +175,7 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
       f.all_to_all_taper_tier = child->name;
     }
     taper *= tier.oversubscription;
+    port = std::min(port, tier.bandwidth.value.value());
     child = &tier;
     f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
   }
@@ -181,10 +193,13 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
     throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
   const double total = nic->endpoints * system.nodes_per_domain();
   f.nics = std::max(1.0, std::floor(total * f.local() / system.domain + 1e-9));
-  const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by;
+  const Tier* const leaf = first[TierRole::network];
+  const double port = leaf != nullptr ? 1 / narrows(nic->bandwidth.value.value(), *leaf) : 1;
+  const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by * port;
   const NicWay way = nic_way(*nic, first.pcie(), first[TierRole::c2c]);
   const double reached = way.lets(f.local(), f.nics);
   f.outer_rate = std::min(sent, reached);
+  if (port < 1) f.held_tier = leaf->name;
   if (reached < sent)
     f.held_tier = nic->path == NicPath::c2c && f.nics * way.slot > reached ? first[TierRole::c2c]->name : slot_tier(first);
   f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
@@ -274,7 +289,7 @@ inline void describe_network(Fabric& f, const System& system, double reached, do
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first);
-    detail::describe_network(f, system, reached, f.nics / (nic->endpoints * system.nodes_per_domain()));
+    detail::describe_network(f, system, *nic, reached, f.nics / ((nic->endpoints + nic->lost) * system.nodes_per_domain()));
   }
   if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
     check(system);

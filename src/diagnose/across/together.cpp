@@ -18,7 +18,8 @@ namespace {
 
 /// Worst first.
 int severity(RunState state) {
-  constexpr std::array order{RunState::failed, RunState::slow, RunState::as_predicted, RunState::nothing_to_judge};
+  constexpr std::array order{RunState::failed, RunState::slow, RunState::slower_than_predicted, RunState::as_predicted,
+                             RunState::nothing_to_judge};
   return static_cast<int>(std::find(order.begin(), order.end(), state) - order.begin());
 }
 
@@ -77,7 +78,7 @@ std::string without_state(std::string_view verdict) {
   return std::string{verdict};
 }
 
-constexpr std::array<std::string_view, 4> state_words{"failed", "slow", "as predicted", "nothing to judge"};
+constexpr std::array<std::string_view, 5> state_words{"failed", "slow", "slower than predicted", "as predicted", "nothing to judge"};
 
 }  // namespace
 

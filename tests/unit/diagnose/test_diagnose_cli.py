@@ -43,6 +43,11 @@ def contract(folder):
         assert cause["cause"] in CAUSES and 0 < cause["confidence"] <= 1 and cause["evidence"] and cause["remedy"], cause
     fine = json.loads(works(written(folder, "fine.log", FINE), "--json", "--system", "dgx-h100"))
     assert fine["healthy"] is True and fine["state"] == "as_predicted" and fine["causes"] == [], fine
+    # above the interval at every large size, but by less than a fault would cost
+    behind = FINE.replace("1157.3", "1300.0").replace("1157.9", "1300.0").replace("4030.7", "4500.0").replace("4031.0", "4500.0")
+    above = json.loads(works(written(folder, "behind.log", behind), "--json", "--system", "dgx-h100", "--check"))
+    assert above["healthy"] is True and above["state"] == "slower_than_predicted" and above["causes"] == [], above
+    assert above["verdict"].startswith("slower than predicted by x1.1"), above
     high = json.loads(works(os.path.join(folder, "fine.log"), "--json", "-s", "dgx-h100", "--expected", "900 GB/s"))
     assert high["healthy"] is True and [c["cause"] for c in high["causes"]] == ["expected_value_wrong"], high
 
