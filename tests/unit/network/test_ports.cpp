@@ -46,7 +46,7 @@ TEST_CASE("a spine of slower ports takes in as much less as they are slower, and
   const double N = nodes, m = nodes / 2.0;
   CHECK(f.all_to_all_taper == Approx((1 - 1 / N) / (2 * (1 - m / N))).epsilon(1e-9));
   CHECK(f.all_to_all_taper_tier == "leaf");
-  CHECK(f.all_to_all_taper < exchange_on(even, nodes).exchanges);
+  CHECK(f.all_to_all_taper < exchange_on(even, nodes).all_to_all_taper);
   const Topology a = topology_of(even, nodes), b = topology_of(slow, nodes);
   const int up = a.levels.back().up;
   REQUIRE(up >= 0);
