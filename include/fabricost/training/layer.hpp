@@ -380,7 +380,7 @@ struct LayerModel {
     out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
     if (l.recompute == Recompute::full) {
       const double repeats = again(StepGroup::tensor, experts), repeated = repeated_in_full(k);
-      const double forward_again = joined(repeated, min, q);
+      const double forward_again = p_norm(repeated, min, q);
       out.kernels += repeats * repeated;
       out.floor += repeats * (forward_again - repeated);
       out.backward += repeats * forward_again;
