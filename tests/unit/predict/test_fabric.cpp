@@ -146,12 +146,12 @@ TEST_CASE("NICs follow the GPUs that use them", "[predict]") {
 TEST_CASE("tapered uplinks slow what crosses them", "[predict]") {
   // 4 nodes to a leaf, a third of their rate goes on to the spine; 128 below a spine switch
   const System tapered = systems::tapered_boxes();
-  CHECK(fabric_of(tapered, {.nodes = 4}).streams == 1);
-  CHECK(fabric_of(tapered, {.nodes = 4}).exchanges == 1);
+  CHECK(fabric_of(tapered, {.nodes = 4}).ring_taper == 1);
+  CHECK(fabric_of(tapered, {.nodes = 4}).all_to_all_taper == 1);
   const Fabric crossing = fabric_of(tapered, {.nodes = 16});
-  CHECK(crossing.streams == 1);  // four uplinks' worth of a third carry one ring's stream
+  CHECK(crossing.ring_taper == 1);  // four uplinks' worth of a third carry one ring's stream
   // 4 nodes send 12/15 of what leaves them over 4/3 of a node's rate
-  CHECK(crossing.exchanges == Approx((1.0 / 3) * (15.0 / 16) / (12.0 / 16)));
+  CHECK(crossing.all_to_all_taper == Approx((1.0 / 3) * (15.0 / 16) / (12.0 / 16)));
   const auto seconds = [&](const System& s, int nodes) { return predict(s, AllToAll{.bytes = units::GiB(1), .nodes = nodes}).seconds; };
   System even = tapered;
   for (Tier& t : even.tiers) t.oversubscription = 1;
@@ -170,18 +170,18 @@ TEST_CASE("oversubscription is a switch's uplinks against its downlinks: what st
   System s = systems::tapered_boxes();  // leaf 4 nodes 3:1, spine 32 leaves 1.5:1, core
   const auto all_to_all = [&](int nodes) { return fabric_of(s, Operation{.collective = Collective::all_to_all, .nodes = nodes}); };
   for (const int nodes : {2, 4}) {
-    CHECK(all_to_all(nodes).exchanges == 1);
-    CHECK(all_to_all(nodes).streams == 1);
+    CHECK(all_to_all(nodes).all_to_all_taper == 1);
+    CHECK(all_to_all(nodes).ring_taper == 1);
     CHECK(all_to_all(nodes).outer_rate == Approx(400e9));
   }
   // 512 nodes below four spines: three quarters of the traffic leave a spine by 1/(3 x 1.5) of its nodes' NICs
-  CHECK(all_to_all(512).exchanges == Approx((1.0 / 4.5) * (511.0 / 512) / 0.75));
+  CHECK(all_to_all(512).all_to_all_taper == Approx((1.0 / 4.5) * (511.0 / 512) / 0.75));
   CHECK(all_to_all(512).all_to_all_taper_tier == "spine");
   CHECK(all_to_all(16).all_to_all_taper_tier == "leaf");
   // one node below each leaf: its uplinks are what that node has
   s.tiers[2].endpoints = 1;
-  CHECK(all_to_all(4).exchanges == Approx(1.0 / 3));
-  CHECK(all_to_all(4).streams == Approx(1.0 / 3));
+  CHECK(all_to_all(4).all_to_all_taper == Approx(1.0 / 3));
+  CHECK(all_to_all(4).ring_taper == Approx(1.0 / 3));
   CHECK(all_to_all(4).ring_taper_tier == "leaf");
   CHECK(aggregate_of(s, s.tiers[2]) == s.tiers[2].bandwidth.value * (128.0 * 8));
   CHECK(aggregate_of(s, s.tiers[3]).value() == Approx(50e9 * 128 * 8 / 3));

@@ -142,8 +142,8 @@ TEST_CASE("the rates of the general price are those of a ring by what an algorit
   CHECK(slope(Algorithm::pairwise, Collective::all_to_all, tapered) ==
         Approx(plain(Algorithm::pairwise, Collective::all_to_all, tapered, 1, 1)));
   Fabric two = fabric_of(Levels{2, 16});
-  two.streams = 0.5;
-  two.exchanges = 0.125;
+  two.ring_taper = 0.5;
+  two.all_to_all_taper = 0.125;
   CHECK(slope(Algorithm::direct, Collective::all_to_all, two) == Approx(plain(Algorithm::direct, Collective::all_to_all, two, 1, 0.25)));
   CHECK(slope(Algorithm::ring, Collective::all_gather, two) == Approx(plain(Algorithm::ring, Collective::all_gather, two, 1, 1)));
   Fabric torus = fabric_of(Levels{64});
