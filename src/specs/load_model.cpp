@@ -315,9 +315,9 @@ std::string found(const Names& names, const std::string& wanted) {
 
 std::string unknown_model(const Names& names, const std::string& wanted) {
   std::vector<std::string> near;  // first the models whose names go on where this one ends: a family
-  constexpr std::size_t fewest_letters = 3, most_listed = 8;
+  constexpr std::size_t min_letters = 3, most_listed = 8;
   const std::string given = folded_model(wanted);
-  if (given.size() >= fewest_letters)
+  if (given.size() >= min_letters)
     for (auto at = names.full.lower_bound(given); at != names.full.end() && at->first.starts_with(given); ++at)
       if (std::find(near.begin(), near.end(), at->second) == near.end() && near.size() < most_listed) near.push_back(at->second);
   if (near.empty()) near = near_names(wanted, names.all);

@@ -162,7 +162,7 @@ class Engine {
   }
 
   /// Seconds of a prompt's matrix products at the peak, of all layers one after the other.
-  [[nodiscard]] double least_prefill(double tokens) const {
+  [[nodiscard]] double min_prefill(double tokens) const {
     const double routed = static_cast<double>(layout_.attention_dp) * model_->top_k / layout_.ranks();
     const double weights =
         full_.total() + window_.total() + mixer_.total() + dense_.total() + shared_.total() + routed * expert_.total();

@@ -116,7 +116,7 @@ struct Prefill {
       stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::p_norm(work, host * passes, 4);
   out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
-  out.least = engine.least_prefill(tokens);
+  out.least = engine.min_prefill(tokens);
   return fetching(out, engine, stack, tokens);
 }
 

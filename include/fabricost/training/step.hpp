@@ -85,7 +85,7 @@ struct LayerTimes {
 
 /// Share of the peak that products, and of the memory's rate that an update, reach at most before the stack's factor: with it none is
 /// faster than the hardware.
-[[nodiscard]] inline double most_before(const Stack& stack, const Processor& gpu) {
+[[nodiscard]] inline double max_before(const Stack& stack, const Processor& gpu) {
   return stack.scale_given ? gpu.most : std::min(gpu.most, stack.scale);
 }
 
@@ -94,7 +94,7 @@ struct LayerTimes {
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
-  gpu.most = most_before(stack, gpu);
+  gpu.most = max_before(stack, gpu);
   return gpu;
 }
 
@@ -297,7 +297,7 @@ struct StepModel {
     const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
     const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
     const double away = l.offload_optimizer * (owned + owned_experts);
-    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / (most_before(stack, gpu) * gpu.memory_rate);
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts - away) / (max_before(stack, gpu) * gpu.memory_rate);
     const double on_host = away > 0 ? updated_on_host(away) : 0;
     out.accumulation = micro * at.accumulate;
     out.optimizer = update;
