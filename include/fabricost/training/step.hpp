@@ -38,6 +38,7 @@
 #include <fabricost/pipeline/pipeline.hpp>
 #include <fabricost/training/layer.hpp>
 
+#include <span>
 #include <tuple>
 
 namespace fabricost {
@@ -114,6 +115,15 @@ struct LayerTimes {
   return out;
 }
 
+/// The layers of one stage.
+[[nodiscard]] inline LayerTime stage_time(const Model& model, const LayerTimes& layers, const StageContent& at) {
+  LayerTime out;
+  if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
+  if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+  if (has_single_blocks(model)) out.add(layers.mixing, at.mixing_layers);
+  return out;
+}
+
 /// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
 [[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
   const double nodes = static_cast<double>(gpus) / domain;
@@ -131,13 +141,7 @@ struct StepModel {
   const LayerTimes& layers;
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
-  [[nodiscard]] LayerTime content(const StageContent& at) const {
-    LayerTime out;
-    if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
-    if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
-    if (has_single_blocks(m)) out.add(layers.mixing, at.mixing_layers);
-    return out;
-  }
+  [[nodiscard]] LayerTime content(const StageContent& at) const { return stage_time(m, layers, at); }
 
   [[nodiscard]] RankParameters parameters(const StageContent& at) const {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
@@ -228,16 +232,14 @@ struct StepModel {
   };
   [[nodiscard]] Stages stages() const {
     Stages out;
-    // the fullest stage: the first, one in the middle, or the last
-    const LayerSplit split = split_layers(m, l);
-    out.fullest = stage_content(split, m, l, 0);
+    const auto long_ones = long_stages(split_layers(m, l), m, l);
+    out.fullest = long_ones.front();
     out.stage = content(out.fullest);
     out.local = parameters(out.fullest);
     StageContent last = out.fullest;
     if (l.pp > 1) {
-      const StageContent middle = stage_content(split, m, l, l.pp / 2);
-      last = stage_content(split, m, l, l.pp - 1);
-      for (const StageContent& other : {middle, last}) {
+      last = long_ones.back();
+      for (const StageContent& other : std::span{long_ones}.subspan(1)) {
         const LayerTime t = content(other);
         if (t.sum() > out.stage.sum()) out.stage = t, out.fullest = other;
         if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;
