@@ -72,7 +72,7 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
   const double headroom = headroom_of(q);
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, headroom, system.domain);
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, memory_stack(q, system, l), capacity, headroom, system.domain);
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
       "recompute {}) needs {:.1f} GiB. {}{}",
@@ -83,7 +83,8 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
 
 std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
   const double capacity = Processor::of(system).memory;
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, named.layout, q.stack.memory, capacity, headroom_of(q), system.domain);
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, named.layout, memory_stack(q, system, named.layout), capacity,
+                                                        headroom_of(q), system.domain);
   return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}, recompute {}; {}{}", named.memory.total() / gibibyte,
                      capacity * (1 - headroom_of(q)) / gibibyte, recompute_names[static_cast<std::size_t>(named.layout.recompute)],
                      advice.found ? "it " : "", advice.sentence);

@@ -63,6 +63,7 @@ struct LayerGroup {
   LayerTimes layers;
   double bound = 0;
   long long count = 0;  ///< of its layouts
+  double load = 1;      ///< rows of its fullest expert rank over the mean
 };
 
 class TrainingSearch {
@@ -160,9 +161,10 @@ class TrainingSearch {
   }
 
   void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count) {
-    LayerGroup group{l, {}, 0, count};
+    LayerGroup group{l, {}, 0, count, 1};
     try {
       group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+      group.load = expert_load(q_.model, l, q_.stack, costs_);
     } catch (const RequestError&) {
       return;  // the machine cannot join these ranks but may join others
     }
@@ -282,6 +284,7 @@ class TrainingSearch {
   void price(const LayerGroup& group) {
     int looked_at = 0;  // stages the bound was last computed for
     bool hopeless = false;
+    memory_ = with_load(q_.stack.memory, group.load);
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
       if (is_hopeless(l, pipeline, group.layers)) {
         plan_.bounded += layouts_of(l);
@@ -291,7 +294,7 @@ class TrainingSearch {
       if (!wants_nearest()) {
         Layout max = l;
         max.zero = zeros.all().back();
-        if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, q_.stack.memory));
+        if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, memory_));
         looked_at = l.pp;
         if (hopeless || clearly_above(memory_at(max, pipeline.stages.front()).total())) {
           plan_.unfit += layouts_of(l);
@@ -303,7 +306,7 @@ class TrainingSearch {
   }
 
   [[nodiscard]] MemoryUse memory_at(const Layout& l, const HeavyStage& at) const {
-    return memory_of(q_.model, count_, l, q_.stack.memory, at, microbatches_in_flight(l, at.stage));
+    return memory_of(q_.model, count_, l, memory_, at, microbatches_in_flight(l, at.stage));
   }
 
   /// Placings and shardings of one pipeline; memory does not depend on the placing.
@@ -311,7 +314,7 @@ class TrainingSearch {
     std::array<MemoryUse, 4> memory;
     for (const int zero : zeros.all()) {
       l.zero = zero;
-      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, q_.stack.memory, pipeline.stages);
+      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, memory_, pipeline.stages);
     }
     for (const Placing placing : placings(l))
       for (const int zero : zeros.all()) {
@@ -353,6 +356,7 @@ class TrainingSearch {
   int domain_;
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
+  MemoryStack memory_;   ///< of the stack, in the group that is priced
   double capacity_ = 0;  ///< bytes of a GPU that may be used
   std::vector<Pipeline> pipelines_;
   std::vector<Again> recomputations_;

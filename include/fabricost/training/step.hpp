@@ -151,8 +151,8 @@ struct StepModel {
   [[nodiscard]] std::pair<double, double> offloaded(const StageContent& at, const LayerTime& stage) const {
     if (l.offload_layers == 0 || at.layers == 0) return {0, 0};
     const double share = std::min(1.0, double(l.offload_layers) / at.layers);
-    const double copy =
-        l.tokens() * kept_activations(layer_activations(m, l, stack.memory), at, m, l, stack.memory).kept / host_rate(costs.system());
+    const MemoryStack memory = with_load(stack.memory, expert_load(m, l, stack, costs));
+    const double copy = l.tokens() * kept_activations(layer_activations(m, l, memory), at, m, l, memory).kept / host_rate(costs.system());
     return {share * std::max(0.0, copy - stage.forward), share * std::max(0.0, copy - stage.backward - stage.weight)};
   }
   /// Update of `owned` parameters whose states are in host memory.

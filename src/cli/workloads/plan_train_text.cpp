@@ -97,9 +97,9 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
     out += fmt::format("  {:.3g} % of a GPU's memory is left free{}.\n", 100 * headroom,
                        q.headroom ? "" : ", as a job needs that is to run (--headroom)");
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
-  out +=
-      "\n" + terminal.strong("Its memory") + "\n" +
-      memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, headroom_of(q), a.system.domain);
+  const Layout& best = a.plan.layouts.front().layout;
+  out += "\n" + terminal.strong("Its memory") + "\n" +
+         memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q), a.system.domain);
   if (!answer.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};
