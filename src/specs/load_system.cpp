@@ -158,6 +158,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.cpu = in.choice("cpu", cpu_names, Cpu::any);
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
+  in.quantity("host_memory_rate", QuantityKind::memory_rate, system.host_memory_rate);
   in.quantity("host_launch", QuantityKind::time, system.host_launch);
 
   if (system.gpu.l2_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("l2", system.gpu.l2_bandwidth, system.gpu.l2_latency));

@@ -5,6 +5,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
 
@@ -16,6 +17,12 @@ namespace fabricost {
   if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
     return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
   throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
+}
+
+/// One GPU's share of what the processors of its node read and write of their memory a second, in bytes.
+[[nodiscard]] inline double host_memory_rate(const System& system) {
+  const double node = system.host_memory_rate.value.value();
+  return node > 0 ? node / system.gpus_per_node : prior::memory::host_memory_rate;
 }
 
 }  // namespace fabricost

@@ -158,7 +158,7 @@ struct StepModel {
   /// Update of `owned` parameters whose states are in host memory.
   [[nodiscard]] double updated_on_host(double owned) const {
     const double copies = (stack.memory.gradient + stack.memory.gathered_weight) * owned / host_rate(costs.system());
-    return std::max(copies, prior::memory::host_update * owned / prior::memory::host_memory_rate);
+    return std::max(copies, prior::memory::host_update * owned / host_memory_rate(costs.system()));
   }
 
   /// Ranks that hold the same parameters: all of them, those that share the states, and those with the same
