@@ -97,6 +97,19 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
     for (std::size_t i = 0; i < adapter_module_names.size(); ++i) q.adapters.modules.add(static_cast<AdapterModule>(i));
 }
 
+/// Counts of layers and tokens that the model or the sequence does not have.
+void check_counts(const TrainingQuestion& q) {
+  if (const int layers = q.recompute_layers.value_or(0); layers > q.model.layers)
+    throw Refusal(
+        fmt::format("<recompute_num_layers> {}: {} has {} layers; take at most {}", layers, q.model.name, q.model.layers, q.model.layers));
+  const int stage = (q.model.layers + q.pp.value_or(1) - 1) / q.pp.value_or(1);
+  if (const int layers = q.offload_layers.value_or(0); layers > stage)
+    throw Refusal(fmt::format("<cpu_offloading_num_layers> {}: a stage has {} of {}'s {} layers; take at most {}", layers, stage,
+                              q.model.name, q.model.layers, stage));
+  if (const int tokens = q.document.value_or(0); tokens > q.sequence)
+    throw Refusal(fmt::format("<document> {}: longer than a sequence of {} tokens; take at most {}", tokens, q.sequence, q.sequence));
+}
+
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
   const TrainingFigures f = figures_of(q, system, p.time.seconds);
@@ -172,6 +185,7 @@ TrainingQuestion training_question(const PlanRequest& r) {
   choose_memory(r, q.stack);
   choose_recipe(r, q);
   q.model = r.model.load();
+  check_counts(q);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");
   return q;

@@ -75,7 +75,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
       return false;
     }
   };
-  return smallest_change_that_fits(q.model, layout, q.stack.memory, gpu.memory, headroom_of(q), system.domain,
+  return smallest_change_that_fits(q.model, layout, memory_stack(q, system, layout), gpu.memory, headroom_of(q), system.domain,
                                    stated_host_room(system), runs);
 }
 

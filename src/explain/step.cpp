@@ -6,6 +6,7 @@
 
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/step.hpp>
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/training/sensitivity.hpp>
 
@@ -60,9 +61,10 @@ class StepWords {
           1e6 * gpu_.constants.layer_floor)};
     if (term == "bubble") return {bubble()};
     if (term == "accumulation")
-      return {
-          fmt::format("Each of {:.0f} microbatches adds its gradients to the sum: {:.3g} B a parameter, read and written at {:.3g} TB/s.",
-                      parts_.microbatches, stack_.accumulation_bytes, 1e-12 * gpu_.memory_rate)};
+      return {fmt::format(
+          "Each microbatch, of {:.0f}, adds its gradients to those in memory, which start at zero: {:.3g} B of memory traffic a "
+          "parameter at {:.3g} TB/s.",
+          parts_.microbatches, stack_.accumulation_bytes, 1e-12 * gpu_.memory_rate)};
     if (term == "optimizer")
       return {fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, at {:.3g} TB/s, once a step.",
                           gpu_.constants.optimizer_bytes, 1e-12 * gpu_.memory_rate)};
@@ -70,7 +72,7 @@ class StepWords {
     if (term == "stack")
       return {fmt::format("The factor {:.4g} of stack {} on all of the above, fitted to its published steps or given.", stack_.scale,
                           stack_.name)};
-    if (term == "offload") return {"Copies to and from host memory that no kernel hides, and what is updated there."};
+    if (term == "offload") return offload();
     return exchanges(term);
   }
 
@@ -92,6 +94,23 @@ class StepWords {
           std::pair{"adapters", k.adapters}})
       if (seconds > 0) kinds.push_back(fmt::format("{} {:.4g} s", words, seconds));
     out.push_back(fmt::format("By kind: {}.", fmt::join(kinds, ", ")));
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> offload() const {
+    const double link = 1e-9 * host_rate(system_);
+    std::vector<std::string> out;
+    if (l_.offload_layers > 0)
+      out.push_back(
+          fmt::format("Activations of {} layers of a stage go to host memory and back at {:.4g} GB/s each way: what their "
+                      "layers' kernels do not hide.",
+                      l_.offload_layers, link));
+    if (l_.offload_optimizer > 0)
+      out.push_back(
+          fmt::format("{} of the states are updated in host memory: {:.3g} B of its traffic a parameter at {:.4g} GB/s, or {:.3g} B "
+                      "of gradients out and weights back at {:.4g} GB/s if that takes longer.",
+                      percent(l_.offload_optimizer), prior::memory::host_update, 1e-9 * host_memory_rate(system_),
+                      stack_.memory.gradient + stack_.memory.gathered_weight, link));
     return out;
   }
 

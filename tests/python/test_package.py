@@ -172,3 +172,10 @@ runpy.run_path({str(SOURCE / "tests" / "python" / "run_readme.py")!r}, run_name=
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path,
                           env={**os.environ, "MPLBACKEND": "Agg"})
     assert done.returncode == 0, done.stderr
+
+
+def test_without_the_compiled_part_the_error_says_that_it_is_not_built():
+    done = subprocess.run([sys.executable, "-c", "import fabricost"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(SOURCE) / "bindings" / "python")})
+    assert done.returncode == 1
+    assert "ImportError: the compiled part of fabricost is not built" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 EXTRAS = {
@@ -28,6 +29,13 @@ def module(name: str) -> Any:
         raise ImportError(f"{package} is needed for this: {remedy}", name=package) from error
 
 
+def _require_compiled_part() -> None:
+    """ImportError where only the Python files are: in a source tree, or a build that was not finished."""
+    if importlib.util.find_spec("fabricost._core") is None:
+        raise ImportError("the compiled part of fabricost is not built: pip install . in its source tree, "
+                          "or build the target fabricost_python and put build/python on PYTHONPATH")
+
+
 def _refuse_sub_interpreters() -> None:
     """ImportError in a sub-interpreter: the compiled part has one set of classes, and would wait there for itself."""
     for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, before
@@ -42,3 +50,4 @@ def _refuse_sub_interpreters() -> None:
 
 
 _refuse_sub_interpreters()
+_require_compiled_part()

@@ -124,6 +124,7 @@ constexpr void visit_gpu(const System& s, Visit&& visit) {
   one("power", s.power.value.value(), 1e12);
   one("price", s.price.value.value(), 1e15);
   one("host_memory", s.host_memory.value.value(), 1e15);
+  rate("host_memory_rate", s.host_memory_rate.value.value());
   one("host_launch", s.host_launch.value.value(), longest_latency);
 }
 

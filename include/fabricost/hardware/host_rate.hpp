@@ -5,6 +5,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <limits>
 
@@ -29,6 +30,12 @@ namespace fabricost {
 /// The same where something may wait there: 0 without a link to the host, or where its memory is not stated.
 [[nodiscard]] inline double stated_host_room(const System& system) {
   return system.host_memory.value.value() > 0 && host_tier(system) != nullptr ? host_room(system) : 0;
+}
+
+/// One GPU's share of what the processors of its node read and write of their memory a second, in bytes.
+[[nodiscard]] inline double host_memory_rate(const System& system) {
+  const double node = system.host_memory_rate.value.value();
+  return node > 0 ? node / system.gpus_per_node : prior::memory::host_memory_rate;
 }
 
 }  // namespace fabricost

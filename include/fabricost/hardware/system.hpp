@@ -32,6 +32,7 @@ struct System {
   Library library = Library::other;
   Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
   bool tuner_assumed = false;  ///< nothing says which version it was: widens intervals inside a domain
+  Sourced<Bandwidth> host_memory_rate;  ///< reads and writes together that the processors of one node reach; 0: not known
   Sourced<Time> host_launch;   ///< what its processor takes to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;
   Sourced<Dollars> price;

@@ -16,6 +16,7 @@
 #include <fabricost/model/model.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace fabricost {
 
@@ -102,6 +103,13 @@ struct StageContent {
 }
 [[nodiscard]] inline StageContent stage_content(const Model& model, const Layout& layout, int stage) {
   return stage_content(split_layers(model, layout), model, layout, stage);
+}
+
+/// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last.
+[[nodiscard]] inline std::array<StageContent, 4> long_stages(const LayerSplit& split, const Model& model, const Layout& layout) {
+  const auto at = [&](int stage) { return stage_content(split, model, layout, stage); };
+  if (layout.pp == 1) return {at(0)};
+  return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
 }
 
 /// Layers computed by stage `stage` of `layout.pp`, from 0; with DualPipe those of one direction.

@@ -60,6 +60,24 @@ struct LayerParts {
 /// Context ranks that can exchange tokens for heads: the most that divide both.
 [[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) { return std::gcd(layout.cp, model.heads / layout.tp); }
 
+/// Where tokens go. A capacity leaves every expert the same rows, whatever is chosen: choices above it are dropped before the
+/// exchange, free places are padded (GShard, arXiv 2006.16668).
+[[nodiscard]] inline Routing routing_of(const Stack& stack) {
+  return {stack.capacity > 0 ? RoutingKind::balanced : stack.routing, stack.zipf_exponent, {}};
+}
+/// Rows of the fullest expert rank over the mean, which all ranks wait for and which it keeps for the backward. With a capacity
+/// every rank has its padded share.
+[[nodiscard]] inline double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs) {
+  if (stack.capacity > 0) return stack.capacity;
+  if (!model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1) return 1;
+  return costs.load(gate_of(model), routing_of(stack), layout.ep)(layout.tokens() / layout.tp);
+}
+/// The memory of a stack whose fullest expert rank has `load` times the mean rows.
+[[nodiscard]] inline MemoryStack with_load(MemoryStack memory, double load) {
+  memory.routed_load *= load;
+  return memory;
+}
+
 namespace detail {
 
 struct LayerModel {
@@ -177,16 +195,7 @@ struct LayerModel {
   [[nodiscard]] int rings() const { return l.context == ContextParallel::ulysses ? l.cp / ranks_of_heads(m, l) : l.cp; }
   [[nodiscard]] int ring() const { return l.context == ContextParallel::all_gather ? 1 : rings(); }
 
-  [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
-  [[nodiscard]] Routing routing() const { return {stack.routing, stack.zipf_exponent, {}}; }
-
-  /// Rows of the fullest expert rank over the mean, which all ranks wait for. With a capacity every rank has
-  /// its padded share.
-  [[nodiscard]] double load() const {
-    if (stack.capacity > 0) return stack.capacity;
-    if (stack.routing == RoutingKind::balanced || l.ep == 1) return 1;
-    return costs.load(gate(), routing(), l.ep)(l.tokens() / l.tp);
-  }
+  [[nodiscard]] double load() const { return expert_load(m, l, stack, costs); }
 
   [[nodiscard]] Kernels kernels(LayerParts parts) const {
     Kernels out;
@@ -289,10 +298,11 @@ struct LayerModel {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
       const double token = token_bytes(m.hidden, Precision::bf16);
-      const double once = std::max(1.0, stack.capacity) * costs.experts(gate(), at, copies, token, routing())(T / l.tp);
+      const double rows = T / l.tp * (stack.capacity > 0 ? stack.capacity : 1);
+      const double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack))(rows);
       // dispatch and combine, forward and backward
       const Placement ranks{at.per_domain, at.ranks / at.per_domain};
-      out.add({StepGroup::expert, Collective::all_to_all, ranks, token * T / l.tp * m.top_k, once, 2, 2, stack.expert_exposed});
+      out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed});
     }
     return out;
   }

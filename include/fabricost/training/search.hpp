@@ -2,14 +2,16 @@
 /// \file search.hpp
 /// The search over training layouts: every layout of a space is priced or proven to be unnecessary.
 ///
-/// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert
+/// The space: tensor ranks dividing the heads, stages, any number of chunks that leaves none idle, context, expert
 /// and data ranks, microbatch, ZeRO stage, recomputation, schedule, placement of stages. Layouts with the
 /// same (tensor, context, expert ranks, microbatch, recomputation) share their layers and take at least
 ///
 ///   batch x t x c / (gpus x microbatch) x (all layers' time)         one stage's share of the layers, all microbatches of its replica
 ///
 /// so once a group's bound is above the best K found, none of its layouts can be among them: the search is
-/// exact (tests compare it with pricing everything). Groups are visited in the order of their bounds.
+/// exact (tests compare it with pricing everything). Groups are visited in the order of their bounds. Within a group a
+/// pipeline takes at least its fullest stage's layers and the bubble of its schedule, which leaves out most chunks that
+/// divide the layers badly.
 ///
 /// Memory is checked from coarse to fine, and a layout is rejected at the first check that fails: the minimal
 /// states of its ranks (memory/bound.hpp) reject a number of stages with all its schedules, the most sharded
@@ -38,11 +40,12 @@ namespace fabricost {
 namespace detail {
 
 /// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
-/// that may need most memory.
+/// that may need most memory, `longest` those that may take longest.
 struct Pipeline {
   int pp = 1, vp = 1;
   PipelineSchedule schedule = PipelineSchedule::none;
   std::vector<HeavyStage> stages;
+  std::array<StageContent, 4> longest{};
 };
 
 /// The values of a layout's `zero`, ascending.
@@ -60,6 +63,7 @@ struct LayerGroup {
   LayerTimes layers;
   double bound = 0;
   long long count = 0;  ///< of its layouts
+  double load = 1;      ///< rows of its fullest expert rank over the mean
 };
 
 class TrainingSearch {
@@ -157,16 +161,32 @@ class TrainingSearch {
   }
 
   void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count) {
-    LayerGroup group{l, {}, 0, count};
+    LayerGroup group{l, {}, 0, count, 1};
     try {
       group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+      group.load = expert_load(q_.model, l, q_.stack, costs_);
     } catch (const RequestError&) {
       return;  // the machine cannot join these ranks but may join others
     }
     const double all = all_layers(q_.model, group.layers).sum();
-    const double slowest = 1 + waiting_for_slowest(gpu_, q_.gpus, domain_);
-    group.bound = slowest * q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
+    group.bound = factor() * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
     out.push_back(group);
+  }
+
+  /// What every step takes beyond its parts.
+  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, q_.gpus, domain_)) * q_.stack.scale; }
+
+  /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
+  [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
+    if (!q_.prune || !full()) return false;
+    LayerTime fullest;
+    for (const StageContent& at : pipeline.longest)
+      if (const LayerTime t = stage_time(q_.model, layers, at); t.sum() > fullest.sum()) fullest = t;
+    const StageTimes times{.forward = fullest.forward, .backward = fullest.backward, .weight = fullest.weight};
+    // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
+    const bool grows = l.schedule == PipelineSchedule::one_f_one_b || l.schedule == PipelineSchedule::interleaved;
+    const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
+    return factor() * (l.microbatches() * fullest.sum() + waits) > worst() * (1 + 1e-9);  // beyond rounding
   }
 
   [[nodiscard]] std::vector<PipelineSchedule> schedules(int pp) const {
@@ -175,18 +195,13 @@ class TrainingSearch {
     return q_.stack.schedules;
   }
 
-  /// Chunks that leave no stage without work: the layers, with embedding and output matrix counting one each,
-  /// divide over them.
+  /// Chunks of a stage to try: on the path of a microbatch at most the layers and two, for embedding and output matrix.
+  /// They need not divide the layers: DeepSeek-V3's 61 run as 16 chunks (stages.hpp).
   [[nodiscard]] std::vector<int> chunks(PipelineSchedule schedule, int pp) const {
     if (q_.vp) return {*q_.vp};
     if (schedule != PipelineSchedule::interleaved) return {1};
     std::vector<int> out;
-    for (int v = 2; pp * v <= q_.model.layers + 2; ++v)
-      for (int extra = 0; extra <= 2; ++extra)
-        if ((q_.model.layers + extra) % (pp * v) == 0) {
-          out.push_back(v);
-          break;
-        }
+    for (int v = 2; pp * v <= q_.model.layers + 2; ++v) out.push_back(v);
     return out;
   }
 
@@ -199,7 +214,7 @@ class TrainingSearch {
           Layout l;
           l.pp = pp, l.vp = vp, l.schedule = schedule;
           if (vp < 1 || (pp > 1 && has_idle_chunk(q_.model, l))) continue;
-          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l)});
+          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), long_stages(split_layers(q_.model, l), q_.model, l)});
         }
     }
   }
@@ -271,12 +286,17 @@ class TrainingSearch {
   void price(const LayerGroup& group) {
     int looked_at = 0;  // stages the bound was last computed for
     bool hopeless = false;
+    memory_ = with_load(q_.stack.memory, group.load);
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
+      if (is_hopeless(l, pipeline, group.layers)) {
+        plan_.bounded += layouts_of(l);
+        return;
+      }
       const Shardings zeros = shardings(l);
       if (!wants_nearest()) {
         Layout max = l;
         max.zero = zeros.all().back();
-        if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, q_.stack.memory));
+        if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, memory_));
         looked_at = l.pp;
         if (hopeless || clearly_above(memory_at(max, pipeline.stages.front()).total())) {
           plan_.unfit += layouts_of(l);
@@ -288,7 +308,7 @@ class TrainingSearch {
   }
 
   [[nodiscard]] MemoryUse memory_at(const Layout& l, const HeavyStage& at) const {
-    return memory_of(q_.model, count_, l, q_.stack.memory, at, microbatches_in_flight(l, at.stage));
+    return memory_of(q_.model, count_, l, memory_, at, microbatches_in_flight(l, at.stage));
   }
 
   /// Placings and shardings of one pipeline; memory does not depend on the placing.
@@ -296,7 +316,7 @@ class TrainingSearch {
     std::array<MemoryUse, 4> memory;
     for (const int zero : zeros.all()) {
       l.zero = zero;
-      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, q_.stack.memory, pipeline.stages);
+      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, memory_, pipeline.stages);
     }
     for (const Placing placing : placings(l))
       for (const int zero : zeros.all()) {
@@ -338,6 +358,7 @@ class TrainingSearch {
   int domain_;
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
+  MemoryStack memory_;   ///< of the stack, in the group that is priced
   double capacity_ = std::numeric_limits<double>::infinity();  ///< bytes of a GPU that may be used
   double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;

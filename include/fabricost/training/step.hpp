@@ -38,6 +38,7 @@
 #include <fabricost/pipeline/pipeline.hpp>
 #include <fabricost/training/layer.hpp>
 
+#include <span>
 #include <tuple>
 
 namespace fabricost {
@@ -121,6 +122,15 @@ struct LayerTimes {
   return out;
 }
 
+/// The layers of one stage.
+[[nodiscard]] inline LayerTime stage_time(const Model& model, const LayerTimes& layers, const StageContent& at) {
+  LayerTime out;
+  if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
+  if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+  if (has_single_blocks(model)) out.add(layers.mixing, at.mixing_layers);
+  return out;
+}
+
 /// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
 [[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
   const double nodes = static_cast<double>(gpus) / domain;
@@ -138,13 +148,7 @@ struct StepModel {
   const LayerTimes& layers;
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
-  [[nodiscard]] LayerTime content(const StageContent& at) const {
-    LayerTime out;
-    if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
-    if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
-    if (has_single_blocks(m)) out.add(layers.mixing, at.mixing_layers);
-    return out;
-  }
+  [[nodiscard]] LayerTime content(const StageContent& at) const { return stage_time(m, layers, at); }
 
   [[nodiscard]] RankParameters parameters(const StageContent& at) const {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
@@ -154,14 +158,14 @@ struct StepModel {
   [[nodiscard]] std::pair<double, double> offloaded(const StageContent& at, const LayerTime& stage) const {
     if (l.offload_layers == 0 || at.layers == 0) return {0, 0};
     const double share = std::min(1.0, double(l.offload_layers) / at.layers);
-    const double copy =
-        l.tokens() * kept_activations(layer_activations(m, l, stack.memory), at, m, l, stack.memory).kept / host_rate(costs.system());
+    const MemoryStack memory = with_load(stack.memory, expert_load(m, l, stack, costs));
+    const double copy = l.tokens() * kept_activations(layer_activations(m, l, memory), at, m, l, memory).kept / host_rate(costs.system());
     return {share * std::max(0.0, copy - stage.forward), share * std::max(0.0, copy - stage.backward - stage.weight)};
   }
   /// Update of `owned` parameters whose states are in host memory.
   [[nodiscard]] double updated_on_host(double owned) const {
     const double copies = (stack.memory.gradient + stack.memory.gathered_weight) * owned / host_rate(costs.system());
-    return std::max(copies, prior::memory::host_update * owned / prior::memory::host_memory_rate);
+    return std::max(copies, prior::memory::host_update * owned / host_memory_rate(costs.system()));
   }
 
   /// Ranks that hold the same parameters: all of them, those that share the states, and those with the same
@@ -235,16 +239,14 @@ struct StepModel {
   };
   [[nodiscard]] Stages stages() const {
     Stages out;
-    // the fullest stage: the first, one in the middle, or the last
-    const LayerSplit split = split_layers(m, l);
-    out.fullest = stage_content(split, m, l, 0);
+    const auto long_ones = long_stages(split_layers(m, l), m, l);
+    out.fullest = long_ones.front();
     out.stage = content(out.fullest);
     out.local = parameters(out.fullest);
     StageContent last = out.fullest;
     if (l.pp > 1) {
-      const StageContent middle = stage_content(split, m, l, l.pp / 2);
-      last = stage_content(split, m, l, l.pp - 1);
-      for (const StageContent& other : {middle, last}) {
+      last = long_ones.back();
+      for (const StageContent& other : std::span{long_ones}.subspan(1)) {
         const LayerTime t = content(other);
         if (t.sum() > out.stage.sum()) out.stage = t, out.fullest = other;
         if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;

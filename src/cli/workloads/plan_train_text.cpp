@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fabricost::cli {
@@ -25,6 +26,11 @@ namespace {
       {"exposed %", right}, {"tp", right},           {"pp", right},    {"vp", right},       {"cp", right}};
   if (mixture) columns.push_back({"ep", right});
   for (const char* title : {"dp", "zero", "microbatch"}) columns.push_back({title, right});
+  const auto exchange = [](const PricedLayout& p) {
+    return p.layout.cp > 1 ? context_names[static_cast<std::size_t>(p.layout.context)] : "";
+  };
+  const bool apart = std::any_of(layouts.begin(), layouts.end(), [&](const PricedLayout& p) { return exchange(p) == context_names[2]; });
+  if (apart) columns.push_back({"cp-comm"});
   columns.push_back({"schedule"});
   columns.push_back({"recompute"});
   TextTable rows{columns};
@@ -40,6 +46,7 @@ namespace {
     for (const int size : {l.tp, l.pp, l.vp, l.cp}) cells.push_back(std::to_string(size));
     if (mixture) cells.push_back(std::to_string(l.ep));
     for (const int size : {l.dp, l.zero, l.microbatch}) cells.push_back(std::to_string(size));
+    if (apart) cells.emplace_back(exchange(p));
     cells.emplace_back(name(l.schedule));
     cells.emplace_back(recompute_text(l));
     rows.row(cells);
@@ -73,7 +80,9 @@ namespace {
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);
     out += fmt::format(
-        "  {} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.\n", idle,
+        "  {} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.\n"
+        "  compare and project pay for them too: they may take a slower layout that leaves fewer idle.\n",
+        idle,
         used < a.system.domain && used < p.layout.gpus() ? fmt::format(": its groups fill {} of each {}", used, a.system.domain) : "");
   }
   return out;
@@ -98,10 +107,10 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
     out += fmt::format("  {:.3g} % of a GPU's memory is left free{}.\n", 100 * headroom,
                        q.headroom ? "" : ", as a job needs that is to run (--headroom)");
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
-  out +=
-      "\n" + terminal.strong("Its memory") + "\n" +
-      memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, headroom_of(q), a.system.domain,
-                  stated_host_room(a.system));
+  const Layout& best = a.plan.layouts.front().layout;
+  out += "\n" + terminal.strong("Its memory") + "\n" +
+         memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q), a.system.domain,
+                     stated_host_room(a.system));
   if (!answer.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};

@@ -1,6 +1,7 @@
 """fabricost plan --train: its JSON fields, what is given and kept, what is refused and with what remedy."""
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -123,6 +124,32 @@ class Plan(unittest.TestCase):
         if best["pp"] > 1:
             given += ["--schedule", best["schedule"], "--placing", best["placing"]]
         self.assertEqual(answer(*JOB, *given)["layouts"][0]["step_s"], best["step_s"])
+
+    def test_the_list_the_parts_and_the_advice_say_one_memory(self):
+        text = plan.works("--model", "llama3-70b", "--system", "gb200-nvl72", "--gpus", "64", "--global-batch", "256", "--sequence", "8192",
+                          "--precision", "fp8", "--tp", "1", "--pp", "1", "--cp", "1", "--zero", "3", "--microbatch", "2",
+                          "--stack", "nemo-mlperf")
+        said = re.search(r"does not fit: ([0-9.]+) GiB .* instead of ([0-9.]+)", text)
+        total = re.search(r"total +([0-9.]+) GiB", text)
+        row = text.split("step s", 1)[1].splitlines()[1].split()[4]
+        self.assertEqual({said[1], said[2], row}, {f"{float(total[1]):.1f}"})
+
+    def test_layers_and_tokens_that_there_are_not_are_refused(self):
+        plan.refused(*JOB, "--recompute-num-layers", "81", saying=["--recompute-num-layers 81", "80 layers", "at most 80"])
+        plan.refused(*JOB, "--pp", "4", "--cpu-offloading-num-layers", "40", saying=["a stage has 20", "at most 20"])
+        plan.refused(*JOB, "--document", "8192", saying=["--document 8192", "4096 tokens"])
+
+    def test_exchanges_of_context_are_told_apart(self):
+        text = plan.works("--model", "llama3-70b", "--system", "gb200-nvl72", "--gpus", "64", "--global-batch", "128",
+                          "--sequence", "131072", "--top", "20")
+        rows = [line for line in text.split("step s", 1)[1].split("layouts priced")[0].splitlines()[1:-1]]
+        self.assertIn("cp-comm", text)
+        self.assertEqual(len(rows), len(set(rows)))
+
+    def test_offload_is_explained_by_its_bytes_and_rates(self):
+        text = " ".join(plan.works(*JOB, "--tp", "8", "--pp", "1", "--cp", "1", "--zero", "1", "--recompute", "full",
+                                   "--optimizer-offload-fraction", "1", "--explain").split())
+        self.assertIn("28 B of its traffic a parameter at 57.62 GB/s", text)
 
     def test_limits_are_kept(self):
         for layout in answer(*JOB, "--max-tp", "2")["layouts"]:

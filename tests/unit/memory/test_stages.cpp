@@ -2,6 +2,7 @@
 
 #include <catch.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -145,4 +146,22 @@ TEST_CASE("a tied table is kept on the last stage too, and DualPipe keeps everyt
   double weights = 0;
   for (int s = 0; s < 4; ++s) weights += memory_of(m, l, stack, s).weights;
   CHECK(weights == Approx(2 * stack.weight * parameters_of(m).total).epsilon(1e-12));
+}
+
+TEST_CASE("the stage with most layers is among the few that may have most, however badly chunks divide the layers") {
+  for (int layers = 2; layers <= 130; ++layers)
+    for (const int predict : {0, 1})
+      for (int pp = 2; pp <= layers; ++pp)
+        for (int vp = 1; vp * pp <= layers + 2; ++vp) {
+          Model m = with_layers(layers);
+          m.predict_layers = predict;
+          Layout l;
+          l.pp = pp, l.vp = vp, l.schedule = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+          if (has_idle_chunk(m, l)) continue;
+          const LayerSplit split = split_layers(m, l);
+          int most = 0, found = 0;
+          for (int s = 0; s < pp; ++s) most = std::max(most, stage_content(split, m, l, s).layers);
+          for (const StageContent& at : long_stages(split, m, l)) found = std::max(found, at.layers);
+          if (found != most) FAIL(layers << " layers, " << predict << " predicting, on " << pp << " x " << vp << " chunks");
+        }
 }

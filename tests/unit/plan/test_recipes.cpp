@@ -2,10 +2,14 @@
 
 #include "questions.hpp"
 
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/training/figures.hpp>
 
 #include <catch.hpp>
+
+#include <algorithm>
+#include <limits>
 
 using namespace fabricost;
 using namespace fabricost::test;
@@ -98,4 +102,22 @@ TEST_CASE("copies to host memory cost nothing while they hide and more over a sl
   const StepTime graphs = step_of(q, h100);
   CHECK(graphs.seconds <= before.seconds);
   CHECK(graphs.floor == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("what is updated in host memory takes the longer of that memory's traffic and the link, both of the machine") {
+  TrainingQuestion q = one();
+  q.offload_optimizer = 1;
+  const double owned = parameters_of(q.model).total / 8;  // sharded over all ranks
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const char* machine : {"dgx-a100", "dgx-h100", "dgx-b200", "mi300x-8", "gb200-nvl72", "alps-gh200"}) {
+    CAPTURE(machine);
+    System system = load_system(machine);
+    const double seconds = step_of(q, system).offload;
+    CHECK(seconds == Approx(std::max(28 * owned / host_memory_rate(system), 6 * owned / host_rate(system))).epsilon(1e-6));
+    if (system.host_memory_rate.value.value() > 0) CHECK(seconds < fastest);  // newest last
+    if (system.host_memory_rate.value.value() > 0) fastest = seconds;
+    for (Tier& tier : system.tiers)
+      if (tier.role == TierRole::c2c || tier.role == TierRole::host) tier.bandwidth.value = Bandwidth::from_value(1e9);
+    CHECK(step_of(q, system).offload == Approx(6 * owned / host_rate(system)).epsilon(1e-6));
+  }
 }
