@@ -55,3 +55,11 @@ TEST_CASE("a binomial broadcast reaches every rank once, a reduce hears every ra
     }
   }
 }
+
+TEST_CASE("a binomial tree runs broadcast and reduce, wherever ranks reach others than neighbours", "[schedule]") {
+  using algorithms::Binomial;
+  for (const Collective op : {Collective::broadcast, Collective::reduce}) CHECK(Binomial::not_for(op) == nullptr);
+  for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all, Collective::send_recv})
+    CHECK(Binomial::not_for(op) != nullptr);
+  CHECK_FALSE(Binomial::reaches_neighbours);
+}
