@@ -30,7 +30,8 @@ enum class Path : unsigned char { gpu_gpu, gpu_host, nic };
 inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host", "nic"};
 [[nodiscard]] constexpr std::string_view name(Path p) { return path_names[static_cast<std::size_t>(p)]; }
 
-/// busbw / algbw: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all; 1 for broadcast, reduce, send_recv.
+/// busbw / algbw: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all; 1 for broadcast, reduce, send_recv, but
+/// 0 for a broadcast or reduce of one rank, which moves nothing.
 /// \param ranks n; fewer than 1 count as 1
 [[nodiscard]] constexpr double bus_factor(Collective c, int ranks) {
   const double n = ranks > 1 ? ranks : 1;
@@ -40,7 +41,7 @@ inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host
     case Collective::reduce_scatter:
     case Collective::all_to_all: return (n - 1) / n;
     case Collective::broadcast:
-    case Collective::reduce:
+    case Collective::reduce: return ranks > 1 ? 1 : 0;
     case Collective::send_recv: return 1;
   }
   return 1;

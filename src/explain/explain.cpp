@@ -115,6 +115,9 @@ namespace {
   return out;
 }
 
+/// What ran, as the answer prints it.
+[[nodiscard]] std::string ran_or_nothing(const Prediction& p) { return p.moves() ? label(p.ran) : "nothing: one rank has it all"; }
+
 }  // namespace
 }  // namespace detail
 
@@ -173,8 +176,9 @@ std::string explain(const Prediction& p) {
   out += fmt::format("  time    {}\n", time_text(p.time()));
   out += fmt::format("  algbw   {}\n", rate_text(p.algorithm_bandwidth()));
   out += fmt::format("  busbw   {}\n", rate_text(p.bus_bandwidth()));
-  out +=
-      fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
+  const bool priced = p.moves() && p.by_price;
+  out += fmt::format("  runs    {}{}\n\n", detail::ran_or_nothing(p),
+                     priced ? " (the cheapest by price: no tuner rule for this library)" : "");
   out += detail::terms_table(p.terms, p.seconds);
   const Term& max = p.bottleneck();
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
@@ -192,7 +196,7 @@ namespace {
   for (const std::string& note : notes) out += wrapped("  ", note);
   out += "\nAnswer\n";
   out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()),
-                     rate_text(p.bus_bandwidth()), label(p.ran));
+                     rate_text(p.bus_bandwidth()), ran_or_nothing(p));
   out += "\nWhat moves\n" + explain_schedule(context);
   const std::string why = system != nullptr ? explain_choice(context) + explain_ways(context) : explain_engine(context);
   if (!why.empty()) out += fmt::format("\nWhy {}\n", context.host ? "one copy" : ran_text(p.ran)) + why;

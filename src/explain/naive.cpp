@@ -274,13 +274,31 @@ Time naive_time(const System& system, const Operation& operation) {
   return Time::from_value(detail::naive_basis(system, operation, f).seconds(operation.bytes.value()));
 }
 
+namespace detail {
+namespace {
+/// Channels that NCCL opens inside a domain.
+[[nodiscard]] int channels_of(const Prediction& p) {
+  return running_channels(p.made_from.fabric.channels, tables_of(p.made_from.fabric.tuner));
+}
+/// Rings of one domain over NVLink-like links spread over them.
+[[nodiscard]] bool rides_channels(const Prediction& p) {
+  const Fabric& f = p.made_from.fabric;
+  return f.domains() <= 1 && f.local() > 1 && !f.over_pcie && f.library == Library::nccl && p.ran.algorithm == Algorithm::ring;
+}
+}  // namespace
+}  // namespace detail
+
 std::vector<Sensitivity> sensitivities(const System& system, const Operation& operation, const Choice& choice) {
   std::vector<Sensitivity> out;
   const Fabric f = fabric_of(system, operation);
-  const Candidate now = predict(system, operation, choice).ran;
+  const Prediction today = predict(system, operation, choice);
+  const Candidate now = today.ran;
   const auto add = [&](std::string change, const System& changed, const Operation& op) {
     const Prediction then = predict(changed, op, choice);
     if (!(then.ran == now)) change += fmt::format(", now {}", detail::ran_text(then.ran));
+    // NCCL opens channels by the links' rate: a whole number, so that a little more bandwidth can be much faster, or slower
+    if (const int before = detail::channels_of(today), after = detail::channels_of(then); detail::rides_channels(then) && before != after)
+      change += fmt::format(", channels {} -> {}", before, after);
     out.push_back({std::move(change), then.seconds});
   };
   const std::vector<const Tier*> all_felt = detail::tiers_felt(system, operation, f);

@@ -48,7 +48,6 @@ struct Defaults {
   static constexpr std::string_view nccl_name{};     ///< in NCCL_ALGO; empty: NCCL does not have it
   static constexpr bool reaches_neighbours = false;  ///< also runs where chips reach only neighbours
   static constexpr bool all_links = false;           ///< a rank sends over all of its links, however many ranks take part
-  static constexpr bool two_trees = false;           ///< between domains two binary trees carry half of S each
   static constexpr bool level_by_level = false;      ///< partners are counted inside the domains first, then across
   static constexpr SentPerRank sent_per_rank = SentPerRank::one_group;
   /// All ranks of a level send to each other at once: the pattern that a tapered network slows down most.
@@ -58,6 +57,10 @@ struct Defaults {
 [[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 /// all_reduce and its two halves.
 [[nodiscard]] constexpr bool ring_like(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
+
+/// All_reduce along two binary trees, half of S each up and down: what leaves the fullest of N domains, as a multiple of S. A domain
+/// is inside one tree, with its parent and up to two children there, and a leaf of the other.
+[[nodiscard]] constexpr double fullest_of_two_trees(double domains) { return domains <= 2 ? 1 : domains <= 3 ? 1.5 : 2; }
 
 /// An algorithm that defines each rank's partner step by step.
 template <class A>

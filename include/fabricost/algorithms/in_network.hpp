@@ -50,7 +50,7 @@ struct Nvls : Defaults {
 
 struct NvlsTree : Defaults {
   static constexpr std::string_view name = "nvls_tree", nccl_name = "NVLSTree";
-  static constexpr bool all_links = true, two_trees = true;
+  static constexpr bool all_links = true;
   static constexpr SentPerRank sent_per_rank = SentPerRank::inside;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
@@ -71,7 +71,7 @@ struct NvlsTree : Defaults {
     out.add({.level = 0, .steps = 2, .bytes = 1 + 1 / g, .message = 1 / g, .reduces = 1});
     for (int level = 1; level < levels.count; ++level) {
       const double hops = std::log2(levels.size(level));
-      out.add({.level = level, .steps = 2 * hops, .bytes = N > 2 ? 2.0 : 1.0, .message = 1 / g, .forwards = hops, .reduces = hops});
+      out.add({.level = level, .steps = 2 * hops, .bytes = fullest_of_two_trees(N), .message = 1 / g, .forwards = hops, .reduces = hops});
     }
   }
 

@@ -3,6 +3,7 @@
 /// The algorithms a prediction can name. To add one, include its file and name it here; definition.hpp
 /// describes the file.
 
+#include <fabricost/algorithms/binomial.hpp>
 #include <fabricost/algorithms/bruck.hpp>
 #include <fabricost/algorithms/direct.hpp>
 #include <fabricost/algorithms/halving_doubling.hpp>
@@ -27,7 +28,7 @@ namespace fabricost {
 namespace algorithms {
 /// In the order of printed lists; append new ones.
 using All = std::tuple<Ring, Tree, Nvls, NvlsTree, CollnetDirect, CollnetChain, Pat, HalvingDoubling, Rabenseifner, Bruck, Pairwise, Direct,
-                       TorusBucket, OneShot, TwoShot, Hierarchical, RecursiveDoubling>;
+                       TorusBucket, OneShot, TwoShot, Hierarchical, RecursiveDoubling, Binomial>;
 }  // namespace algorithms
 inline constexpr int algorithm_count = std::tuple_size_v<algorithms::All>;
 
@@ -139,7 +140,6 @@ inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std
 namespace detail {
 inline constexpr auto one_partner = of_every([](auto a) { return algorithms::StepByStep<decltype(a)>; });
 inline constexpr auto all_links = of_every([](auto a) { return a.all_links; });
-inline constexpr auto two_trees = of_every([](auto a) { return a.two_trees; });
 inline constexpr auto nccl_names = of_every([](auto a) { return std::string_view{a.nccl_name}; });
 /// One bit per collective.
 [[nodiscard]] constexpr auto at_once_of(int level) {
@@ -159,8 +159,6 @@ inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
 [[nodiscard]] constexpr bool one_partner_a_step(Algorithm a) { return detail::one_partner[static_cast<std::size_t>(a)]; }
 /// A rank sends over all of its links, however few ranks take part.
 [[nodiscard]] constexpr bool uses_all_links(Algorithm a) { return detail::all_links[static_cast<std::size_t>(a)]; }
-/// Between domains two binary trees carry half of S each.
-[[nodiscard]] constexpr bool runs_two_trees(Algorithm a) { return detail::two_trees[static_cast<std::size_t>(a)]; }
 /// All ranks of a level send to each other at once, so the all-to-all taper applies. \param level 0 inside a
 /// domain, 1 between domains
 [[nodiscard]] constexpr bool exchanges_at_once(Algorithm a, Collective op, int level = 1) {

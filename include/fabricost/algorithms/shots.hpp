@@ -14,6 +14,7 @@ struct PeerMemory : Defaults {
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
     return op == Collective::all_reduce ? nullptr : "one_shot and two_shot exist for all_reduce";
   }
+  [[nodiscard]] static constexpr bool exchanges_at_once(Collective, int /*level*/) { return true; }
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (const char* why = not_for(p.collective)) return why;
     return p.at.domains() > 1 ? "peers' memory is only in reach inside one domain" : nullptr;

@@ -3,7 +3,7 @@
 /// The double binary tree of NCCL: a chain inside a domain, two complementary trees with half the data each
 /// between domains (Sanders, Speck, Traeff 2009). Up, then down.
 ///
-///   all_reduce   chain 2(g-1) steps, 2 S per GPU and direction; network 2 log2 N steps, S per domain when N = 2, else 2 S
+///   all_reduce   chain 2(g-1) steps, 2 S per GPU and direction; network 2 log2 N steps, S per domain when N = 2, 1.5 S of 3, 2 S of more
 ///   broadcast, reduce   half of the steps; S
 ///
 /// A domain is interior in one tree (it sends half the data up and to two children) and a leaf in the other.
@@ -15,7 +15,6 @@ namespace fabricost::algorithms {
 
 struct Tree : Defaults {
   static constexpr std::string_view name = "tree", nccl_name = "Tree";
-  static constexpr bool two_trees = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
     return op == Collective::all_reduce || op == Collective::broadcast || op == Collective::reduce
@@ -44,7 +43,7 @@ struct Tree : Defaults {
       const double steps = ways * detail::fast_log2(levels.size(level));
       out.add({.level = level,
                .steps = steps,
-               .bytes = both && N > 2 ? 2.0 : 1.0,
+               .bytes = both ? fullest_of_two_trees(N) : 1.0,
                .message = 1,
                .forwards = collective == Collective::reduce ? 0 : steps / ways,
                .reduces = reduces(collective) ? steps / ways : 0});

@@ -294,7 +294,9 @@ struct PredictAnswer : Prediction {
         gives(&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
         detail::give_assumed<A>,
         gives(&A::interval, "interval_us", "interval_seconds",
-              "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.", us),
+              "(low, high), s: nine in ten measurements fall between; high = seconds x w, low = seconds / w, but no less than the "
+              "bytes take over the links at their full rate.",
+              us),
         gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
         detail::give_terms<A>,

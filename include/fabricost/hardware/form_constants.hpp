@@ -16,7 +16,8 @@ struct ScaleUpForm {
   double tree_chain_power;    ///< exponent by which shorter chains are cheaper
   double tree_ll_share;       ///< rate of an LL tree over a Simple one's inside one domain
   double exchange_chunk;        ///< what a channel of an exchange moves at once
-  double exchange_peer;         ///< an exchange of n ranks takes at least this, times n^(3/2)
+  double exchange_peer;         ///< an exchange of n ranks takes at least this, times n^(3/2),
+  double exchange_peer_ranks;   ///< up to this many ranks; each further one takes what the last did
   double exchange_peer_overlap; ///< order of the norm between that and LL's volume
   double rack_hop_power;        ///< exponent by which a Simple ring's step gets shorter beyond 8 ranks
   double switch_head;           ///< what in-switch algorithms pay per rank that gathers a part, up to 32

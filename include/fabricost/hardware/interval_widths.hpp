@@ -28,6 +28,7 @@ struct IntervalWidths {
   double unmeasured_operation;
   double datasheet;             ///< a generation without measurements
   double pcie_datasheet;        ///< a PCIe board without measurements (1.645 x 0.5)
+  double pcie_sockets;          ///< the same across its two sockets
   double pcie_carried;          ///< one whose rates the system states
   double unmeasured_cluster;    ///< a cluster without measurements, of collectives between domains
   double unmeasured_exchange;   ///< the same of expert kernels, which were measured inside a domain alone

@@ -17,6 +17,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fabricost {
 
@@ -130,10 +131,34 @@ namespace detail {
   return out;
 }
 
+/// Numbers of chips that could run what these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
+/// 16 or 64"; empty if that is not why.
+[[nodiscard]] inline std::string no_part_of_torus(const System& system, const Choice& choice, const Fabric& f) {
+  const Tier* tier = system.tier(TierRole::scale_up);
+  const bool forced = choice.algorithm || choice.protocol;
+  if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 1) return "";
+  std::vector<int> fill{2};
+  std::string shape;
+  for (std::size_t i = 0; i < tier->dims.size(); ++i) {
+    shape.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
+    for (std::size_t j = 0; j < i; ++j) fill.push_back(tier->dims[i] * tier->dims[j]);
+  }
+  fill.push_back(tier->endpoints);
+  std::sort(fill.begin(), fill.end());
+  fill.erase(std::unique(fill.begin(), fill.end()), fill.end());
+  std::string out = std::to_string(static_cast<long long>(f.ranks())).append(" ranks fill no two axes of ").append(shape).append("; take ");
+  for (std::size_t i = 0; i < fill.size(); ++i)
+    out.append(i == 0 ? "" : i + 1 < fill.size() ? ", " : " or ").append(std::to_string(fill[i]));
+  return out;
+}
+
 /// \throws RequestError when the choice leaves nothing that can run
 [[nodiscard]] inline Candidates candidates_or_throw(const System& system, const Choice& choice, ChoiceInput in, const Fabric& f) {
   const Candidates candidates = allowed_candidates(choice, in, f);
-  if (candidates.count == 0) throw RequestError(system.name + ": " + impossible(choice, in.op, f, in.byte_wide));
+  if (candidates.count == 0) {
+    const std::string torus = no_part_of_torus(system, choice, f);
+    throw RequestError(system.name + ": " + (torus.empty() ? impossible(choice, in.op, f, in.byte_wide) : torus));
+  }
   return candidates;
 }
 

@@ -73,12 +73,14 @@ struct Prediction {
   MadeFrom made_from;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
-  /// bytes / time; 0 if nothing takes time
-  [[nodiscard]] Bandwidth algorithm_bandwidth() const { return Bandwidth::from_value(over(operation.bytes.value(), seconds)); }
-  /// bytes / time x bus_factor(collective, ranks)
-  [[nodiscard]] Bandwidth bus_bandwidth() const {
-    return Bandwidth::from_value(over(operation.bytes.value(), seconds) * bus_factor(operation.collective, ranks));
+  /// False for a collective of one rank, which takes a launch alone.
+  [[nodiscard]] bool moves() const { return ranks > 1 || operation.collective == Collective::send_recv; }
+  /// bytes / time; 0 if nothing moves or takes time
+  [[nodiscard]] Bandwidth algorithm_bandwidth() const {
+    return Bandwidth::from_value(moves() ? over(operation.bytes.value(), seconds) : 0);
   }
+  /// bytes / time x bus_factor(collective, ranks)
+  [[nodiscard]] Bandwidth bus_bandwidth() const { return algorithm_bandwidth() * bus_factor(operation.collective, ranks); }
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 

@@ -2,7 +2,7 @@
 /// \file uncertainty.hpp
 /// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
 /// behind the constants. It is widened in quadrature for what was not measured (sibling 0.066, with RCCL 0.3
-/// or, over PCIe, 0.82, 0.3 where the system states its rates; datasheet 0.42, cluster 0.2, transport 1.2; an
+/// or, over PCIe, 0.82, 1.2 across sockets, 0.3 where the system states its rates; datasheet 0.42, cluster 0.2, transport 1.2; an
 /// operation measured nowhere 0.45, a kernel of another domain 0.30) and additively for every factor of two
 /// outside the measured ranks, or by the root of their number beyond the measured nodes: each doubling errs by
 /// itself. Sizes beyond the largest measured one widen it by the share of time that was not wire there, latency
@@ -68,6 +68,11 @@ struct Certainty {
   return of_set == Basis::calibrated && !here ? Basis::sibling : of_set;
 }
 
+/// Of a PCIe board whose rates nobody states: boards differ most in what they carry between their sockets.
+[[nodiscard]] inline double unknown_board(const IntervalWidths& w, const Fabric& f) {
+  return pcie_reach(f) == 2 ? w.pcie_sockets : w.pcie_datasheet;
+}
+
 /// \param line the price of what ran
 [[nodiscard]] inline Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, const Line& line,
                                             double bytes) {
@@ -83,12 +88,12 @@ struct Certainty {
   out.basis = inside;
   if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates depend on the board, not on the GPU
     const double over_links = f.library == Library::rccl && !across ? w.rccl_sibling : w.sibling;
-    const double over_pcie = f.pcie_carried > 0 ? w.pcie_carried : w.pcie_datasheet;
+    const double over_pcie = f.pcie_carried > 0 ? w.pcie_carried : unknown_board(w, f);
     const double like = f.over_pcie && c.basis != Basis::calibrated ? over_pcie : over_links;
     square += like * like;
   }
   if (c.basis == Basis::datasheet && f.local() > 1) {
-    const double blind = f.over_pcie ? w.pcie_datasheet : w.datasheet;
+    const double blind = f.over_pcie ? unknown_board(w, f) : w.datasheet;
     square += blind * blind;
   }
   if (!across && !f.over_pcie && f.library == Library::nccl) {

@@ -5,13 +5,14 @@
 ///
 ///   LL      b + ma min(1, V/16 KiB) + norm_6( e - b , ceil(n p/32) V/p / (la bL) )     b = ca + ha (log2 n - 1), V = S/n
 ///   Simple  b + norm_qS( e - b + fS + mS min(1, V/64 KiB) ,
-///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p chunk / (ck ceil(n p/32))) )
+///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p Bk / ceil(n p/32)) )
 ///
 ///   p   channels of a peer: p0 = 32/n and a power of two; twice as many while each has more than 16 MiB. They are dealt in turn, so
 ///       with n no power of two some channels have one message more than others, and all wait for those: 18 ranks at 1 channel a
 ///       peer leave 14 of 32 idle. A send_recv has p0 of its communicator: 1 channel of 32 among 32 and more ranks
-///   bL  LL rate of one channel of a ring; ck a channel's time for a chunk of 512 KiB
-///   e   what n ranks take at least, 105 ns n^1.5: beyond some 24 peers more than b
+///   bL  LL rate of one of the 32 channels, a share of the link's rate: threads set it, not how many channels rings open
+///   Bk  max(chunk / ck, BS / 32), ck the time a channel was measured to take for a chunk of 512 KiB: channels of faster links are faster
+///   e   what n ranks take at least, 105 ns n (min(n, 72))^(1/2): beyond some 24 peers more than b
 ///
 /// Fitted together with ring.hpp on 8 GPUs of three generations and on racks of 4 to 72 GB200. The rule of p: NVIDIA/nccl src/enqueue.cc;
 /// measured send_recvs of H100 and GB200 step at its sizes. Up to NCCL 2.28 LL goes on to 16 KiB a channel of a peer, 512 KiB, not 16.
@@ -31,6 +32,11 @@ namespace fabricost {
 
 /// Bytes per peer up to which the library uses LL.
 [[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
+
+/// What an exchange of n ranks takes at least; beyond the ranks it was measured with, as much for each further one as for the last.
+[[nodiscard]] inline double exchange_least(double n, const ScaleUpForm& form) {
+  return form.exchange_peer * n * std::sqrt(std::min(n, form.exchange_peer_ranks));
+}
 
 namespace detail {
 
@@ -86,10 +92,10 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
   }
   const double channels = version.exchange_channels, sending = alone ? 1 : n;  // messages of a rank, its own part among them
   const double first = detail::first_channels(alone ? std::max<double>(fabric.communicator, n) : n, channels);
-  const double many = alone ? 0 : std::max(0.0, c.form.exchange_peer * n * std::sqrt(n) - line.base);
+  const double many = alone ? 0 : std::max(0.0, exchange_least(n, c.form) - line.base);
   line.latency_part(TermKind::floor, 0, 1, many);
   if (protocol == Protocol::ll) {
-    const double ring_channel = c.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, version);
+    const double ring_channel = c.ll.channel_share * fabric.full_rate / channels;
     line.ramp({.shape = Ramp::Shape::linear, .amplitude = x.ll_ramp, .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
     const double by_channels = detail::max_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
@@ -100,9 +106,10 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
   line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / c.form.exchange_ramp_size});
   line.overlap = x.overlap;
   // with `each` channels a peer: a slower rate where channels are idle, the own part copied by as many
+  const double channel = std::max(c.form.exchange_chunk / x.channel, rate / channels);
   const auto wire = [&](double each) {
     const double sends = sending * each, busy = sends / detail::max_sends(sends, channels);
-    return bytes / std::min(rate, busy * c.form.exchange_chunk / x.channel);
+    return bytes / std::min(rate, busy * channel);
   };
   const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
   line.rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);

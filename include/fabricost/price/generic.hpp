@@ -7,6 +7,7 @@
 ///
 /// The hops and rates are those fitted for rings of the same protocol; q = 1 for LL.
 
+#include <fabricost/price/exchange.hpp>
 #include <fabricost/price/internode.hpp>
 #include <fabricost/price/pcie.hpp>
 
@@ -99,6 +100,17 @@ struct LevelCost {
                                                      : 0;
   const double overlap = simple ? c.scale_up.simple.overlap : protocol == Protocol::ll128 ? c.scale_up.ll128.overlap : 1;
   return price_phases(schedule, cost, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch, floor, overlap);
+}
+
+/// What ranks that send to all of a level at once need for their messages at least, beside launch and steps: what an exchange was
+/// measured to take, inside a domain per rank of it, between domains per message.
+inline void add_peers(Line& line, const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  for (const Phase& p : schedule) {
+    if (p.steps == 0 || !exchanges_at_once(schedule.algorithm, schedule.collective, p.level)) continue;
+    const double peers = p.bytes / p.message / schedule.levels.below(p.level);
+    const double each = p.level > 0 ? peers * c.transport.exchange_peer : exchange_least(peers + 1, c.scale_up.form);
+    line.latency_part(TermKind::floor, p.level, 1, std::max(0.0, p.steps * each - line.base - line.latency));
+  }
 }
 
 }  // namespace fabricost

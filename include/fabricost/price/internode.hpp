@@ -101,6 +101,11 @@ namespace detail {
   return domains > form.tree_near ? 1 + form.tree_far * std::log2(domains / form.tree_near) : 1;
 }
 
+/// At most what all of the fullest domain's NICs carry at their full rate, whatever the constants.
+[[nodiscard]] inline double at_full_rate(double rate, const Schedule& schedule, const Fabric& fabric) {
+  return std::min(rate, fabric.outer_rate * fabric.ring_taper / schedule.bytes(1));
+}
+
 struct Crossing {
   double inner = 0, outer = 0;  ///< steps
   double bytes = 0, message = 0;
@@ -192,7 +197,7 @@ struct Crossing {
   double outer = 1e30;
   if (network > 0) {
     outer = share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
-    outer = std::min(outer, fabric.outer_rate / schedule.bytes(1));  // whatever the constants: all of a domain's NICs, at their full rate
+    outer = detail::at_full_rate(outer, schedule, fabric);
   }
   const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
   const double devices = detail::net_devices(fabric);
@@ -247,8 +252,9 @@ struct Crossing {
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
   const double inner = g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30;
-  const double outer = detail::tree_share(fabric, t.form, true) * t.efficiency * nic_path_share(fabric, t, schedule.collective) *
-                       detail::channels_rate(fabric);
+  const double outer = detail::at_full_rate(detail::tree_share(fabric, t.form, true) * t.efficiency *
+                                                nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric),
+                                            schedule, fabric);
   const int level = outer <= inner ? 1 : 0;
   const double more = rack_step_factor(g, c.scale_up.form);
   const double step = with_latency(t.nvls_step, fabric.outer_latency) * more;

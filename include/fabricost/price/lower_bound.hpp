@@ -6,7 +6,7 @@
 ///   least = S x max over levels of (bytes that leave an endpoint / S) / (one-way rate of the endpoint's links)
 ///
 ///   ring, pairwise, direct, halving, hierarchical   the bytes of their schedules: all_reduce 2 (n-1)/n, all_gather (n-1)/n, ...
-///   trees between N domains                         all_reduce 2 (N-1)/N: each of the two trees has N-1 edges that carry S/2 both ways
+///   trees between N domains                         all_reduce 1 of two, 1.5 of three, 2 of more: what leaves the fullest domain
 ///   nvls                                            1 + 1/n inside (the switch adds and multiplies), busbw 2(n-1)/(n+1) of the rate
 ///   send_recv between domains                       one rank sends: the NICs of its own, not of the domain
 ///
@@ -35,12 +35,6 @@ namespace detail {
   return schedule.collective == Collective::send_recv ? rate / std::max(1.0, std::min(f.nics, f.local())) : rate;
 }
 
-/// Bytes that leave a domain, as a multiple of S.
-[[nodiscard]] inline double bytes_across(const Schedule& schedule, const Fabric& f) {
-  if (runs_two_trees(schedule.algorithm) && schedule.collective == Collective::all_reduce) return 2 * (f.domains() - 1) / f.domains();
-  return schedule.bytes(1);
-}
-
 }  // namespace detail
 
 /// Seconds per byte of S, as described above; 0 if nothing moves. \throws nothing
@@ -48,7 +42,7 @@ namespace detail {
   const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
   double out = 0;
   if (f.local() > 1 && inside > 0) out = schedule.bytes(0) / inside;
-  if (f.domains() > 1 && across > 0) out = std::max(out, detail::bytes_across(schedule, f) / across);
+  if (f.domains() > 1 && across > 0) out = std::max(out, schedule.bytes(1) / across);
   return out;
 }
 

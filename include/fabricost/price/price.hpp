@@ -63,7 +63,9 @@ namespace detail {
       break;
     default: break;
   }
-  return price_generic(schedule, fabric, c, protocol);
+  Line line = price_generic(schedule, fabric, c, protocol);
+  if (!has_fitted_form(schedule.algorithm, schedule.collective, fabric)) add_peers(line, schedule, fabric, c);
+  return line;
 }
 
 }  // namespace detail
@@ -71,7 +73,8 @@ namespace detail {
 /// The price of a schedule on a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
-  if (changes_by_size(fabric)) line.base_part(TermKind::launch, 0, 1, c.scale_up.form.rccl_call);
+  // part of what was measured on that machine, of no other one
+  if (fabric.library == Library::rccl && c.basis == Basis::calibrated) line.base_part(TermKind::launch, 0, 1, c.scale_up.form.rccl_call);
   line.min = min_per_byte(schedule, fabric);
   return line;
 }

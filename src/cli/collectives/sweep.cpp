@@ -32,14 +32,22 @@ struct SweepTyped : SweepRequest {
 /// Prints numbers in the shortest form that reads back exactly. Names contain no commas.
 [[nodiscard]] std::string csv_of(const SweepAnswer& a) {
   std::string out = a.by_count ? "nodes,ranks," : "";
-  out += "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us\n";
+  out += "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us";
+  out += a.by_count ? ",operation\n" : ",operation,nodes,ranks\n";
   for (const PredictAnswer& p : a.rows) {
     if (a.by_count) out += fmt::format("{},{},", p.nodes, p.ranks);
-    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}\n", p.bytes(), p.seconds * 1e6, p.algorithm_bytes_per_second() / 1e9,
+    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{},{}", p.bytes(), p.seconds * 1e6, p.algorithm_bytes_per_second() / 1e9,
                        p.bus_bytes_per_second() / 1e9, p.algorithm.view(), p.protocol.view(), p.binding_tier(), name(p.basis), p.low * 1e6,
-                       p.high * 1e6);
+                       p.high * 1e6, p.collective());
+    out += a.by_count ? "\n" : fmt::format(",{},{}\n", p.nodes, p.ranks);
   }
   return out;
+}
+
+/// Two decimals; of short messages three digits.
+[[nodiscard]] std::string rate_cell(double bytes_per_second) {
+  return bytes_per_second > 0 && bytes_per_second < 1e9 ? fmt::format("{:.3g}", bytes_per_second / 1e9)
+                                                        : fmt::format("{:.2f}", bytes_per_second / 1e9);
 }
 
 /// One row each: time, bandwidths, algorithm and protocol, bottleneck, interval.
@@ -52,8 +60,8 @@ struct SweepTyped : SweepRequest {
   for (const PredictAnswer& p : a.rows) {
     std::vector<std::string> cells{size_text(p.operation.bytes)};
     if (a.by_count) cells = {std::to_string(p.nodes), std::to_string(p.ranks)};
-    cells.insert(cells.end(), {time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bytes_per_second() / 1e9),
-                               fmt::format("{:.2f}", p.bus_bytes_per_second() / 1e9),
+    cells.insert(cells.end(), {time_text(p.time()), rate_cell(p.algorithm_bytes_per_second()),
+                               rate_cell(p.bus_bytes_per_second()),
                                fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), std::string{p.binding_tier()},
                                fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
     rows.row(cells);

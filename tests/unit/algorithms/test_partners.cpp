@@ -56,9 +56,10 @@ template <class A>
   return out;
 }
 
-/// Every rank has heard of every other, by what was handed on step by step.
+/// Every rank has heard of every other, by what was handed on step by step; of a broadcast every rank of the root, of a reduce the root
+/// of every rank.
 template <class A>
-[[nodiscard]] bool everybody_heard_of_everybody(Collective op, const Levels& levels) {
+[[nodiscard]] bool everybody_heard(Collective op, const Levels& levels) {
   const auto n = static_cast<std::size_t>(levels.ranks());
   std::vector<std::vector<bool>> heard(n, std::vector<bool>(n, false));
   for (std::size_t rank = 0; rank < n; ++rank) heard[rank][rank] = true;
@@ -71,7 +72,10 @@ template <class A>
       for (std::size_t of = 0; of < n; ++of) hears[of] = hears[of] || before[rank][of];
     }
   }
-  return std::all_of(heard.begin(), heard.end(), [](const auto& of) { return std::find(of.begin(), of.end(), false) == of.end(); });
+  const auto all = [](const auto& of) { return std::find(of.begin(), of.end(), false) == of.end(); };
+  if (op == Collective::reduce) return all(heard[0]);
+  if (op == Collective::broadcast) return std::all_of(heard.begin(), heard.end(), [](const auto& of) { return of[0]; });
+  return std::all_of(heard.begin(), heard.end(), all);
 }
 
 template <class A>
@@ -88,7 +92,7 @@ void compare(Collective op, const Levels& levels) {
   INFO(A::name << " " << name(op) << " on " << levels.sizes[0] << " x " << levels.sizes[1]);
   const Schedule schedule = schedule_of(Algorithm{place_of<A>}, op, at);
   const std::vector<Counted> all = counted<A>(op, levels);
-  CHECK(everybody_heard_of_everybody<A>(op, levels));
+  CHECK(everybody_heard<A>(op, levels));
   for (int level = 0; level < levels.count; ++level) {
     INFO("level " << level);
     const Counted& here = all[static_cast<std::size_t>(level)];

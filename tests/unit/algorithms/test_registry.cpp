@@ -12,7 +12,7 @@ using namespace fabricost;
 static_assert(name(Algorithm::ring) == "ring" && name(Algorithm::recursive_doubling) == "recursive_doubling");
 static_assert(nccl_name(Algorithm::nvls_tree) == "NVLSTree" && nccl_name(Algorithm::bruck).empty());
 static_assert(one_partner_a_step(Algorithm::bruck) && !one_partner_a_step(Algorithm::ring));
-static_assert(uses_all_links(Algorithm::torus_bucket) && runs_two_trees(Algorithm::tree));
+static_assert(uses_all_links(Algorithm::torus_bucket) && !uses_all_links(Algorithm::tree));
 static_assert(exchanges_at_once(Algorithm::hierarchical, Collective::all_to_all) &&
               !exchanges_at_once(Algorithm::hierarchical, Collective::all_to_all, 0) &&
               !exchanges_at_once(Algorithm::hierarchical, Collective::all_reduce));

@@ -10,7 +10,7 @@ from contract import H100, Contract
 
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv"]
 ALGORITHMS = ("ring tree nvls nvls_tree collnet_direct collnet_chain pat halving_doubling rabenseifner bruck pairwise direct "
-              "torus_bucket one_shot two_shot hierarchical recursive_doubling").split()
+              "torus_bucket one_shot two_shot hierarchical recursive_doubling binomial").split()
 
 
 class Predict(Contract):

@@ -88,8 +88,9 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
     for (const Candidate pair : support::pairs_of(c)) {
       double max = max_bus_bandwidth(pair, c.operation.collective, w);
       const bool trees = pair.algorithm == Algorithm::tree || pair.algorithm == Algorithm::nvls_tree;
-      // two trees of N - 1 edges that carry half of the data both ways: on the average 2 (N-1)/N S leave a domain
-      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce) max = w.domain * (w.n - 1) / w.n * w.N / (w.N - 1);
+      // of two trees with half of the data each, up and down: 1, 1.5 or 2 S leave the fullest of 2, 3 or more domains
+      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce)
+        max = w.domain * 2 * (w.n - 1) / w.n / (w.N <= 2 ? 1 : w.N <= 3 ? 1.5 : 2);
       // one GPU of a domain sends, over its own NICs alone
       if (w.N > 1 && c.operation.collective == Collective::send_recv) max = w.domain / std::min(w.nics, w.g);
       for (const double bytes : support::random_sizes(i)) {

@@ -36,7 +36,8 @@ TEST_CASE("beyond some two dozen ranks an exchange takes at least what its peers
     return price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, Levels{n}), support::fabric(n), c, Protocol::ll)(0);
   };
   CHECK(empty(16) == Approx(c.all_to_all.base + 3 * c.all_to_all.hop));
-  for (const int n : {64, 72, 144, 576}) CHECK(empty(n) == Approx(c.form.exchange_peer * std::pow(n, 1.5)));
+  for (const int n : {64, 72}) CHECK(empty(n) == Approx(c.form.exchange_peer * std::pow(n, 1.5)));
+  for (const int n : {144, 576, 8192}) CHECK(empty(n) == Approx(empty(72) * n / 72));  // beyond what was measured each adds the same
 }
 
 // 32 channels are dealt to the ranks: 18, 36 and 72 leave some idle or some with one message more, until messages are cut finer

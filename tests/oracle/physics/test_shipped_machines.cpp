@@ -1,0 +1,220 @@
+/// \file test_shipped_machines.cpp
+/// Properties that hold on every shipped machine, whatever its constants.
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+
+namespace {
+
+const std::vector<System>& machines() {
+  static const std::vector<System> all = [] {
+    std::vector<System> out;
+    for (const SystemName& one : system_names()) out.push_back(load_system(one.name));
+    return out;
+  }();
+  return all;
+}
+const System& machine(const std::string& name) {
+  return *std::find_if(machines().begin(), machines().end(), [&](const System& s) { return s.name == name; });
+}
+
+/// What leaves the fullest of n ranks of two binary trees with half of S each, up and down, built edge by edge: the parent of a rank
+/// other than 0 is found by clearing its lowest bit and setting the next; the second tree is the first one mirrored, or shifted by one
+/// where n is odd.
+double fullest_of_trees(int n) {
+  std::vector<double> leaving(static_cast<std::size_t>(n), 0);
+  for (int tree = 0; tree < 2; ++tree) {
+    const auto place = [&](int rank) { return static_cast<std::size_t>(tree == 0 ? rank : n % 2 == 0 ? n - 1 - rank : (rank + 1) % n); };
+    for (int rank = 1; rank < n; ++rank) {
+      const int bit = rank & -rank;
+      int parent = (rank ^ bit) | (bit << 1);
+      if (parent >= n) parent = rank ^ bit;
+      leaving[place(rank)] += 0.5;    // up
+      leaving[place(parent)] += 0.5;  // down
+    }
+  }
+  return *std::max_element(leaving.begin(), leaving.end());
+}
+
+/// f(system, operation) of questions that the machine answers; the others are refused.
+template <class F>
+int of_answers(const std::vector<Operation>& operations, F&& f) {
+  int answered = 0;
+  for (const System& system : machines())
+    for (const Operation& op : operations) {
+      try {
+        f(system, op);
+        ++answered;
+      } catch (const RequestError&) {}
+    }
+  return answered;
+}
+
+std::string question(const System& system, const Operation& op) {
+  return system.name + " " + std::string(name(op.collective)) + " of " + std::to_string(op.bytes.value()) + " B, " +
+         std::to_string(op.ranks) + " ranks, " + std::to_string(op.nodes) + " nodes";
+}
+
+}  // namespace
+
+TEST_CASE("the interval of a tree begins no earlier than the fullest node's bytes over all of its NICs", "[physics]") {
+  CHECK(fullest_of_trees(2) == 1);
+  CHECK(fullest_of_trees(3) == 1.5);
+  for (int n = 4; n < 70; ++n) CHECK(fullest_of_trees(n) == 2);
+  int checked = 0;
+  for (const System& system : machines())
+    for (const int nodes : {2, 3, 4, 7, 16})
+      for (const Algorithm algorithm : {Algorithm::tree, Algorithm::nvls_tree})
+        for (const double bytes : {64.0 * mebibyte, 16 * gibibyte, 64 * gibibyte}) {
+          try {
+            const Prediction p =
+                predict(system, Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(bytes), .nodes = nodes},
+                        {.algorithm = algorithm});
+            const Fabric& f = p.made_from.fabric;
+            if (f.domains() < 2) continue;
+            const double least = fullest_of_trees(static_cast<int>(f.domains())) * bytes / f.outer_rate;
+            INFO(system.name << ", " << nodes << " nodes, " << p.algorithm.view() << ", " << bytes / gibibyte << " GiB");
+            CHECK(p.low >= least * (1 - 1e-9));
+            CHECK(p.seconds >= least * (1 - 1e-9));
+            ++checked;
+          } catch (const RequestError&) {}
+        }
+  CHECK(checked > 500);
+}
+
+TEST_CASE("faster links never take longer where the library does the same", "[physics]") {
+  std::vector<Operation> operations;
+  for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
+                              Collective::all_to_all, Collective::send_recv})
+    for (double bytes = 1024; bytes < 20e9; bytes *= 4) operations.push_back({.collective = op, .bytes = Bytes::from_value(bytes)});
+  int same = 0;
+  const int answered = of_answers(operations, [&](const System& system, const Operation& op) {
+    for (const std::optional<Protocol> protocol :
+         {std::optional<Protocol>{}, std::optional{Protocol::ll}, std::optional{Protocol::simple}}) {
+      if (protocol && !is_exchange(op.collective)) continue;
+      for (const double factor : {1.1, 2.0, 4.0}) {
+        System faster = system;
+        for (Tier& tier : faster.tiers)
+          if (tier.role == TierRole::scale_up) tier.bandwidth.value *= factor;
+        const Prediction now = predict(system, op, {.protocol = protocol}), then = predict(faster, op, {.protocol = protocol});
+        const auto channels = [](const Prediction& p) { return p.made_from.fabric.channels.count; };
+        if (!(now.ran == then.ran) || (!is_exchange(op.collective) && channels(now) != channels(then))) continue;
+        INFO(question(system, op) << ", links " << factor << " times as fast");
+        CHECK(then.seconds <= now.seconds * (1 + 1e-9));
+        ++same;
+      }
+    }
+  });
+  CHECK(answered > 3000);
+  CHECK(same > 5000);
+}
+
+TEST_CASE("a message to one GPU gains from a link that is faster than any measured one", "[physics]") {
+  const System& now = machine("vera-rubin-nvl72");
+  System faster = now;
+  for (Tier& tier : faster.tiers)
+    if (tier.role == TierRole::scale_up) tier.bandwidth.value *= 2;
+  for (const Operation& op : std::vector<Operation>{SendRecv{.bytes = units::GiB(8)}, AllToAll{.bytes = units::GiB(8), .ranks = 72}})
+    CHECK(predict(faster, op).seconds < 0.7 * predict(now, op).seconds);
+  // and reaches as large a part of it as a ring, whose step is a message to the next GPU
+  const Prediction message = predict(now, SendRecv{.bytes = units::GiB(8)}),
+                   ring = predict(now, Broadcast{.bytes = units::GiB(8), .ranks = 8});
+  CHECK(message.bus_bandwidth().value() > 0.8 * ring.bus_bandwidth().value());
+}
+
+TEST_CASE("one rank moves nothing, at no rate", "[physics]") {
+  int checked = 0;
+  for (const System& system : machines())
+    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
+                                Collective::reduce, Collective::all_to_all}) {
+      try {
+        const Prediction p = predict(system, Operation{.collective = op, .bytes = units::GiB(64), .ranks = 1});
+        INFO(system.name << " " << name(op));
+        CHECK(p.algorithm_bandwidth().value() == 0);
+        CHECK(p.bus_bandwidth().value() == 0);
+        CHECK(p.seconds < 1e-3);
+        if (checked++ == 0) CHECK(explain(p).find("nothing") != std::string::npos);
+      } catch (const RequestError&) {}
+    }
+  CHECK(checked > 100);
+}
+
+TEST_CASE("a machine without a tuner broadcasts and reduces in at most twice the time of an all_reduce", "[physics]") {
+  int checked = 0;
+  for (const System& system : machines()) {
+    if (follows_tuner(system.library)) continue;
+    for (const double bytes : {8.0, 1024.0, 65536.0, 1048576.0, 1e9}) {
+      const auto seconds = [&](Collective op) {
+        return predict(system, Operation{.collective = op, .bytes = Bytes::from_value(bytes)}).seconds;
+      };
+      INFO(system.name << " " << bytes);
+      CHECK(seconds(Collective::broadcast) <= 2 * seconds(Collective::all_reduce));
+      CHECK(seconds(Collective::reduce) <= 2 * seconds(Collective::all_reduce));
+      ++checked;
+    }
+  }
+  CHECK(checked >= 20);
+}
+
+TEST_CASE("an exchange with thousands of ranks costs time for each of them", "[physics]") {
+  const double measured = predict(machine("gb200-nvl72"), AllToAll{.bytes = units::B(8), .ranks = 72}).seconds;
+  int checked = 0;
+  for (const System& system : machines()) {
+    const Tier* up = system.tier(TierRole::scale_up);
+    if (system.domain <= 144 || up == nullptr || up->kind == TierKind::torus || up->kind == TierKind::ring) continue;
+    INFO(system.name);
+    CHECK(predict(system, AllToAll{.bytes = units::B(8), .ranks = system.domain}, {.algorithm = Algorithm::direct}).seconds > measured);
+    const Prediction shots = predict(system, AllReduce{.bytes = units::B(8), .ranks = system.domain}, {.algorithm = Algorithm::one_shot});
+    CHECK(shots.seconds > measured);
+    ++checked;
+  }
+  CHECK(checked >= 3);
+}
+
+TEST_CASE("a short collective over one node of MI355X takes no longer than over two", "[physics]") {
+  for (const char* name : {"mi355x-8", "aac14-mi355x-pollara", "mi325x-8"})
+    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+      const System& system = machine(name);
+      const auto seconds = [&](int nodes) {
+        return predict(system, Operation{.collective = op, .bytes = units::B(8), .nodes = nodes}).seconds;
+      };
+      INFO(name << " " << fabricost::name(op));
+      CHECK(seconds(1) <= seconds(2));
+    }
+}
+
+TEST_CASE("the interval of a PCIe board that nobody measured holds both kinds that were", "[physics]") {
+  for (const char* name : {"pcie4-8gpu", "pcie5-8gpu"})
+    for (const double bytes : {256 * mebibyte, 1 * gibibyte}) {
+      const auto asked = [&](const System& s) {
+        return predict(s, Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(bytes), .ranks = 8});
+      };
+      const Prediction unknown = asked(machine(name));
+      const double own = unknown.made_from.fabric.pcie_rate;
+      for (const char* measured : {"l40s-pcie", "rtx-pro-6000-pcie"}) {
+        const Prediction there = asked(machine(measured));
+        const double scaled = there.seconds * there.made_from.fabric.pcie_rate / own;  // its share of this link's rate
+        INFO(name << " as " << measured << ", " << bytes / mebibyte << " MiB: " << scaled << " s");
+        CHECK(unknown.low <= scaled);
+        CHECK(unknown.high >= scaled);
+      }
+    }
+}
+
+TEST_CASE("what more bandwidth changes names the channels that the library then opens", "[physics]") {
+  bool named = false;
+  for (const Sensitivity& s : sensitivities(machine("dgx-h100"), AllGather{.bytes = units::MiB(1), .ranks = 8}))
+    named = named || s.change.find("channels 24 -> 32") != std::string::npos;
+  CHECK(named);
+  for (const Sensitivity& s : sensitivities(machine("dgx-h100"), SendRecv{.bytes = units::MiB(1)}))
+    CHECK(s.change.find("channels") == std::string::npos);
+}
