@@ -128,7 +128,8 @@ void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
     product += fmt::format("{}{} of {}", product.empty() ? "" : " x ", tier.endpoints, tier.name.view());
   }
   if (!product.empty() && places < system.nodes)
-    faults.add(issue_at(tiers.mark, "tiers", fmt::format("the network joins {} nodes ({}), and the machine has {}", places, product, system.nodes),
+    faults.add(issue_at(tiers.mark, "tiers",
+                        fmt::format("the network joins {} nodes ({}), and the machine has {}", places, product, system.nodes),
                         "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
 }
 
