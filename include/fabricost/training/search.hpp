@@ -173,8 +173,8 @@ class TrainingSearch {
     out.push_back(group);
   }
 
-  /// What every step takes beyond its parts.
-  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, q_.gpus, domain_)) * q_.stack.scale; }
+  /// What every step takes beyond its parts at least: a layout may take more domains than its GPUs fill.
+  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_)) * q_.stack.scale; }
 
   /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
   [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
