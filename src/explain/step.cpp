@@ -8,6 +8,7 @@
 #include <fabricost/explain/step.hpp>
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/sensitivity.hpp>
 
 #include <fmt/format.h>
@@ -24,12 +25,14 @@ namespace {
 [[nodiscard]] std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 /// "4 ranks of one nvlink5 domain", "8 ranks in each of 16 domains, over ib-ndr".
-[[nodiscard]] std::string where_text(const StepExchange& x, const Fabric& f) {
+[[nodiscard]] std::string where_text(const StepExchange& x, const Fabric& f, int taken) {
   if (x.group == StepGroup::stages)
     return x.at.domains > 1 ? fmt::format("to a GPU of another domain, over {}", f.outer_tier.view())
                             : fmt::format("to a GPU of the same {} domain", f.inner_tier.view());
   if (x.at.domains == 1) return fmt::format("among {} ranks of one {} domain", x.at.local, f.inner_tier.view());
-  return fmt::format("among {} ranks, {} in each of {} domains, over {}", x.at.ranks(), x.at.local, x.at.domains, f.outer_tier.view());
+  // ranks that do not divide over the domains taken are priced on more of them, with as many in each
+  return fmt::format("among {} ranks, {}{} in each of {} domains, over {}", x.at.ranks(), x.at.domains > taken ? "priced as " : "",
+                     x.at.local, x.at.domains, f.outer_tier.view());
 }
 
 /// The terms of a step that a group's exchanges are a part of.
@@ -124,8 +127,8 @@ class StepWords {
   }
 
   [[nodiscard]] std::string stragglers() const {
-    const double nodes = static_cast<double>(l_.gpus()) / system_.domain;
-    return fmt::format("All ranks wait for the slowest of {:.0f} domains: {} x (2 ln {:.0f})^(1/2) of the step.", nodes,
+    const int nodes = domains_taken(l_, system_.domain);
+    return fmt::format("All ranks wait for the slowest of {} domains: {} x (2 ln {})^(1/2) of the step.", nodes,
                        percent(gpu_.constants.straggle), nodes);
   }
 
@@ -161,8 +164,8 @@ class StepWords {
       by = fmt::format("{}, {:.4g} GB/s busbw", detail::label(ran), 1e-9 * x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks()));
     }
     const std::string_view what = x.group == StepGroup::expert ? "dispatch or combine" : name(x.collective);
-    return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}).", x.count, what, bytes, where_text(x, curve.fabric()), 1e3 * x.seconds,
-                       by);
+    return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}).", x.count, what, bytes,
+                       where_text(x, curve.fabric(), domains_taken(l_, system_.domain)), 1e3 * x.seconds, by);
   }
 
   const TrainingQuestion& q_;

@@ -1,11 +1,12 @@
 #pragma once
 /// \file expert_load.hpp
-/// How full the fullest expert rank is: its rows over the mean, for time and for memory.
+/// Rows of the fullest expert rank: what all ranks wait for, what that rank keeps for the backward, and what a capacity caps.
 
-#include <fabricost/experts/routing.hpp>
+#include <fabricost/experts/traffic.hpp>
 #include <fabricost/kernels/groups.hpp>
 #include <fabricost/kernels/stack.hpp>
 #include <fabricost/model/layout.hpp>
+#include <fabricost/model/model.hpp>
 
 namespace fabricost {
 

@@ -37,6 +37,9 @@ namespace fabricost {
   return static_cast<int>((gpus + used - 1) / used * domain - gpus);
 }
 
+/// Scale-up domains that a job takes, some in part.
+[[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
+
 /// How many of the fastest layouts are looked through for one that leaves fewer GPUs idle.
 inline constexpr int near_fastest = 32;
 

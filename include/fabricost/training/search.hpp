@@ -45,7 +45,7 @@ struct Pipeline {
   int pp = 1, vp = 1;
   PipelineSchedule schedule = PipelineSchedule::none;
   std::vector<HeavyStage> stages;
-  std::array<StageContent, 4> longest{};
+  std::vector<StageContent> longest{};
 };
 
 /// The values of a layout's `zero`, ascending.
@@ -173,8 +173,8 @@ class TrainingSearch {
     out.push_back(group);
   }
 
-  /// What every step takes beyond its parts.
-  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, q_.gpus, domain_)) * q_.stack.scale; }
+  /// What every step takes beyond its parts at least: a layout may take more domains than its GPUs fill.
+  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_)) * q_.stack.scale; }
 
   /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
   [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
@@ -205,6 +205,18 @@ class TrainingSearch {
     return out;
   }
 
+  /// The stages that may take longest, without those that another has all layers of.
+  [[nodiscard]] std::vector<StageContent> longest(const Layout& l) const {
+    std::vector<StageContent> out;
+    for (const StageContent& one : long_stages(split_layers(q_.model, l), q_.model, l))
+      if (std::none_of(out.begin(), out.end(), [&](const StageContent& known) {
+            return known.dense_layers >= one.dense_layers && known.mixing_layers >= one.mixing_layers &&
+                   known.expert_layers >= one.expert_layers;
+          }))
+        out.push_back(one);
+    return out;
+  }
+
   /// All pipelines of the request by their stages, without those that always leave a chunk idle.
   void make_pipelines() {
     for (const int pp : either(q_.pp, divisors(q_.gpus, q_.model.layers + 2))) {
@@ -214,7 +226,7 @@ class TrainingSearch {
           Layout l;
           l.pp = pp, l.vp = vp, l.schedule = schedule;
           if (vp < 1 || (pp > 1 && has_idle_chunk(q_.model, l))) continue;
-          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), long_stages(split_layers(q_.model, l), q_.model, l)});
+          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), longest(l)});
         }
     }
   }

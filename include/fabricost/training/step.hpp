@@ -36,6 +36,7 @@
 #include <fabricost/memory/in_flight.hpp>
 #include <fabricost/model/stage_parameters.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/layer.hpp>
 
 #include <span>
@@ -131,9 +132,8 @@ struct LayerTimes {
   return out;
 }
 
-/// What the slowest of the nodes (scale-up domains) of a job takes beyond their mean, as a share of a step.
-[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, int gpus, int domain) {
-  const double nodes = static_cast<double>(gpus) / domain;
+/// What the slowest of the nodes (scale-up domains) that a job takes needs beyond their mean, as a share of a step.
+[[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, double nodes) {
   return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
@@ -305,7 +305,7 @@ struct StepModel {
     out.optimizer = update;
     out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
     out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
-    out.stragglers = waiting_for_slowest(gpu, l.gpus(), costs.system().domain) * out.seconds;
+    out.stragglers = waiting_for_slowest(gpu, domains_taken(l, costs.system().domain)) * out.seconds;
     out.seconds += out.stragglers;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;

@@ -140,11 +140,12 @@ class Plan(unittest.TestCase):
         plan.refused(*JOB, "--document", "8192", saying=["--document 8192", "4096 tokens"])
 
     def test_exchanges_of_context_are_told_apart(self):
-        text = plan.works("--model", "llama3-70b", "--system", "gb200-nvl72", "--gpus", "64", "--global-batch", "128",
-                          "--sequence", "131072", "--top", "20")
-        rows = [line for line in text.split("step s", 1)[1].split("layouts priced")[0].splitlines()[1:-1]]
-        self.assertIn("cp-comm", text)
-        self.assertEqual(len(rows), len(set(rows)))
+        job = ("--model", "llama3-70b", "--system", "gb200-nvl72", "--gpus", "64", "--global-batch", "128", "--sequence", "131072")
+        for top in ("1", "20"):
+            ways = [layout.get("cp_comm_type") for layout in answer(*job, "--top", top)["layouts"]]
+            text = plan.works(*job, "--top", top)
+            self.assertEqual("a2a" in ways, "cp-comm" in text)
+        self.assertIn("a2a", ways)
 
     def test_offload_is_explained_by_its_bytes_and_rates(self):
         text = " ".join(plan.works(*JOB, "--tp", "8", "--pp", "1", "--cp", "1", "--zero", "1", "--recompute", "full",

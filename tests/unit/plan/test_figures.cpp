@@ -194,3 +194,18 @@ TEST_CASE("groups that do not fill a scale-up domain leave the rest of its GPUs 
     REQUIRE((l.gpus() + none) % domain == 0);
   }
 }
+
+TEST_CASE("A step waits for the slowest of the whole domains that its job takes, idle GPUs included") {
+  const System system = load_system("gb200-nvl72");
+  const double straggle = Processor::of(system).constants.straggle;
+  for (const auto& [model, gpus] : {std::pair{"llama3-70b", 2048}, {"llama3-70b", 128}, {"deepseek-v3", 2048}, {"llama3-8b", 64}}) {
+    CAPTURE(model, gpus);
+    const TrainingQuestion q = question(model, gpus, 2048);
+    for (const PricedLayout& p : plan_training(q, system).layouts) {
+      const int domains = (gpus + idle_gpus(p.layout, system.domain)) / system.domain;
+      CHECK(domains * system.domain == gpus + idle_gpus(p.layout, system.domain));
+      const double before = p.time.seconds - p.time.stack - p.time.stragglers;
+      CHECK(p.time.stragglers == Approx(straggle * std::sqrt(2 * std::log(domains)) * before).epsilon(1e-9).margin(1e-12));
+    }
+  }
+}
