@@ -9,6 +9,9 @@
 ///   dragonfly   groups of a = 2 h switches, each with h = (k + 1) / 4 NICs and h cables to other groups, a h + 1 groups at most
 ///               (Kim, Dally, Scott, Abts, ISCA 2008)
 ///
+/// Switches are whole, tier by tier, and each rail has its own; rails of one tier share a switch where several fit. Spares send only in
+/// another's place: they take ports at the bottom, one a switch from those that lead up, before they open a tier.
+///
 /// Copper stays in a rack or between neighbours: from NIC to switch in a fat tree and a dragonfly, inside a group of a dragonfly, and
 /// between nodes of one rack in a torus of d dimensions, all but m^(-1/d) of its cables where m nodes share a rack (a cube of 64 TPU v4:
 /// 3/4). A rail leads the NICs of a rack to as many switches elsewhere. Everything else is optical, with a transceiver at each end.
@@ -36,12 +39,13 @@ struct NetworkPlan {
   ScaleOut kind = ScaleOut::rail;
   int radix = 64;                 ///< ports of a switch
   double machines_of_a_rack = 1;  ///< nodes side by side, for a torus
+  double spare_gpus = 0;          ///< of the GPUs: they stand by, and open no tier of switches
 };
 
 struct NetworkSize {
   double nics = 0;      ///< total
   int tiers = 0;        ///< of switches on the longest way up; 0: none (one domain, or a torus)
-  double switches = 0;  ///< ports / radix, parts of a switch included
+  double switches = 0;  ///< whole ones
   double ports = 0;     ///< of switches
   double cables = 0;    ///< all
   double optical = 0;   ///< of them
@@ -61,6 +65,25 @@ namespace detail {
   return tiers;
 }
 
+/// Tiers where some of the ends stand by: those of the rest, while one port more of each switch at the bottom joins all.
+[[nodiscard]] inline int fat_tree_tiers(double ends, double spares, int radix) {
+  const int tiers = fat_tree_tiers(ends - spares, radix), all = fat_tree_tiers(ends, radix);
+  const double bottom = 2 * std::pow(0.5 * radix, tiers - 1);  // switches there
+  return tiers > 1 && ends <= bottom * (0.5 * radix + 1) ? tiers : all;
+}
+
+/// Ports, cables and whole switches of `trees` fat trees with as many ends.
+inline void add_fat_trees(NetworkSize& net, double trees, int radix) {
+  const double ends = net.nics / trees;
+  for (int tier = 0; tier < net.tiers; ++tier) {
+    const double above = tier + 1 == net.tiers ? 0 : net.nics;
+    net.ports += net.nics + above;
+    net.cables += net.nics;
+    net.switches += trees * std::ceil((net.nics + above) / trees / radix);
+  }
+  if (net.tiers == 1) net.switches = std::ceil(trees / std::max(1.0, std::floor(radix / ends)));
+}
+
 inline void add_torus(NetworkSize& net, double nics_of_a_node, const NetworkPlan& plan) {
   constexpr double most = 3;
   const double dimensions = std::min(most, std::floor(nics_of_a_node / 2));
@@ -77,6 +100,7 @@ inline void add_dragonfly(NetworkSize& net, int radix) {
                        std::to_string(static_cast<long long>(net.nics)));
   const double all = net.nics / ends;
   net.tiers = 1;
+  net.switches = std::ceil(all);
   net.ports = all * (ends + routers - 1 + ends);
   net.optical = all * ends / 2;
   net.cables = net.nics + all * (routers - 1) / 2 + net.optical;
@@ -98,12 +122,11 @@ inline void add_dragonfly(NetworkSize& net, int radix) {
     detail::add_dragonfly(out, plan.radix);
   } else {
     const bool rail = plan.kind == ScaleOut::rail;
-    out.tiers = detail::fat_tree_tiers(rail ? nodes : out.nics, plan.radix);
-    out.ports = out.nics * (2 * out.tiers - 1);
-    out.cables = out.nics * out.tiers;
+    const double trees = rail ? nic->endpoints : 1, spares = std::floor(plan.spare_gpus / system.gpus_per_node);
+    out.tiers = detail::fat_tree_tiers(out.nics / trees, spares * nic->endpoints / trees, plan.radix);
+    detail::add_fat_trees(out, trees, plan.radix);
     out.optical = rail ? out.cables : out.cables - out.nics;
   }
-  out.switches = out.ports / plan.radix;
   return out;
 }
 /// Rails, of switches with `radix` ports.
