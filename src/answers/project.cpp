@@ -236,7 +236,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
 
 /// What is known before prices are.
 [[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
-                                  const Calendar& calendar, std::optional<Day> own_day) {
+                                  const Calendar& calendar, std::optional<Day> own_day, bool batches) {
   ProjectedRun out{.system = machine.value->name};
   add_delivery(out, *machine.value, prices, calendar, own_day);
   if (gpus)
@@ -260,6 +260,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   out.idle_gpus = best.idle_gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+  if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
   out.paid_gpus = paid_gpus(out, *machine.value, prices, out.spares);
   if (const auto stated = stated_gpus(*machine.value)) out.paid_gpus = static_cast<int>(std::min<long long>(out.paid_gpus, *stated));
@@ -317,7 +318,7 @@ std::vector<Machine> machines_of(const Machines& given) {
   return out;
 }
 
-Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes) {
+Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes, bool batches) {
   check(request);
   const std::vector<Machine> machines = machines_of(request.systems);
   ProjectRequest r = request;
@@ -362,7 +363,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   if (calendar.done_by) out.done_by = day_text(*calendar.done_by);
   each([&](std::size_t i) {
     const std::size_t m = runs.machine[i];
-    out.rows[i] = run_on(r, on[m], gpus[i], prices, calendar, own_days[m]);
+    out.rows[i] = run_on(r, on[m], gpus[i], prices, calendar, own_days[m], batches);
   });
   const OwnMachinePrices own = own_prices_of(r.own_prices, r.price_kind, machines, systems, "own_prices");
   const auto able = [&](std::size_t machine) {
@@ -386,7 +387,9 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
 }
 
 ProjectAnswer answer(const ProjectRequest& request) {
-  ProjectAnswer out = runs_of(request, [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; }).all;
+  ProjectAnswer out = runs_of(
+                          request, [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; }, true)
+                          .all;
   add_best(out);
   return out;
 }

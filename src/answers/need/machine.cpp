@@ -236,10 +236,11 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const Prices prices = load_prices(q.prices);
   std::vector<std::string> names;
-  const Runs runs = runs_of(q, [&](const ProjectRequest& r, const System& system) {
+  const auto sizes = [&](const ProjectRequest& r, const System& system) {
     names.push_back(system.name);
     return need::sizes_for(q, r, system, prices);
-  });
+  };
+  const Runs runs = runs_of(q, sizes, false);
   const auto at = [&](RunEnd end) { return need::best_runs(q, runs, names.size(), end); };
   const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;

@@ -195,6 +195,12 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   add_work(rows, dated), add_money(rows, a);
   out += rows.text();
   for (const ProjectedRun& r : a.rows)
+    if (r.better_batch)
+      out += wrapped("  ",
+                     fmt::format("{}: {} GPUs divide a batch of {} better, which gives {:.0f} % more tokens a second.", r.system, r.gpus,
+                                 *r.better_batch, 100 * r.better_batch_gain),
+                     100);
+  for (const ProjectedRun& r : a.rows)
     if (!r.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", r.system, r.trouble), 100);
   if (a.no_price)
     out += wrapped(

@@ -199,3 +199,17 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CHECK(a.rows.front().dollars_per_million_tokens);
   CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
 }
+
+TEST_CASE("a batch that the GPUs divide better is named where it gives a tenth more tokens a second") {
+  auto q = bought<ProjectRequest>("gb200-nvl72");
+  q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.gpus = 1536;
+  const ProjectedRun run = answer(q).rows.front();
+  REQUIRE(run.better_batch);
+  CHECK(*run.better_batch > 1024);
+  CHECK(*run.better_batch <= 1280);
+  q.global_batch = *run.better_batch;
+  const ProjectedRun better = answer(q).rows.front();
+  CHECK(better.layout->tokens_per_second == Approx(run.layout->tokens_per_second * (1 + run.better_batch_gain)));
+  CHECK(run.better_batch_gain >= 0.1);
+  CHECK_FALSE(better.better_batch.value_or(0) == 1024);
+}
