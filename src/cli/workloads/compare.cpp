@@ -88,7 +88,7 @@ struct CompareTyped : CompareRequest {
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
-  const bool better = of.cheapest == of.best;
+  const bool better = of.cheapest == of.best && v.next->dollars;
   return fmt::format(
       "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
       of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
