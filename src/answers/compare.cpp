@@ -124,6 +124,10 @@ void add_verdict(CompareAnswer& out) {
     return;
   }
   out.best = v.best->system, out.faster = v.faster;
+  const Compared* cheapest = nullptr;
+  for (const Compared& c : out.all)
+    if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
+  if (cheapest != nullptr) out.cheapest = cheapest->system;
   if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
   out.verdict = v.next == nullptr
                     ? fmt::format("{} alone can do the job", v.best->system)
@@ -172,10 +176,11 @@ CompareAnswer answer(const CompareRequest& request) {
   const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
   if (request.train) {
     const PlanRequest asked = training_of(request);
-    const TrainingQuestion q = training_question(asked);
+    std::vector<TrainingQuestion> questions;
+    for (const System& system : systems) questions.push_back(training_question(asked, system));
+    const TrainingQuestion& q = questions.front();
     out.all = compare(systems, [&](const System& system) {
-      const PlanRequest there = on_machine(asked, system);
-      return compared(there.stack.name == asked.stack.name ? q : training_question(there), system, prices);
+      return compared(questions[static_cast<std::size_t>(&system - systems.data())], system, prices);
     });
     out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
                             q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);

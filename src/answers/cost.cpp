@@ -78,6 +78,8 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
                    .interest = r.interest,
                    .storage = r.storage_share},
                   out.system);
+  out.paid_gpus = with_whole_racks(out.system, out.gpus, out.prices.power);
+  out.prices.power.spare_gpus = r.spare_gpus;
   find_rate(out, r, model);
   out.goodput = r.goodput;
   out.share = r.share;
@@ -114,12 +116,12 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
 void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   const Rent rent = rent_of(a.system, a.prices);
   const Money& h = f.hourly;
-  out.system = a.system.name, out.gpus = a.gpus;
+  out.system = a.system.name, out.gpus = a.gpus, out.paid_gpus = a.paid_gpus;
   out.prices = a.prices.name, out.prices_date = a.prices.date;
   out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   out.gpu_hour_source = rent.provenance.source, out.gpu_hour_confidence = name(rent.provenance.confidence);
-  out.server_dollars_per_gpu = when(h.servers_known, usd(f.server) / a.gpus);
+  out.server_dollars_per_gpu = when(h.servers_known, usd(f.server) / a.paid_gpus);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
   out.dollars_per_kwh = a.prices.electricity.value.value() * 3.6e6;
   out.pue = a.prices.power.pue.value, out.load = a.prices.power.load.value;
@@ -131,9 +133,13 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.network_dollars = usd(f.network);
   out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
   out.network = f.net.kind, out.network_taper = f.net.taper;
+  const BreakEven even = break_even_of(h, a.prices);
+  out.capital_dollars = when(h.servers_known, usd(even.capital));
+  if (even.owned_for) out.break_even_seconds = even.owned_for->value();
+  out.break_even_use = even.use;
   out.network_tiers = f.net.tiers, out.network_ports = f.net.ports, out.network_cables = f.net.cables;
   out.network_switches = f.net.switches, out.transceivers = f.net.transceivers();
-  const double racks = racks_of(a.system, a.gpus, a.prices.power);
+  const double racks = racks_of(a.system, a.paid_gpus, a.prices.power);
   out.racks = when(racks > 0, racks);
 }
 
@@ -145,7 +151,7 @@ CostAnswer answer(const CostRequest& request) {
   CostAnswer out;
   add_machine(out, a, f);
   out.hour = answer_of(f.hourly);
-  out.share = a.share, out.share_gpus = a.share * a.gpus;
+  out.share = a.share, out.share_gpus = a.share * a.paid_gpus;
   if (const double rate = share_rate(a, f).value(); rate > 0) {
     out.share_dollars_per_day = rate * day;
     out.share_dollars_per_30_days = rate * (30 * day);
@@ -157,14 +163,14 @@ CostAnswer answer(const CostRequest& request) {
   out.rate_source = a.rate_source;
   if (a.tokens_per_second > 0) {
     out.tokens_per_second = a.tokens_per_second;
-    out.million_tokens = answer_of(money_per_million_tokens(a.system, a.gpus, a.tokens_per_second * a.goodput, a.prices));
+    out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));
   }
   if (a.seconds > 0) {
     out.run_seconds = a.seconds;
     out.run_tokens = a.tokens;
     out.run_goodput = a.goodput;
     out.run_gpu_hours = a.gpus * a.seconds / hour;
-    out.run = answer_of(money_of(a.system, a.gpus, units::s(a.seconds), a.prices));
+    out.run = answer_of(money_of(a.system, a.paid_gpus, units::s(a.seconds), a.prices));
   }
   return out;
 }

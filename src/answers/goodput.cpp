@@ -89,13 +89,20 @@ void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
   (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // checks the number of lost rails
 }
 
+/// Nodes of another fleet in the place of the job's: what asking for that fleet gives.
+void take_fleet(FailureQuestion& q, const FailureFleet& fleet, double gpus_per_node, const GoodputRequest& a) {
+  q.rate = fleet.rate;
+  q.rate.per_node *= gpus_per_node / fleet.gpus_per_node;  // published per node of its own size: nodes of another size fail by their GPUs
+  q.replaced = a.replaced.value_or(fleet.replaced());
+}
+
 void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   FailureQuestion& q = out.question;
   if (a.mttf_node_seconds.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
           a.fleet.has_value() >
       1)
     throw Refusal("one rate of failures is enough: <mttf_node_seconds>, <failures_per_node_day>, <failures_per_1000_node_days> or <fleet>");
-  q.replaced = 1;
+  q.replaced = a.replaced.value_or(1);
   if (a.mttf_node_seconds) {
     q.rate = FailureRate::of_mttf(*a.mttf_node_seconds);
   } else if (a.failures_per_node_day) {
@@ -105,13 +112,9 @@ void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& fac
   } else {
     const FailureFleet& fleet = facts.fleet(a.fleet.value_or("llama3"));
     out.fleet = fleet;
-    q.rate = fleet.rate;
-    // published per node of its own size: nodes of another size fail in proportion to their GPUs
-    q.rate.per_node *= out.gpus_per_node / fleet.gpus_per_node;
-    q.replaced = fleet.replaced();
+    take_fleet(q, fleet, out.gpus_per_node, a);
     out.rate_source = fmt::format("{}: {}", fleet.name, fleet.title);
   }
-  q.replaced = a.replaced.value_or(q.replaced);
 }
 
 void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
@@ -163,7 +166,6 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   FailureQuestion q = job.question;
   q.nodes = std::ceil(gpus / job.gpus_per_node);
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
-  q.spares = static_cast<int>(std::lround(job.question.spares * q.nodes / job.question.nodes));  // the same share of the nodes
   const FailureAnswer one = failures_of(q);
   GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept};
   if (job.jitter > 0) {
@@ -182,14 +184,13 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   return out;
 }
 
-[[nodiscard]] GoodputOfFleet as_elsewhere(const FailingJob& job, const FailureFleet& f) {
+[[nodiscard]] GoodputOfFleet as_elsewhere(const FailingJob& job, const FailureFleet& f, const GoodputRequest& a) {
   FailureQuestion q = job.question;
-  q.rate = f.rate;
-  q.rate.per_node *= job.gpus_per_node / f.gpus_per_node;
-  if (const double own = job.question.rate.per_node; own > 0)  // spares for its failures: as many more as fail more
-    q.spares = static_cast<int>(std::min(1e6, std::ceil(q.spares * q.rate.per_node / own)));
-  q.checkpointing.interval = 0;
-  return {f.name, f.title, f.rate.thousand_node_days(), shares_of(job, failures_of(q).share, job.gpus).of_failures.kept};
+  take_fleet(q, f, job.gpus_per_node, a);
+  const auto kept = [&](const FailureAnswer& one) { return shares_of(job, one.share, job.gpus).of_failures.kept; };
+  const FailureAnswer as_asked = failures_of(q);
+  q.spares = as_asked.spares_to_hardly_wait;
+  return {f.name, f.title, f.rate.thousand_node_days(), kept(as_asked), q.spares, kept(failures_of(q))};
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ GoodputAnswer answer(const GoodputRequest& request) {
     out.fleet_causes = out.causes;
   }
   for (const double gpus : scales(job.gpus)) out.by_scale.push_back(at_scale(job, gpus));
-  for (const FailureFleet& fleet : facts.fleets) out.by_fleet.push_back(as_elsewhere(job, fleet));
+  for (const FailureFleet& fleet : facts.fleets) out.by_fleet.push_back(as_elsewhere(job, fleet, request));
   return out;
 }
 

@@ -155,18 +155,23 @@ void check_counts(const TrainingQuestion& q) {
           .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt};
 }
 
-}  // namespace
-
-PlanRequest on_machine(PlanRequest r, const System& system) {
-  if (system.gpu.generation == Generation::tpu && !r.stack.value && r.stack.name == default_stack) r.stack.name = default_tpu_stack;
-  return r;
-}
-
-TrainingQuestion training_question(const PlanRequest& r) {
+void need_job(const PlanRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
   check_ranges(r);
+}
+
+}  // namespace
+
+NamedStack stack_on(const NamedStack& stack, const System& system) {
+  const bool usual = !stack.value && stack.name == default_stack;
+  const NamedStack there = usual && system.gpu.generation == Generation::tpu ? NamedStack{default_tpu_stack, {}} : stack;
+  return {there.name, std::make_shared<const Stack>(there.load())};
+}
+
+TrainingQuestion training_question(const PlanRequest& r, const System& system) {
+  need_job(r);
   TrainingQuestion q;
   q.gpus = *r.gpus, q.global_batch = *r.global_batch, q.sequence = r.sequence;
   q.precision = r.precision;
@@ -178,7 +183,7 @@ TrainingQuestion training_question(const PlanRequest& r) {
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
   q.headroom = r.headroom, q.top = r.top;
-  q.stack = r.stack.load();
+  q.stack = stack_on(r.stack, system).load();
   q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
@@ -214,13 +219,12 @@ PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step
 PlanAnswer answer(const PlanRequest& request) {
   if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   const auto found = std::make_shared<FoundPlan>();
-  found->question = training_question(request);
+  need_job(request);
   const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
   found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
-  found->system = sliced(std::move(found->system), q.gpus);
-  if (const PlanRequest there = on_machine(request, found->system); there.stack.name != request.stack.name)
-    found->question = training_question(there);
+  found->system = sliced(std::move(found->system), *request.gpus);
+  found->question = training_question(request, found->system);
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);
   const TrainingPlan& plan = found->plan;

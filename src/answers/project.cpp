@@ -1,6 +1,7 @@
 /// \file project.cpp
 /// Asks plan, goodput, cost and need about one run, each with what the others found.
 
+#include "answers/need/runs.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 
@@ -122,6 +123,13 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return !stated || run.gpus + run.idle_gpus + static_cast<long long>(spares) * system.gpus_per_node <= *stated;
 }
 
+/// GPUs of the job, idle ones and spares. In racks, which are whole, spares are of the idle nodes first.
+[[nodiscard]] int paid_gpus(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
+  const int standing_by = spares * system.gpus_per_node;
+  if (!is_rack(system, prices.power)) return run.gpus + run.idle_gpus + standing_by;
+  return static_cast<int>(with_whole_racks(system, run.gpus + std::max(run.idle_gpus, standing_by), prices.power));
+}
+
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
   GoodputRequest asked = failing(r, machine);
   asked.gpus = out.gpus, asked.spares = r.spares.value_or(0);
@@ -136,11 +144,15 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   out.spares = asked.spares.value_or(0);
   out.goodput = found.goodput;
   out.interval_goodput = {found.goodput, found.goodput};
+  out.interval_spares = {out.spares, out.spares};
   if (!r.fleet && !r.mttf_node_seconds)
     for (const GoodputOfFleet& fleet : found.by_fleet) {
-      if (!(fleet.goodput > 0)) continue;
-      out.interval_goodput.first = std::min(out.interval_goodput.first, fleet.goodput);
-      out.interval_goodput.second = std::max(out.interval_goodput.second, fleet.goodput);
+      const bool own_spares = !r.spares && asked.spares;  // each fleet's own number, which is paid for
+      const double kept = own_spares ? fleet.goodput_with_them : fleet.goodput;
+      if (!(kept > 0)) continue;
+      const int spares = own_spares ? fleet.spares_to_wait_a_thousandth : out.spares;
+      if (kept < out.interval_goodput.first) out.interval_goodput.first = kept, out.interval_spares.second = spares;
+      if (kept > out.interval_goodput.second) out.interval_goodput.second = kept, out.interval_spares.first = spares;
     }
   return found;
 }
@@ -149,6 +161,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
                                 std::optional<double> own, double kept) {
   CostRequest asked;
   asked.system = machine, asked.gpus = run.paid_gpus;
+  asked.spare_gpus = double(run.spares) * machine.value->gpus_per_node;
   asked.tokens = r.tokens, asked.goodput = kept;
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
   asked.dollars_per_gpu_hour = own, asked.price_kind = kind;
@@ -184,24 +197,36 @@ void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calen
     out.interval_ends =
         std::pair{day_text(after(*start, out.interval_seconds.first)), day_text(after(*start, out.interval_seconds.second))};
   }
+  constexpr double longest_year = 100 * hours_of_a_year * 3600;
+  if (out.seconds > longest_year)
+    throw RequestError(
+        fmt::format("failures and checkpoints leave {:.2g} of the time, and the run takes more than 100 years: "
+                    "take faster storage, shorter checkpoints, or fewer GPUs",
+                    out.goodput));
   const std::optional<double> longest = time_for(r, calendar, out);
   if (!longest) return;
   out.in_time = out.seconds <= *longest;
   out.sure_in_time = (out.interval_seconds.first <= *longest) == (out.interval_seconds.second <= *longest);
 }
 
-void add_money(ProjectedRun& out, const System& system, double occupied, bool by_one_kind) {
+void add_money(ProjectedRun& out, const System& system, double occupied, const Prices& prices, std::optional<PriceKind> kind) {
   const CostAnswer& c = *out.cost;
   out.racks = c.racks, out.site_watts = c.site_watts;
   if (system.gpu.power.value > Watts{}) out.gpus_joules = system.gpu.power.value.value() * out.gpus * occupied;
   if (c.racks_watts) out.racks_joules = *c.racks_watts * occupied;
   out.joules = c.run->joules;
   if (out.joules) out.interval_joules = scaled(*out.joules, out);
-  if (by_one_kind && c.run->dollars) {
-    out.dollars = c.run->dollars;
-    out.interval_dollars = scaled(*out.dollars, out);
-    out.price_kind = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
+  const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
+  if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
+    out.dollars = c.run->dollars, out.price_kind = by;
+    const auto paid = [&](int spares) {
+      return double(paid_gpus(out, system, prices, spares)) / paid_gpus(out, system, prices, out.spares);
+    };
+    const auto [low, high] = scaled(*out.dollars, out);
+    out.interval_dollars = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
   }
+  out.capital_dollars = c.capital_dollars;
+  out.break_even_seconds = c.break_even_seconds;
   if (c.servers_dollars) {
     const double storage = c.run->storage_dollars ? *c.servers_dollars * *c.run->storage_dollars / *c.run->servers_dollars : 0;
     const double all = *c.servers_dollars + c.network_dollars + storage;
@@ -210,15 +235,16 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
 }
 
 /// What is known before prices are.
-[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, const Prices& prices, const Calendar& calendar,
-                                  std::optional<Day> own_day) {
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
+                                  const Calendar& calendar, std::optional<Day> own_day, bool batches) {
   ProjectedRun out{.system = machine.value->name};
   add_delivery(out, *machine.value, prices, calendar, own_day);
-  if (r.gpus)
-    out.gpus = *r.gpus;
+  if (gpus)
+    out.gpus = *gpus;
   else
     find_gpus(out, r, machine, *time_for(r, calendar, out));
   PlanRequest asked = r;
+  asked.stack = stack_on(r.stack, *machine.value);
   asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
   asked.gpus = out.gpus, asked.top = 1;
   PlanAnswer plan = answer(asked);
@@ -234,8 +260,9 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
   out.idle_gpus = best.idle_gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+  if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
-  out.paid_gpus = out.gpus + out.idle_gpus + out.spares * machine.value->gpus_per_node;
+  out.paid_gpus = paid_gpus(out, *machine.value, prices, out.spares);
   if (const auto stated = stated_gpus(*machine.value)) out.paid_gpus = static_cast<int>(std::min<long long>(out.paid_gpus, *stated));
   return out;
 }
@@ -249,15 +276,19 @@ void add_money(ProjectedRun& out, const System& system, double occupied, bool by
   return out;
 }
 
-/// The machine whose `value` is least, of those that end in time where a time was given.
+/// The machine whose `value` is least, of those that end in time where a time was given; none where several have the least.
 template <class Value>
 [[nodiscard]] std::optional<std::string> least_of(const std::vector<ProjectedRun>& rows, Value&& value) {
   const ProjectedRun* best = nullptr;
+  bool several = false;
   for (const ProjectedRun& row : rows) {
     if (!row.trouble.empty() || !row.in_time.value_or(true) || !value(row)) continue;
-    if (best == nullptr || *value(row) < *value(*best)) best = &row;
+    if (best == nullptr || *value(row) < *value(*best))
+      best = &row, several = false;
+    else if (*value(row) == *value(*best))
+      several = true;
   }
-  return best == nullptr ? std::nullopt : std::optional{best->system};
+  return best == nullptr || several ? std::nullopt : std::optional{best->system};
 }
 
 void add_best(ProjectAnswer& out) {
@@ -287,26 +318,30 @@ std::vector<Machine> machines_of(const Machines& given) {
   return out;
 }
 
-ProjectAnswer answer(const ProjectRequest& request) {
+Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes, bool batches) {
   check(request);
   const std::vector<Machine> machines = machines_of(request.systems);
   ProjectRequest r = request;
   r.model.value = std::make_shared<const Model>(r.model.load());
-  r.stack.value = std::make_shared<const Stack>(r.stack.load());
-  ProjectAnswer out;
+  Runs runs;
+  ProjectAnswer& out = runs.all;
   out.model = r.model.value->name, out.tokens = *r.tokens, out.in_seconds = r.in_seconds;
   out.global_batch = *r.global_batch, out.sequence = r.sequence;
   out.precision = precision_names[static_cast<std::size_t>(r.precision)];
   std::vector<System> systems;
   for (const Machine& one : machines)
     systems.push_back(one.load(r.overrides, {.compute = true, .custom = r.symmetric, .moe = false}, r.calibration));
-  const auto on = [&](std::size_t i) { return Machine{machines[i].name, std::make_shared<const System>(systems[i])}; };
-  out.rows.resize(systems.size()), out.refused.resize(systems.size());
-  const auto able = [&](std::size_t i) { return out.rows[i].trouble.empty(); };
-  /// Asks about every machine that can still do the job; one that cannot says why.
+  std::vector<Machine> on;
+  Sizes gpus;
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    on.push_back({machines[i].name, std::make_shared<const System>(systems[i])});
+    for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
+  }
+  out.rows.resize(gpus.size()), out.refused.resize(gpus.size());
+  /// Asks about every run that is still possible; one that is not says why.
   const auto each = [&](auto&& ask) {
-    for (std::size_t i = 0; i < systems.size(); ++i) {
-      if (!able(i)) continue;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (!out.rows[i].trouble.empty()) continue;
       try {
         ask(i);
         continue;
@@ -316,7 +351,7 @@ ProjectAnswer answer(const ProjectRequest& request) {
       } catch (const RequestError& error) {
         out.refused[i] = error.what();
       }
-      out.rows[i] = {.system = systems[i].name, .trouble = with_fields(out.refused[i], detail::as_member)};
+      out.rows[i] = {.system = systems[runs.machine[i]].name, .trouble = with_fields(out.refused[i], detail::as_member)};
     }
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
       throw Refusal(out.rows.front().system + ": " + out.refused.front());
@@ -326,19 +361,35 @@ ProjectAnswer answer(const ProjectRequest& request) {
   const std::vector<std::optional<Day>> own_days = own_days_of(r, machines, systems);
   if (calendar.start) out.start = day_text(*calendar.start);
   if (calendar.done_by) out.done_by = day_text(*calendar.done_by);
-  each([&](std::size_t i) { out.rows[i] = run_on(r, on(i), prices, calendar, own_days[i]); });
+  each([&](std::size_t i) {
+    const std::size_t m = runs.machine[i];
+    out.rows[i] = run_on(r, on[m], gpus[i], prices, calendar, own_days[m], batches);
+  });
   const OwnMachinePrices own = own_prices_of(r.own_prices, r.price_kind, machines, systems, "own_prices");
+  const auto able = [&](std::size_t machine) {
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      if (runs.machine[i] == machine && out.rows[i].trouble.empty()) return true;
+    return false;
+  };
   const PricedBy by = common_kind(systems, able, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
   each([&](std::size_t i) {
     ProjectedRun& row = out.rows[i];
+    const std::size_t m = runs.machine[i];
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
-    row.cost = priced(r, row, on(i), by.kind, own.gpu_hours[i] > 0 ? std::optional{own.gpu_hours[i]} : std::nullopt, kept);
+    row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
     const double occupied = *row.cost->run_seconds;
     add_times(row, r, calendar, occupied);
-    add_money(row, systems[i], occupied, by.kind.has_value());
+    add_money(row, systems[m], occupied, prices, by.kind);
   });
+  return runs;
+}
+
+ProjectAnswer answer(const ProjectRequest& request) {
+  ProjectAnswer out = runs_of(
+                          request, [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; }, true)
+                          .all;
   add_best(out);
   return out;
 }

@@ -10,12 +10,12 @@
 namespace fabricost {
 namespace {
 
-[[nodiscard]] TrainingQuestion update_of(const RlRequest& r) {
+[[nodiscard]] TrainingQuestion update_of(const RlRequest& r, const System& system) {
   PlanRequest p;
   p.model = r.model, p.gpus = r.gpus, p.global_batch = 1;
   p.precision = r.precision, p.stack = r.stack;
   p.tp = r.tp, p.pp = r.pp, p.cp = r.cp, p.ep = r.ep, p.zero = r.zero, p.microbatch = r.microbatch, p.recompute = r.recompute;
-  return training_question(p);
+  return training_question(p, system);
 }
 
 [[nodiscard]] ServeRequest engines_of(const RlRequest& r) {
@@ -93,7 +93,7 @@ RlAnswer answer(const RlRequest& r) {
   if (batch * r.epochs > any_count.max) throw Refusal("<prompts> x <samples> x <epochs> are more answers than an iteration can have");
   if (r.updates > batch * r.epochs) throw Refusal("<updates> must not exceed the answers of an iteration, each update needs one");
   RlQuestion q;
-  q.training = update_of(r);
+  q.training = update_of(r, system);
   q.rollout = serving_question(engines_of(r), q.training.model, system);
   if (r.reward_model) {
     ServeRequest read;

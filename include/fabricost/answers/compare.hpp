@@ -90,7 +90,7 @@ struct ComparedAnswer {
         gives(&A::kernels, "kernels", "kernels",
               "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
         gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
-              "Of one kind for all machines, USD; None: no kind is known of all."),
+              "Of one kind for all machines, USD; None: not known of this one."),
         gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
         gives(&A::dollars_per_gpu_hour, "gpu_hour_usd", "dollars_per_gpu_hour", "The rent, USD; None: owned, or not known."),
         gives(&A::joules_per_million_tokens, "joules_per_million_tokens", "joules_per_million_tokens",
@@ -103,7 +103,7 @@ struct ComparedAnswer {
         gives(&A::share, "", "share", "Of the time, what binds takes."),
         gives(&A::terms, "terms", "terms", "What the seconds are made of, a list of StepTerm."),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
-              "GPUs of the scale-up domains a training job takes that its groups leave idle; in dollars, joules and watts.")};
+              "GPUs of the scale-up domains or racks of the job that it leaves idle; in dollars, joules and watts.")};
   }
 };
 
@@ -113,7 +113,7 @@ struct CompareAnswer {
   std::vector<ComparedAnswer> rows;
   std::optional<std::string> price_kind, no_price;
   std::string verdict;
-  std::optional<std::string> best, next;
+  std::optional<std::string> best, next, cheapest;
   std::optional<double> faster;
   bool sure = false;
   std::optional<double> probability;
@@ -130,16 +130,17 @@ struct CompareAnswer {
         gives(&A::gpus, "gpus", "gpus", "GPUs of each."),
         gives(&A::rows, "systems", "", "The machines in the order asked."),
         gives(&A::price_kind, "price.kind", "price_kind",
-              "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-        gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
+              "By which machines are priced: on_demand, reserved or owned; None: none is known of any."),
+        gives(&A::no_price, "price.why", "", "Of which machines that price is not known; None: of none."),
         gives(&A::verdict, "", "verdict",
-              "Which is better, by how much, and whether that is sure; begins with `none` and says why where there is no verdict."),
-        gives(&A::best, "verdict.best", "", "The better machine; None: no verdict."),
+              "Which is faster, by how much, and whether that is sure; begins with `none` and says why where there is no verdict."),
+        gives(&A::best, "verdict.best", "", "The faster machine; None: no verdict."),
+        gives(&A::cheapest, "verdict.cheapest", "cheapest", "The machine whose tokens cost least; None: no verdict, or no prices."),
         gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),
         gives(&A::faster, "verdict.faster", "", "Tokens of the best over those of the next; None: no verdict."),
         gives(&A::sure, "verdict.sure", "", "Whether the intervals part."),
         gives(&A::probability, "verdict.probability", "probability",
-              "That the better machine is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
+              "That it is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
               "other."),
         gives(&A::no_verdict, "verdict.why", "", "Why there is no verdict; None: there is one.")};
   }

@@ -69,6 +69,7 @@ struct CostRequest {
   std::optional<ScaleOut> network;
   std::string prices = "default";
   std::vector<std::string> overrides;
+  double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)
 
   static constexpr auto fields() {
     using R = CostRequest;
@@ -134,7 +135,7 @@ struct MoneyAnswer {
 
 struct CostAnswer {
   std::string system;
-  double gpus = 0;
+  double gpus = 0, paid_gpus = 0;
   std::string prices, prices_date;
   std::optional<double> dollars_per_gpu_hour;
   std::optional<std::string> gpu_hour_kind;
@@ -146,7 +147,7 @@ struct CostAnswer {
   std::string power_source, power_confidence;
   std::optional<double> servers_dollars;
   double network_dollars = 0;
-  std::optional<double> network_share;
+  std::optional<double> network_share, capital_dollars, break_even_seconds, break_even_use;
   int network_tiers = 0;
   double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0, network_taper = 1;
   ScaleOut network = ScaleOut::rail;
@@ -168,6 +169,7 @@ struct CostAnswer {
     return Table{
         detail::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
+        gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "Those that are paid for: racks are whole. Power, racks and money are of them."),
         gives(&A::prices, "prices.file", "prices", "Name of the prices."),
         gives(&A::prices_date, "prices.date", "prices_date", "Their date."),
         gives(&A::dollars_per_gpu_hour, "prices.gpu_hour_usd", "dollars_per_gpu_hour", "Rent of a GPU, USD/h; None: not known."),
@@ -190,11 +192,17 @@ struct CostAnswer {
         gives(&A::servers_dollars, "capital.servers_usd", "servers_dollars", "To buy all servers, USD; None: not known."),
         gives(&A::network_dollars, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."),
         gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
+        gives(&A::capital_dollars, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
+        gives(&A::break_even_seconds, "capital.break_even_days", "break_even_seconds",
+              "Busy time after which buying has cost less than renting, with interest, electricity and site, s; None: never, or not known.",
+              86400),
+        gives(&A::break_even_use, "capital.break_even_use", "break_even_use",
+              "Share of the lifetime that it must be busy for that; above 1: renting is cheaper. None: not known."),
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),
         gives(&A::network, "network.kind", "network", "rail, fat_tree, torus or dragonfly."),
         gives(&A::network_taper, "network.taper", "network_taper",
               "The NICs' rate over what the top of the network carries of it; 1: all."),
-        gives(&A::network_switches, "network.switches", "network_switches", "Ports over those of a switch."),
+        gives(&A::network_switches, "network.switches", "network_switches", "Whole ones, tier by tier."),
         gives(&A::network_ports, "network.ports", "network_ports", "Ports of switches."),
         gives(&A::network_cables, "network.cables", "network_cables", "Of copper and optical."),
         gives(&A::transceivers, "network.transceivers", "transceivers", "Two for an optical cable."),

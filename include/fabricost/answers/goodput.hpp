@@ -8,7 +8,7 @@
 ///   flaps          the job stands still for 1 - e^-(links x rate x stall) of the time; the rest shares what is left;
 ///                  fatal flaps count as failures (LinkFlaps)
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
-///   other sizes    nodes and links in proportion to GPUs, without spares, which are chosen for one size
+///   other sizes    nodes and links in proportion to GPUs, with as many spares as asked
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
@@ -103,14 +103,20 @@ struct GoodputAtScale {
 struct GoodputOfFleet {
   std::string fleet, title;
   double failures_per_1000_node_days = 0, goodput = 0;
+  int spares_to_wait_a_thousandth = 0;
+  double goodput_with_them = 0;
   bool operator==(const GoodputOfFleet&) const = default;
 
   static constexpr auto fields() {
     using A = GoodputOfFleet;
-    return Table{gives(&A::fleet, "fleet", "fleet", "Whose."), gives(&A::title, "", "", "In words."),
+    return Table{gives(&A::fleet, "fleet", "fleet", "Whose."),
+                 gives(&A::title, "", "", "In words."),
                  gives(&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
                        "As published, of nodes of its own size."),
-                 gives(&A::goodput, "goodput", "goodput", "Share of the time that counts.")};
+                 gives(&A::goodput, "goodput", "goodput", "Share of the time that counts: what asking for that fleet gives."),
+                 gives(&A::spares_to_wait_a_thousandth, "to_wait_a_thousandth", "spares_to_wait_a_thousandth",
+                       "Fewest spares with which the job waits at most 0.1 % of its time."),
+                 gives(&A::goodput_with_them, "goodput_with_them", "goodput_with_them", "The share that counts with so many.")};
   }
 };
 /// Failures of the job with one cause.

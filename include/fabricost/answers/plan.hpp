@@ -320,11 +320,10 @@ struct PlanAnswer {
 
 /// \throws UnmetError where nothing fits; Refusal, RequestError as plan_training; SpecError, RequestError as load_system, load_model
 [[nodiscard]] PlanAnswer answer(const PlanRequest& request);
-/// The question of the search: the request with its model and stack loaded. \throws as answer
-[[nodiscard]] TrainingQuestion training_question(const PlanRequest& request);
-
-/// The request with the stack that runs on a machine: on TPUs the default becomes default_tpu_stack.
-[[nodiscard]] PlanRequest on_machine(PlanRequest request, const System& system);
+/// The question of the search on a machine: the request with its model and stack loaded. \throws as answer
+[[nodiscard]] TrainingQuestion training_question(const PlanRequest& request, const System& system);
+/// A stack as it runs on a machine, loaded: on TPUs the default is default_tpu_stack. \throws as load_stack
+[[nodiscard]] NamedStack stack_on(const NamedStack& stack, const System& system);
 
 /// A file of a trace, and what is in it.
 struct TimelineFile {

@@ -17,6 +17,7 @@ namespace fabricost {
 struct Bill {
   System system;
   double gpus = 0;
+  double paid_gpus = 0;  ///< with those that come in whole racks
   Prices prices;
   double seconds = 0;  ///< of the run; 0: no run
   double tokens = 0;
@@ -63,14 +64,33 @@ struct BillFigures {
 /// \throws RequestError for fewer than 1 GPU
 [[nodiscard]] inline BillFigures figures_of(const Bill& a) {
   const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
-  return {known ? power_of(a.system, a.gpus, a.prices.power) : Power{}, money_of(a.system, a.gpus, units::h(1), a.prices),
-          server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
-          network_of(a.system, a.gpus, a.prices.power)};
+  return {known ? power_of(a.system, a.paid_gpus, a.prices.power) : Power{}, money_of(a.system, a.paid_gpus, units::h(1), a.prices),
+          server_price_of(a.system, a.prices).value * a.paid_gpus, network_price_of(a.system, a.paid_gpus, a.prices),
+          network_of(a.system, a.paid_gpus, a.prices.power)};
 }
 
 /// Cost of `share` of the GPUs per second: the rent, or owning them; 0 where neither is known.
 [[nodiscard]] inline DollarRate share_rate(const Bill& a, const BillFigures& f) {
   return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
+}
+
+/// Buying against renting the same: what is bought, with all its interest, and what owning costs besides.
+struct BreakEven {
+  Dollars capital{};              ///< servers, network and storage
+  std::optional<Time> owned_for;  ///< of busy time from which owning is cheaper; none: never, or not known
+  std::optional<double> use;      ///< share of the lifetime that it must be busy; none: likewise
+};
+/// Electricity is of busy time; the site and what is written off are of all time.
+[[nodiscard]] inline BreakEven break_even_of(const Money& hour, const Prices& prices) {
+  const double hours = static_cast<double>(prices.lifetime.value / units::h(1));
+  BreakEven out{.capital = (hour.servers + hour.network + hour.storage) * hours, .owned_for = {}, .use = {}};
+  if (!hour.rent_known || !hour.owned_known()) return out;
+  const Dollars bought = (hour.servers + hour.network + hour.storage + hour.interest) * hours;
+  if (const Dollars saved = hour.rented - hour.electricity - hour.site; saved > Dollars{})
+    out.owned_for = units::h(static_cast<double>(bought / saved));
+  if (const Dollars busy = hour.rented - hour.electricity; busy > Dollars{})
+    out.use = static_cast<double>((hour.owned() - hour.electricity) / busy);
+  return out;
 }
 
 }  // namespace fabricost

@@ -38,7 +38,7 @@ struct Compared {
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
   std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
-  int idle_gpus = 0;                          ///< in the scale-up domains of a training job; in the dollars, joules and megawatts
+  int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
   bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
@@ -107,6 +107,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.assumed_kernels = question.stack.assumed_kernels;
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
+  c.idle_gpus = static_cast<int>(with_whole_racks(system, question.gpus, prices.power) - question.gpus);
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
@@ -137,10 +138,10 @@ template <class Price>
   return out;
 }
 
-/// The kind of price that all machines have, or none.
+/// The kind of price that all machines have, else the one that most have; none where no machine has any.
 struct PricedBy {
   std::optional<PriceKind> kind{};
-  std::string why{};  ///< the reason why there is none
+  std::string why{};  ///< the reason why not all have it
 };
 /// A user's own prices, and the requested kind.
 struct OwnMachinePrices {
@@ -156,7 +157,8 @@ struct OwnMachinePrices {
   return prices;
 }
 
-/// The first kind of price that is known of all machines that can do the job; a given price of a GPU-hour counts as a rent of any kind.
+/// The first kind of price that is known of all machines that can do the job, else of most. A given price of a GPU-hour
+/// counts as a rent of any kind.
 /// \param able (i) whether machine i can
 template <class Able>
 [[nodiscard]] PricedBy common_kind(std::span<const System> systems, Able&& able, const Prices& prices, const OwnMachinePrices& own = {}) {
@@ -167,22 +169,30 @@ template <class Able>
            rated_power_per_gpu(systems[i], by.power).value > Watts{};
   };
   std::string missing;
+  PricedBy some;  // of the kind that is known of most
+  std::size_t most = 0;
   for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
     if (own.kind && *own.kind != kind) continue;
     std::string without;
+    std::size_t with = 0;
     for (std::size_t i = 0; i < systems.size(); ++i)
-      if (able(i) && !known(i, kind)) without += (without.empty() ? "" : ", ") + systems[i].name;
+      if (able(i) && known(i, kind))
+        ++with;
+      else if (able(i))
+        without += (without.empty() ? "" : ", ") + systems[i].name;
     if (without.empty()) return {.kind = kind};
-    missing += (missing.empty() ? "" : "; ") +
-               std::string{kind == PriceKind::on_demand  ? "on demand"
-                           : kind == PriceKind::reserved ? "reserved"
-                                                         : "owned"} +
-               " not known of " + without;
+    const std::string here = std::string{kind == PriceKind::on_demand  ? "on demand"
+                                         : kind == PriceKind::reserved ? "reserved"
+                                                                       : "owned"} +
+                             " not known of " + without;
+    missing += (missing.empty() ? "" : "; ") + here;
+    if (with > most) most = with, some = {.kind = kind, .why = here};
   }
+  if (some.kind) return some;
   return {.why = "no kind of price is known of all: " + missing};
 }
 
-/// Prices all machines that can do the job with the same kind of price. If no kind is known for all of them, their dollars are removed.
+/// Prices all machines that can do the job with the same kind of price. Machines without it have no dollars.
 /// \param all results for `systems`, in order
 [[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                                           const OwnMachinePrices& own = {}) {
@@ -195,6 +205,8 @@ template <class Able>
       const Prices as = priced_as(prices, *by.kind, own, i);
       detail::add_dollars(all[i], systems[i],
                           money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
+      if (all[i].price_kind != by.kind && all[i].price_kind != PriceKind::stated)
+        all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     }
   }
   return by;

@@ -5,8 +5,8 @@
 ///   rented  = GPUs x time x price of a GPU-hour
 ///   owned   = (servers + network + storage) x time / lifetime + interest  +  energy x price of electricity
 ///             + rated power x time x price of the site
-///   network = (ports x switch port + optical cables x cable + copper ones x copper cable) x NIC rate / 400 Gbit/s    (network.hpp);
-///             Ethernet ports cost less
+///   network = (switches x their ports x switch port + optical cables x cable + copper ones x copper cable) x NIC rate / 400 Gbit/s
+///             (network.hpp); Ethernet ports cost less
 ///   storage = a share of the servers' price, where one is given
 ///   interest: equal payments over the lifetime of n years at the rate i a year, in all i n / (1 - (1 + i)^-n) of the price
 ///
@@ -130,7 +130,8 @@ struct Rent : Sourced<DollarRate> {
   const Tier* nic = system.tier(TierRole::nic);
   const bool infiniband = nic == nullptr || nic->transport.infiniband_ports;
   const Dollars port = prices.switch_port.value * (infiniband ? 1.0 : prices.ethernet_port.value);
-  return (port * net.ports + prices.cable.value * net.optical + prices.copper_cable.value * net.copper()) * net.rate;
+  return (port * (net.switches * prices.power.switch_radix) + prices.cable.value * net.optical + prices.copper_cable.value * net.copper()) *
+         net.rate;
 }
 
 /// A cost when rented and when owned.

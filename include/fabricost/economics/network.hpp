@@ -11,6 +11,8 @@
 ///               (Kim, Dally, Scott, Abts, ISCA 2008)
 ///
 /// What nobody asks otherwise is the machine's own: kind and tapers of the network tiers in its file, rails without them.
+/// Switches are whole, tier by tier, and each rail has its own; rails of one tier share a switch where several fit. Spares send only in
+/// another's place: they take ports at the bottom, one a switch from those that lead up, before they open a tier.
 ///
 /// Copper stays in a rack or between neighbours: from NIC to switch in a fat tree and a dragonfly, inside a group of a dragonfly, and
 /// between nodes of one rack in a torus of d dimensions, all but m^(-1/d) of its cables where m nodes share a rack (a cube of 64 TPU v4:
@@ -41,12 +43,13 @@ struct NetworkPlan {
   std::optional<ScaleOut> kind{};  ///< none: the machine's own
   int radix = 64;                 ///< ports of a switch
   double machines_of_a_rack = 1;  ///< nodes side by side, for a torus
+  double spare_gpus = 0;          ///< of the GPUs: they stand by, and open no tier of switches
 };
 
 struct NetworkSize {
   double nics = 0;      ///< total
   int tiers = 0;        ///< of switches on the longest way up; 0: none (one domain, or a torus)
-  double switches = 0;  ///< ports / radix, parts of a switch included
+  double switches = 0;  ///< whole ones
   double ports = 0;     ///< of switches
   double cables = 0;    ///< all
   double optical = 0;   ///< of them
@@ -91,8 +94,16 @@ namespace detail {
   return tiers;
 }
 
-inline void add_fat_tree(NetworkSize& net, double ends, const std::vector<double>& tapers, int radix) {
-  net.tiers = fat_tree_tiers(ends, radix, tapers);
+/// Tiers where some of the ends stand by: those of the rest, while one port more of each switch at the bottom joins all.
+[[nodiscard]] inline int fat_tree_tiers(double ends, double spares, int radix, const std::vector<double>& tapers) {
+  const int tiers = fat_tree_tiers(ends - spares, radix, tapers), all = fat_tree_tiers(ends, radix, tapers);
+  if (taper_at(tapers, 0) > 1) return all;
+  const double bottom = 2 * std::pow(0.5 * radix, tiers - 1);  // switches there
+  return tiers > 1 && ends <= bottom * (0.5 * radix + 1) ? tiers : all;
+}
+
+/// Ports, cables and whole switches of `trees` fat trees with as many ends.
+inline void add_fat_trees(NetworkSize& net, double trees, const std::vector<double>& tapers, int radix) {
   double below = net.nics;  // cables from below into a tier
   for (int tier = 0; tier < net.tiers; ++tier) {
     const bool top = tier + 1 == net.tiers;
@@ -100,9 +111,10 @@ inline void add_fat_tree(NetworkSize& net, double ends, const std::vector<double
     if (!top) net.taper *= taper_at(tapers, tier);
     net.ports += below + above;
     net.cables += below;
+    net.switches += trees * std::ceil((below + above) / trees / radix);
     below = above;
   }
-  net.optical = net.kind == ScaleOut::rail ? net.cables : net.cables - net.nics;
+  if (net.tiers == 1) net.switches = std::ceil(trees / std::max(1.0, std::floor(radix * trees / net.nics)));
 }
 
 inline void add_torus(NetworkSize& net, double nics_of_a_node, const NetworkPlan& plan) {
@@ -123,6 +135,7 @@ inline void add_dragonfly(NetworkSize& net, const std::vector<double>& tapers, i
   const double all = net.nics / ends;
   net.tiers = 1;
   const double away = ends / net.taper;  // cables of a switch to other groups
+  net.switches = std::ceil(all);
   net.ports = all * (ends + routers - 1 + away);
   net.optical = all * away / 2;
   net.cables = net.nics + all * (routers - 1) / 2 + net.optical;
@@ -144,9 +157,13 @@ inline void add_dragonfly(NetworkSize& net, const std::vector<double>& tapers, i
     detail::add_torus(out, nic->endpoints, plan);
   else if (out.kind == ScaleOut::dragonfly)
     detail::add_dragonfly(out, tapers, plan.radix);
-  else
-    detail::add_fat_tree(out, out.kind == ScaleOut::rail ? nodes : out.nics, tapers, plan.radix);
-  out.switches = out.ports / plan.radix;
+  else {
+    const bool rail = out.kind == ScaleOut::rail;
+    const double trees = rail ? nic->endpoints : 1, spares = std::floor(plan.spare_gpus / system.gpus_per_node);
+    out.tiers = detail::fat_tree_tiers(out.nics / trees, spares * nic->endpoints / trees, plan.radix, tapers);
+    detail::add_fat_trees(out, trees, tapers, plan.radix);
+    out.optical = rail ? out.cables : out.cables - out.nics;
+  }
   return out;
 }
 /// The machine's own kind, of switches with `radix` ports.

@@ -35,6 +35,7 @@ struct PowerUse {
   Sourced<Watts> rack{};          ///< most rated power of one rack that several machines share; zero: racks are not counted
   double machines_of_a_rack = 1;  ///< most of them
   double gpus_of_a_rack = 1;      ///< most of a machine that is one rack
+  double spare_gpus = 0;          ///< of those asked about (NetworkPlan)
 };
 
 /// Rated power of one GPU's share of its machine: the system's own, else the GPU's times node_over_gpus; zero
@@ -53,6 +54,14 @@ struct PowerUse {
   if (!(each > Watts{} && use.rack.value > Watts{})) return 1;
   return std::clamp(std::floor(static_cast<double>(use.rack.value / each)), 1.0, use.machines_of_a_rack);
 }
+/// Whether a machine is one rack, with several nodes.
+[[nodiscard]] inline bool is_rack(const System& system, const PowerUse& use) {
+  return system.domain > system.gpus_per_node && system.domain <= use.gpus_of_a_rack;
+}
+/// GPUs that come with `gpus`, themselves included: a rack is bought, powered and rented whole.
+[[nodiscard]] inline double with_whole_racks(const System& system, double gpus, const PowerUse& use) {
+  return is_rack(system, use) ? std::ceil(gpus / system.domain) * system.domain : gpus;
+}
 /// Racks of `gpus` GPUs; 0 where that is not known: of unknown power, or a domain larger than any rack.
 [[nodiscard]] inline double racks_of(const System& system, double gpus, const PowerUse& use) {
   const bool rack = system.domain > system.gpus_per_node;
@@ -63,7 +72,10 @@ struct PowerUse {
 /// The network between machines that prices and power take. \throws RequestError as network_size
 [[nodiscard]] inline NetworkSize network_of(const System& system, double gpus, const PowerUse& use) {
   return network_size(system, gpus,
-                      {.kind = use.network, .radix = use.switch_radix, .machines_of_a_rack = machines_of_a_rack(system, use)});
+                      {.kind = use.network,
+                       .radix = use.switch_radix,
+                       .machines_of_a_rack = machines_of_a_rack(system, use),
+                       .spare_gpus = use.spare_gpus});
 }
 
 /// Power of `gpus` busy GPUs.

@@ -282,8 +282,8 @@ ExploreAnswer answer(const ExploreRequest& request) {
         return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
       });
   load_models(all.requests);
-  const auto questions =
-      questions_of<TrainingQuestion>(all.requests, [](const ExploreRequest& one, std::size_t) { return training_question(one); });
+  const auto questions = questions_of<TrainingQuestion>(
+      all.requests, [&](const ExploreRequest& one, std::size_t i) { return training_question(one, *all.machines[i].system); });
   Space space{.axes = axes,
               .machines = std::move(all.machines),
               .prices = prices_of(r, space.machines),

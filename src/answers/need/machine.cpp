@@ -1,17 +1,22 @@
 /// \file machine.cpp
-/// Asks for the whole run on every machine, and picks the best that keeps the limits.
+/// Asks for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
 
+#include "answers/need/runs.hpp"
+#include "answers/need/usual.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/answers/design/need.hpp>
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/model/flops.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/prices.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace fabricost {
 namespace need {
@@ -51,40 +56,89 @@ template <class Pair>
   return end == RunEnd::fast ? r.interval_ends->first : r.interval_ends->second;
 }
 
-/// The limits that a run breaks, in words; empty: none. What is not known breaks its limit.
-[[nodiscard]] std::string broken(const NeedMachineRequest& q, const ProjectedRun& r, RunEnd end) {
-  std::string out;
+/// What a run breaks: in words, and over all limits that it breaks the sum of its value over the limit. Empty: nothing.
+struct Broken {
+  std::string words{};
+  double far = 0;
+
+  void add(std::string_view what, const std::string& value, const std::string& limit, double over) {
+    words += fmt::format("{}{} {}, at most {}", words.empty() ? "" : "; ", what, value, limit);
+    far += over;
+  }
+};
+
+/// What is not known breaks its limit.
+[[nodiscard]] Broken broken(const NeedMachineRequest& q, const ProjectedRun& r, RunEnd end) {
+  constexpr double unknown = 1e300;
+  Broken out;
   const auto limit = [&out](std::string_view what, const std::optional<double>& value, double most, const auto& text) {
-    if (value && *value <= most) return;
-    out += fmt::format("{}{} {}, at most {}", out.empty() ? "" : "; ", what, value ? text(*value) : "not known", text(most));
+    if (!value || *value > most) out.add(what, value ? text(*value) : "not known", text(most), value ? *value / most : unknown);
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
-  const bool moves = !r.gpus_found;  // GPUs that were found end in time; their own interval says the rest
   if (q.in_seconds)
-    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, moves ? end : RunEnd::predicted), *q.in_seconds,
-          io::duration_text);
+    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end), *q.in_seconds, io::duration_text);
   if (q.budget_dollars) limit("money", measure_of(r, BestMachine::cheapest, end), *q.budget_dollars, io::dollars_text);
   if (q.megawatts) limit("MW", r.site_watts ? std::optional{*r.site_watts / 1e6} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
-  const auto day_limit = [&out](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
+  const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
     if (day && *day <= last) return;  // as they are written, days compare like texts
-    out += fmt::format("{}{} {}, at most {}", out.empty() ? "" : "; ", what, day.value_or("not known"), last);
+    const double late = day ? std::chrono::duration<double>(*parse_day(*day) - *parse_day(last)).count() : unknown;
+    out.add(what, day.value_or("not known"), last, 1 + late / (3600 * hours_of_a_year));
   };
-  if (!q.done_by.empty()) day_limit("end", end_day_of(r, moves ? end : RunEnd::predicted), day_text(*parse_day(q.done_by)));
+  if (!q.done_by.empty()) day_limit("end", end_day_of(r, end), day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) day_limit("delivery", r.delivery, day_text(*parse_day(q.delivered_by)));
   return out;
 }
 
-/// The best of those that keep the limits, or of those that do not. \param than to be better than this
-[[nodiscard]] const ProjectedRun* best_of(const NeedMachineRequest& q, const std::vector<ProjectedRun>& rows, RunEnd end, bool keeps = true,
-                                          const ProjectedRun* without = nullptr) {
-  const ProjectedRun* best = nullptr;
-  for (const ProjectedRun& row : rows) {
-    const auto measure = measure_of(row, q.by, end);
-    if (&row == without || !row.trouble.empty() || !measure || broken(q, row, end).empty() != keeps) continue;
-    if (best == nullptr || *measure < *measure_of(*best, q.by, end)) best = &row;
+/// What a machine can do: its best run that keeps the limits, else the one that is nearest to them.
+struct BestRun {
+  const ProjectedRun* run = nullptr;  ///< none: no run is possible, or what machines are chosen by is not known
+  Broken breaks{};
+  double measure = 0;
+
+  [[nodiscard]] bool keeps() const { return run != nullptr && breaks.words.empty(); }
+  [[nodiscard]] bool better_than(const BestRun& other) const {
+    if (other.run == nullptr || breaks.far != other.breaks.far) return other.run == nullptr || breaks.far < other.breaks.far;
+    return measure < other.measure;
   }
+};
+
+/// Of each machine, in the order asked.
+[[nodiscard]] std::vector<BestRun> best_runs(const NeedMachineRequest& q, const Runs& runs, std::size_t machines, RunEnd end) {
+  std::vector<BestRun> out(machines);
+  for (std::size_t i = 0; i < runs.machine.size(); ++i) {
+    const ProjectedRun& row = runs.all.rows[i];
+    const auto measure = row.trouble.empty() ? measure_of(row, q.by, end) : std::nullopt;
+    if (!measure) continue;
+    const BestRun one{&row, broken(q, row, end), *measure};
+    if (BestRun& best = out[runs.machine[i]]; one.better_than(best)) best = one;
+  }
+  return out;
+}
+
+/// The best of the machines that keep the limits, or of those that cannot. \param without not this one
+[[nodiscard]] const BestRun* best_of(const std::vector<BestRun>& all, bool keeps = true, const BestRun* without = nullptr) {
+  const BestRun* best = nullptr;
+  for (const BestRun& one : all)
+    if (&one != without && one.run != nullptr && one.keeps() == keeps && (best == nullptr || one.measure < best->measure)) best = &one;
   return best;
+}
+
+/// No fewer GPUs could end in time at twice the peak of their products; with more, the servers alone draw more than is allowed.
+[[nodiscard]] Sizes sizes_for(const NeedMachineRequest& q, const ProjectRequest& r, const System& system, const Prices& prices) {
+  if (q.gpus) return {q.gpus};
+  constexpr double nothing_reaches = 2;
+  const double peak = Processor::of(system).peak(r.precision), any = 1e300;
+  const double flops = *r.tokens * training_flops_per_token(*r.model.value, r.sequence, FlopConvention::matmul, Scores::causal);
+  const double seconds = q.in_seconds.value_or(any) * r.use;
+  const double watts =
+      rated_power_per_gpu(system, prices.power).value.value() * prices.power.load.value * r.pue.value_or(prices.power.pue.value);
+  const double least = peak > 0 ? flops / (nothing_reaches * peak * seconds) : 0;
+  const double most = q.megawatts && watts > 0 ? *q.megawatts * 1e6 / watts : any;
+  Sizes out;
+  for (const int size : sizes_of_run(system, *r.global_batch, least, most)) out.emplace_back(size);
+  if (q.by == BestMachine::fewest_gpus || q.by == BestMachine::lowest_power) out.emplace_back(std::nullopt);  // between these sizes
+  return out;
 }
 
 [[nodiscard]] std::string goal_words(const NeedMachineRequest& q) {
@@ -126,16 +180,34 @@ template <class Pair>
   return out;
 }
 
-void add_tried(NeedMachineAnswer& out, const NeedMachineRequest& q, const std::vector<ProjectedRun>& rows) {
-  for (const ProjectedRun& row : rows) {
-    NeedMachineTried one{.value = row.system, .trouble = row.trouble};
-    if (one.trouble.empty()) {
-      one.measure = measure_of(row, q.by, RunEnd::predicted), one.binds = broken(q, row, RunEnd::predicted);
-      one.holds = one.measure && one.binds.empty();
+/// Why no number of GPUs can do it: the reason of the fewest, and that of the most where it is another.
+[[nodiscard]] std::string troubles_of(const Runs& runs, std::size_t machine) {
+  std::vector<std::string> all;
+  bool unknown = false;
+  for (std::size_t i = 0; i < runs.machine.size(); ++i) {
+    if (runs.machine[i] != machine) continue;
+    const std::string& trouble = runs.all.rows[i].trouble;
+    if (trouble.empty())
+      unknown = true;
+    else if (all.empty() || trouble != all.back())
+      all.push_back(trouble);
+  }
+  if (unknown) return "what machines are chosen by is not known of it";
+  if (all.empty()) return "it has no number of GPUs to try";
+  return without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
+}
+
+void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs, const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    NeedMachineTried one{.value = names[i]};
+    if (const BestRun& b = best[i]; b.run != nullptr) {
+      one.gpus = b.run->gpus, one.measure = b.measure, one.binds = b.breaks.words, one.holds = b.keeps();
+    } else {
+      one.trouble = troubles_of(runs, i);
     }
     out.tried.push_back(std::move(one));
   }
-  const auto rank = [](const NeedMachineTried& t) { return t.holds ? 0 : t.measure ? 1 : t.trouble.empty() ? 2 : 3; };
+  const auto rank = [](const NeedMachineTried& t) { return t.holds ? 0 : t.measure ? 1 : 2; };
   std::stable_sort(out.tried.begin(), out.tried.end(), [&](const NeedMachineTried& a, const NeedMachineTried& b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.measure.value_or(0) < b.measure.value_or(0);
   });
@@ -162,28 +234,32 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   if (!q.delivered_by.empty()) static_cast<void>(day_of(q.delivered_by, "delivered_by"));
   if (q.systems.all.empty()) q.systems = need::catalogue(q);
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
-  const ProjectAnswer all = answer(static_cast<const ProjectRequest&>(q));
+  const Prices prices = load_prices(q.prices);
+  std::vector<std::string> names;
+  const auto sizes = [&](const ProjectRequest& r, const System& system) {
+    names.push_back(system.name);
+    return need::sizes_for(q, r, system, prices);
+  };
+  const Runs runs = runs_of(q, sizes, false);
+  const auto at = [&](RunEnd end) { return need::best_runs(q, runs, names.size(), end); };
+  const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;
   out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
-  out.title = fmt::format("{}, {} tokens", all.model, io::count_text(all.tokens));
-  need::add_tried(out, q, all.rows);
-  const auto named = [](const ProjectedRun* r) { return r == nullptr ? std::nullopt : std::optional{r->system}; };
-  const ProjectedRun* best = need::best_of(q, all.rows, RunEnd::predicted);
+  out.title = fmt::format("{}, {} tokens", runs.all.model, io::count_text(runs.all.tokens));
+  need::add_tried(out, rows, runs, names);
+  const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
+  const need::BestRun* best = need::best_of(rows);
   out.value = named(best), out.satisfied = best != nullptr;
-  out.fast_value = named(need::best_of(q, all.rows, RunEnd::fast)), out.slow_value = named(need::best_of(q, all.rows, RunEnd::slow));
+  out.fast_value = named(need::best_of(fast)), out.slow_value = named(need::best_of(slow));
   if (best == nullptr) {
-    need::say_why(out, all);
+    need::say_why(out, runs.all);
     return out;
   }
-  out.run = *best;
-  out.measure = need::measure_of(*best, q.by, RunEnd::predicted);
-  out.next_larger = named(need::best_of(q, all.rows, RunEnd::predicted, true, best));
-  out.binding = need::takes_most(*best);
-  const ProjectedRun* breaks = need::best_of(q, all.rows, RunEnd::predicted, false);
-  if (breaks != nullptr && need::measure_of(*breaks, q.by, RunEnd::predicted) < out.measure) {
-    out.next_smaller = breaks->system;
-    out.binding = need::broken(q, *breaks, RunEnd::predicted);
-  }
+  out.run = *best->run, out.measure = best->measure;
+  out.next_larger = named(need::best_of(rows, true, best));
+  out.binding = need::takes_most(*best->run);
+  if (const need::BestRun* breaks = need::best_of(rows, false); breaks != nullptr && breaks->measure < best->measure)
+    out.next_smaller = breaks->run->system, out.binding = breaks->breaks.words;
   return out;
 }
 

@@ -119,10 +119,6 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
 
 /// Why nothing can run at the least value, and at the largest where that is another reason: "at 8: ...; at 1048576: ...".
 [[nodiscard]] std::string troubles_of(const NeedAnswer& out) {
-  const auto without_numbers = [](std::string text) {
-    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-    return text;
-  };
   const NeedTried &first = out.tried.front(), &last = out.tried.back();
   const std::string at_first = fmt::format("at {:.6g}: {}", first.value, first.trouble);
   return without_numbers(first.trouble) == without_numbers(last.trouble)
@@ -310,7 +306,7 @@ template <class Plan, class Request, class Answered>
   return out;
 }
 
-/// The least value: what both questions share. \param prepare (request) reads what only one of them has \param answered
+/// The least value: what both questions share. \param prepare (request, machine) reads what only one of them has \param answered
 /// (request with a value put in, At<Plan>& out)
 template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
@@ -329,7 +325,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   Request r = request;
   const Unturned unturned = loaded(r, kernels);
   const auto& machine = unturned.system;
-  prepare(r);
+  prepare(r, *machine);
   if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Say it with <gpus>", true);
   if constexpr (requires { r.global_batch; })
     if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
@@ -349,7 +345,7 @@ template <class Plan, class Request, class Prepare, class Answered>
 }  // namespace need
 
 NeedAnswer answer(const NeedRequest& request) {
-  const auto with_stack = [](NeedRequest& r) { r.stack.value = std::make_shared<const Stack>(r.stack.load()); };
+  const auto with_stack = [](NeedRequest& r, const System& machine) { r.stack = stack_on(r.stack, machine); };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
     const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
     const PlannedLayout& best = plan.layouts.front();
@@ -386,7 +382,7 @@ NeedAnswer answer(const NeedServeRequest& request) {
     out.plan = best;
   };
   return need::least_of<PlannedDeployment>(
-      request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&) {}, serve);
+      request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&, const System&) {}, serve);
 }
 
 }  // namespace fabricost

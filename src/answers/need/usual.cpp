@@ -42,6 +42,25 @@ void add_racks(std::vector<double>& out, double most, int each) {
 
 }  // namespace
 
+std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most) {
+  constexpr auto all_gpus = static_cast<long long>(most_gpus);
+  std::vector<int> all;
+  const auto add = [&](long long size) {
+    if (size <= all_gpus && size % machine.gpus_per_node == 0 && static_cast<double>(size) >= least) all.push_back(static_cast<int>(size));
+  };
+  for (const long long each : {machine.gpus_per_node, std::max(machine.domain, machine.gpus_per_node)})
+    for (long long octave = 1; octave * each <= all_gpus; octave *= 2)
+      for (long long eighths = 8; eighths < 16; ++eighths)
+        if (octave * eighths % 8 == 0) add(each * octave * eighths / 8);
+  for (long long size = batch; size <= all_gpus; size *= 2) add(size), add(3 * size);
+  for (int size = batch; size % 2 == 0 && size > 1; size /= 2) add(size / 2), add(3LL * (size / 2));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto above = std::find_if(all.begin(), all.end(), [most](int size) { return size > most; });
+  if (above != all.end()) all.erase(above + 1, all.end());
+  return all;
+}
+
 std::vector<double> usual_values(Varied& unknown, const System& machine, const std::optional<int>& gpus) {
   constexpr double max_options = 1024;
   switch (unknown.kind) {

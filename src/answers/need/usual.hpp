@@ -7,9 +7,20 @@
 #include <fabricost/hardware/system.hpp>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fabricost::need {
+
+/// Equal for reasons that differ in their numbers.
+[[nodiscard]] inline std::string without_numbers(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+/// Numbers of GPUs that a run may have, whatever its limits: nodes and scale-up domains, eight to an octave, and multiples of the batch.
+/// \param least no fewer \param most no more, but one more
+[[nodiscard]] std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most);
 
 /// Counts as people buy them, a dial from a 64th to 64 times of where it stands, what the machine's file says of its own dials.
 /// \param gpus of the job, where they are known \throws Refusal where nobody could guess them

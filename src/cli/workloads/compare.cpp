@@ -75,7 +75,12 @@ struct CompareTyped : CompareRequest {
   return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
 }
 
-/// One sentence: the better machine, by how much, how certain.
+/// "; dgx-b200 is the cheaper one": the faster machine is not the one whose tokens cost least.
+[[nodiscard]] std::string cheapest_text(const CompareAnswer& of) {
+  return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
+}
+
+/// The faster machine, by how much, how certain; better where its tokens cost no more.
 [[nodiscard]] std::string verdict_text(const CompareAnswer& of) {
   const Verdict v = verdict_of(of.all);
   if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
@@ -83,14 +88,16 @@ struct CompareTyped : CompareRequest {
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  const bool better = of.cheapest == of.best && v.next->dollars;
   return fmt::format(
-      "{} is the better one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.", v.best->system,
+      "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
       of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
       v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
                            v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
              : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
                            100 * v.probability, v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(),
-                           v.next->fastest_rate()));
+                           v.next->fastest_rate()),
+      cheapest_text(of));
 }
 
 /// The kinds of prices that the costs use, as sentences.
@@ -103,6 +110,7 @@ struct CompareTyped : CompareRequest {
   for (const Compared& c : of.all)
     if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
   if (!given.empty()) out += fmt::format("; of {} as given", given);
+  if (of.no_price) out += fmt::format("; {}: give one with --price NAME=USD", *of.no_price);
   return out + ".";
 }
 
@@ -142,7 +150,7 @@ struct CompareTyped : CompareRequest {
   for (const Compared& c : all)
     if (c.idle_gpus > 0)
       out += wrapped("  ",
-                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle; they are in the money and the energy. "
+                     fmt::format("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy. "
                                  "Of the fastest layouts this is the one that pays for the fewest GPU-seconds; plan lists the fastest "
                                  "first.",
                                  c.system, c.idle_gpus),

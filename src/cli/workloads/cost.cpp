@@ -74,8 +74,9 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 
 [[nodiscard]] std::string share_text(const CostAnswer& a, double a_day) {
   TextTable table{{{""}, {"", right}, {""}}};
-  table.row({"a day", dollars_text(a_day),
-             fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.gpus, a.share_gpus, a_day / 24 / a.share_gpus)});
+  table.row(
+      {"a day", dollars_text(a_day),
+       fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day / 24 / a.share_gpus)});
   table.row({"30 days", dollars_text(*a.share_dollars_per_30_days), ""});
   table.row({"a year", dollars_text(*a.share_dollars_per_year), ""});
   if (a.payback_days)
@@ -84,7 +85,8 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 }
 
 [[nodiscard]] std::string cost_text(const CostAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}", a.gpus, a.system)) + "\n" + machine_text(a);
+  const std::string whole = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for, in whole racks", a.paid_gpus) : "";
+  std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}{}", a.gpus, a.system, whole)) + "\n" + machine_text(a);
   const auto section = [&](const std::string& title, const std::string& rows) { out += "\n" + terminal.strong(title) + "\n" + rows; };
   const auto money = [](const MoneyAnswer& m, const std::vector<std::string>& first) {
     TextTable table{{{""}, {"", right}, {""}}};
@@ -93,6 +95,18 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
     return table.text(2);
   };
   section("One hour", money(a.hour, {}));
+  if (a.break_even_seconds && *a.break_even_use <= 1)
+    out += wrapped(
+        "  ",
+        fmt::format("Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; "
+                    "over {:.3g} years if it is busy {:.0f} % of the time.",
+                    dollars_text(*a.capital_dollars), *a.break_even_seconds * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use),
+        100);
+  else if (a.break_even_use)
+    out += wrapped("  ",
+                   fmt::format("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.",
+                               dollars_text(*a.capital_dollars), a.lifetime_years),
+                   100);
   if (a.share_dollars_per_day) section(fmt::format("{:.3g} % of the time", 100 * a.share), share_text(a, *a.share_dollars_per_day));
   if (a.million_tokens)
     section("One million tokens",

@@ -72,9 +72,17 @@ namespace {
     sizes.row(cells);
   }
   out += sizes.text(2) + "\n" + terminal.strong("If nodes failed as they did elsewhere") + "\n";
-  TextTable fleets{{{"fleet"}, {"per 1000 node-days", right}, {"counts", right}, {""}}};
-  for (const GoodputOfFleet& f : a.by_fleet)
-    fleets.row({f.fleet, fmt::format("{:.2f}", f.failures_per_1000_node_days), percent(f.goodput), f.title});
+  const bool waits = a.repair_seconds > 0;
+  std::vector<TextTable::Column> heads{{"fleet"}, {"per 1000 node-days", right}, {"counts", right}};
+  if (waits) heads.insert(heads.end(), {{"spares to wait 0.1 %", right}, {"counts with them", right}});
+  heads.push_back({""});
+  TextTable fleets{heads};
+  for (const GoodputOfFleet& f : a.by_fleet) {
+    std::vector<std::string> cells{f.fleet, fmt::format("{:.2f}", f.failures_per_1000_node_days), percent(f.goodput)};
+    if (waits) cells.push_back(fmt::format("{}", f.spares_to_wait_a_thousandth)), cells.push_back(percent(f.goodput_with_them));
+    cells.push_back(f.title);
+    fleets.row(cells);
+  }
   return out + fleets.text(2);
 }
 

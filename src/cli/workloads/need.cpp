@@ -105,13 +105,21 @@ struct NeedOptions {
   return measured.ends_with(", s") ? duration_text(value) : min_text(value);
 }
 
+/// How the choice changes at the ends of the runs' intervals.
+[[nodiscard]] std::string certainty_text(const NeedMachineAnswer& a) {
+  const auto at = [&a](const std::optional<std::string>& value, std::string_view when) {
+    return value == a.value ? std::string{}
+                            : fmt::format("; {} where runs take as {} as their intervals say", value.value_or("none"), when);
+  };
+  return "Not certain" + at(a.fast_value, "little") + at(a.slow_value, "much") +
+         (a.slow_value ? "." : ": too late, too dear or too large there.");
+}
+
 [[nodiscard]] std::string text_of(const NeedMachineAnswer& a, const Terminal& terminal) {
   std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal)) + "\n";
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
-    if (a.fast_value != a.value || a.slow_value != a.value)
-      out += fmt::format("  {} where every run takes as little as its interval says, {} where it takes as much.\n",
-                         a.fast_value.value_or("none"), a.slow_value.value_or("none"));
+    if (a.fast_value != a.value || a.slow_value != a.value) out += wrapped("  ", certainty_text(a), 100);
     out += wrapped(
         "  ",
         fmt::format("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus, r.seconds / 86400,
@@ -122,13 +130,15 @@ struct NeedOptions {
   } else {
     out += wrapped("  ", a.reason, 100);
   }
-  TextTable rows{{{"machine"}, {a.measured.substr(0, a.measured.find(',')), right}, {"enough"}, {""}}};
+  TextTable rows{{{"machine"}, {"GPUs", right}, {a.measured.substr(0, a.measured.find(',')), right}, {"enough"}, {""}}};
+  std::string troubles;
   for (const NeedMachineTried& one : a.tried) {
-    const std::string why = one.trouble.empty() ? one.binds : one.trouble;
-    rows.row({one.value, one.measure ? measure_text(a.measured, *one.measure) : "", one.holds ? "yes" : "no",
-              why.size() > 70 ? why.substr(0, 67) + "..." : why});
+    if (one.trouble.empty())
+      rows.row({one.value, fmt::format("{}", *one.gpus), measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds});
+    else
+      troubles += wrapped("  ", (one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble, 100);
   }
-  return out + "\n" + rows.text(2);
+  return out + "\n" + rows.text(2) + troubles;
 }
 
 template <class Request>

@@ -87,7 +87,10 @@ void add_work(Rows& rows, bool dated) {
   using R = ProjectedRun;
   rows.add("GPUs", gpus_text);
   rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
-  rows.add("spare nodes", [](const R& r) { return fmt::format("{}", r.spares); });
+  rows.add("spare nodes", [](const R& r) {
+    const double each = std::ceil(r.gpus / r.failures->nodes);
+    return r.spares > 0 ? fmt::format("{} of {:.0f} GPUs", r.spares, each) : std::string{"0"};
+  });
   rows.add("step, s", [](const R& r) { return ranged(r.step_seconds, r.interval_step_seconds); });
   rows.add("MFU", [](const R& r) { return percent_text(r.mfu); });
   rows.add("what failures leave, %", [](const R& r) {
@@ -120,6 +123,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   using R = ProjectedRun;
   if (a.price_kind)
     rows.add("million USD, " + kind_words(*a.price_kind), [](const R& r) {
+      if (!r.dollars) return std::string{"?"};
       return ranged(*r.dollars / 1e6, {r.interval_dollars->first / 1e6, r.interval_dollars->second / 1e6});
     });
   rows.add("USD a GPU-hour", [](const R& r) {
@@ -127,7 +131,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
                                         : "";
   });
   if (a.price_kind != "owned")
-    rows.add("to own, million USD",
+    rows.add("owning in that time, million USD",
              [](const R& r) { return r.cost->run->owned_dollars ? million(*r.cost->run->owned_dollars) : std::string{}; });
   rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers_dollars; }); });
   rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network_dollars}; }); });
@@ -135,6 +139,11 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest_dollars; }); });
   rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity_dollars; }); });
   rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
+  rows.add("to buy, million USD", [](const R& r) { return r.capital_dollars ? million(*r.capital_dollars) : std::string{}; });
+  rows.add("cheaper than renting after, months", [](const R& r) {
+    constexpr double month = 86400 * 365.25 / 12;
+    return r.break_even_seconds ? digits(*r.break_even_seconds / month, 3) : std::string{};
+  });
 }
 
 [[nodiscard]] std::string layout_text(const PlannedLayout& l) {
@@ -169,7 +178,8 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
     if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
   };
-  say("Cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
+  say("Of these runs cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus),
+      say("soonest", a.soonest);
   return out.empty() ? "None ends in time." : out + ".";
 }
 
@@ -185,9 +195,23 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   add_work(rows, dated), add_money(rows, a);
   out += rows.text();
   for (const ProjectedRun& r : a.rows)
+    if (r.better_batch)
+      out += wrapped("  ",
+                     fmt::format("{}: {} GPUs divide a batch of {} better, which gives {:.0f} % more tokens a second.", r.system, r.gpus,
+                                 *r.better_batch, 100 * r.better_batch_gain),
+                     100);
+  for (const ProjectedRun& r : a.rows)
     if (!r.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", r.system, r.trouble), 100);
-  if (!a.price_kind) out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);
+  if (a.no_price)
+    out += wrapped(
+        "  ",
+        fmt::format("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price),
+        100);
   if (rows.able().size() > 1) out += wrapped("  ", best_text(a), 100);
+  if (rows.able().size() > 1 && rows.able().front()->gpus_found)
+    out += wrapped("  ", "Each has the fewest GPUs that end in time; need machine tries more, which can cost less.", 100);
+  if (!rows.able().empty() && rows.able().front()->cost->network != ScaleOut::rail)
+    out += wrapped("  ", "The network asked for changes money and power only: steps are those of the machine's own network.", 100);
   for (const ProjectedRun* r : rows.able()) out += sources_text(*r, terminal);
   return out + "\n" +
          wrapped("  ",

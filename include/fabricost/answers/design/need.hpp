@@ -165,6 +165,7 @@ struct NeedMachineTried {
   std::string value{};
   bool holds = false;
   std::optional<double> measure{};
+  std::optional<int> gpus{};
   std::string binds{}, trouble{};
   bool operator==(const NeedMachineTried&) const = default;
 
@@ -173,6 +174,7 @@ struct NeedMachineTried {
     return Table{gives(&A::value, "value", "value", "The machine."),
                  gives(&A::holds, "holds", "holds", "Whether its run keeps every limit."),
                  gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
+                 gives(&A::gpus, "gpus", "gpus", "GPUs of its best run that keeps the limits, else of the one nearest to them.", 1, true),
                  gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
                  gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
   }

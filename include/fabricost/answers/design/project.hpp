@@ -4,7 +4,7 @@
 /// part is the answer of the question of that name (plan, goodput, cost, need), asked with what the others found.
 ///
 ///   gpus       given, or the least with which the run ends in time, failures included (need)
-///   paid       the job's GPUs, those that its groups leave idle in their domains, and spare nodes
+///   paid       the job's GPUs, those that its groups leave idle in their domains, and spare nodes; racks whole, spares of idle nodes first
 ///   spares     given, or as many as keep the job waiting at most 0.1 % of its time; where the machine has no room for them, none are paid
 ///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
 ///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
@@ -126,7 +126,10 @@ struct ProjectedRun {
   double step_seconds = 0;
   std::pair<double, double> interval_step_seconds{};
   double mfu = 0, steps = 0, goodput = 0;
+  std::optional<int> better_batch{};
+  double better_batch_gain = 0;
   std::pair<double, double> interval_goodput{};
+  std::pair<int, int> interval_spares{};
   double seconds = 0;
   std::pair<double, double> interval_seconds{};
   double gpu_hours = 0;
@@ -141,6 +144,7 @@ struct ProjectedRun {
   std::optional<std::pair<double, double>> interval_joules{};
   std::optional<double> dollars{};
   std::optional<std::pair<double, double>> interval_dollars{};
+  std::optional<double> capital_dollars{}, break_even_seconds{};
   std::optional<std::string> price_kind{};
   std::optional<double> network_share{}, storage_share{};
   std::string kernels{};
@@ -163,10 +167,18 @@ struct ProjectedRun {
               1, left_out),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs of its domains that its groups leave idle."),
         gives(&A::spares, "spares", "spares", "Nodes that stand by."),
-        gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "GPUs of the job, idle ones and spares: what racks, power and money are of."),
+        gives(&A::interval_spares, "spares_interval", "interval_spares",
+              "(best, worst): spares with failures as of the published fleets, where the number was not given; each is paid for.", 1,
+              left_out),
+        gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
+              "GPUs of the job, idle ones and spares, in whole racks: what racks, power and money are of."),
         gives(&A::step_seconds, "step_s", "step_seconds", "Of one step, s."),
         gives(&A::interval_step_seconds, "step_interval_s", "interval_step_seconds", "(low, high), s: nine steps in ten."),
         gives(&A::mfu, "mfu", "mfu", "As of plan."),
+        gives(&A::better_batch, "better_batch", "better_batch",
+              "A batch up to a quarter larger with a tenth more tokens a second, as the GPUs divide it better; None: there is none.", 1,
+              left_out),
+        gives(&A::better_batch_gain, "better_batch_gain", "better_batch_gain", "So many more, as a share; 0: there is none.", 1, left_out),
         gives(&A::steps, "steps", "steps", "tokens / tokens of a step."),
         gives(&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."),
         gives(&A::interval_goodput, "goodput_interval", "interval_goodput",
@@ -188,8 +200,11 @@ struct ProjectedRun {
         gives(&A::racks_joules, "racks_MWh", "racks_joules", "Servers paid for, without switches and cooling, J.", 3.6e9),
         gives(&A::joules, "site_MWh", "joules", "Of the site with cooling, J.", 3.6e9),
         gives(&A::interval_joules, "site_MWh_interval", "interval_joules", "(low, high), J.", 3.6e9),
-        gives(&A::dollars, "usd", "dollars", "By the kind of price that is known of all machines, USD; None: there is none."),
+        gives(&A::dollars, "usd", "dollars", "By the one kind of price, USD; None: it is not known of this machine."),
         gives(&A::interval_dollars, "usd_interval", "interval_dollars", "(low, high), USD: of the time; prices are taken as exact."),
+        gives(&A::capital_dollars, "capital_usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
+        gives(&A::break_even_seconds, "break_even_days", "break_even_seconds",
+              "Busy time after which buying has cost less than renting, s; None: never, or not known.", days),
         gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
         gives(&A::network_share, "network_share", "network_share",
               "Of servers, network and storage, the network's price; None: not known."),
@@ -225,11 +240,11 @@ struct ProjectAnswer {
                  gives(&A::precision, "precision", "precision", "Of the matrix products."),
                  gives(&A::rows, "systems", "", "The machines in the order asked."),
                  gives(&A::price_kind, "price.kind", "price_kind",
-                       "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-                 gives(&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."),
+                       "By which machines are priced: on_demand, reserved or owned; None: none is known of any."),
+                 gives(&A::no_price, "price.why", "", "Of which machines that price is not known; None: of none."),
                  gives(&A::cheapest, "best.cheapest", "cheapest", "The machine that costs least, of those in time; None: not known."),
                  gives(&A::lowest_power, "best.lowest_power", "lowest_power", "The one whose site draws least."),
-                 gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job."),
+                 gives(&A::fewest_gpus, "best.fewest_gpus", "fewest_gpus", "The one with the fewest GPUs of the job; None: several have."),
                  gives(&A::soonest, "best.soonest", "soonest", "The one that ends first, waiting included.")};
   }
 };

@@ -1,0 +1,215 @@
+// What a buyer asks gives one answer, whichever question it is asked with: sizes, spares, racks, switches, stacks, prices.
+#include "catch.hpp"
+
+#include <fabricost/answers/design/explore.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
+#include <fabricost/economics/network.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+
+namespace {
+
+constexpr double day = 86400;
+
+template <class Request>
+Request bought(const std::string& machines) {
+  Request r;
+  r.systems.all = {{.name = machines, .value = nullptr}};
+  r.model.name = "llama3-8b";
+  r.global_batch = 512, r.tokens = 1e12;
+  return r;
+}
+
+NetworkSize joined(const System& system, double gpus, ScaleOut kind, double spare_gpus = 0) {
+  return network_size(system, gpus, {.kind = kind, .spare_gpus = spare_gpus});
+}
+
+}  // namespace
+
+TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it finds keeps the looser one") {
+  auto q = bought<NeedMachineRequest>("dgx-h100,dgx-b200,gb200-nvl72");
+  q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.megawatts = 4;
+  double looser = 0;
+  for (const double days : {60.0, 52.0, 45.0, 38.0}) {
+    q.in_seconds = days * day;
+    const NeedMachineAnswer a = answer(q);
+    CAPTURE(days, a.value.value_or("none"), a.reason);
+    REQUIRE(a.satisfied);
+    CHECK(*a.measure >= looser);
+    CHECK(a.run->seconds <= *q.in_seconds);
+    looser = *a.measure;
+  }
+  q.in_seconds = 60 * day, q.budget_dollars = looser;
+  CHECK(answer(q).satisfied);
+}
+
+TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
+  for (const BestMachine by : {BestMachine::cheapest, BestMachine::soonest}) {
+    auto q = bought<NeedMachineRequest>("dgx-h100,gb200-nvl72");
+    q.in_seconds = 20 * day, q.megawatts = 0.6, q.by = by;
+    const NeedMachineAnswer found = answer(q);
+    REQUIRE(found.satisfied);
+    for (int gpus = 32; gpus <= 512; gpus += 32) {
+      auto one = bought<ProjectRequest>("dgx-h100,gb200-nvl72");
+      one.gpus = gpus, one.in_seconds = q.in_seconds;
+      for (const ProjectedRun& r : answer(one).rows) {
+        if (!r.trouble.empty() || !*r.in_time || *r.site_watts > *q.megawatts * 1e6) continue;
+        CAPTURE(gpus, r.system, found.run->gpus, *found.value);
+        CHECK(*found.measure <= (by == BestMachine::cheapest ? *r.dollars : r.seconds) * 1.02);
+      }
+    }
+  }
+}
+
+TEST_CASE("each row of the fleets' table is what asking for that fleet gives, and each size what asking for it gives") {
+  for (const std::optional<int> spares : {std::optional<int>{}, std::optional{0}, std::optional{6}})
+    for (const std::optional<double> replaced : {std::optional<double>{}, std::optional{0.5}}) {
+      GoodputRequest q;
+      q.system.name = "dgx-h100", q.gpus = 4096, q.spares = spares, q.replaced = replaced;
+      const GoodputAnswer all = answer(q);
+      for (const GoodputOfFleet& row : all.by_fleet) {
+        GoodputRequest one = q;
+        one.fleet = row.fleet;
+        CAPTURE(row.fleet, spares.value_or(-1));
+        const GoodputAnswer direct = answer(one);
+        CHECK(row.goodput == Approx(direct.goodput));
+        if (!spares) continue;
+        CHECK(row.spares_to_wait_a_thousandth == direct.spares_to_wait_a_thousandth);
+        one.spares = row.spares_to_wait_a_thousandth;
+        CHECK(row.goodput_with_them == Approx(answer(one).goodput));
+      }
+      for (const GoodputAtScale& row : all.by_scale) {
+        GoodputRequest one = q;
+        one.gpus = static_cast<int>(row.gpus);
+        CAPTURE(row.gpus, spares.value_or(-1));
+        CHECK(row.goodput == Approx(answer(one).goodput));
+      }
+    }
+}
+
+TEST_CASE("switches are whole, hold every port, and become no fewer with more GPUs") {
+  for (const std::string name : {"dgx-h100", "dgx-b200", "mi355x-8", "gb200-nvl72"}) {
+    const System system = load_system(name);
+    for (const ScaleOut kind : {ScaleOut::rail, ScaleOut::fat_tree, ScaleOut::dragonfly}) {
+      double before = 0;
+      for (double gpus = 2 * machine_gpus(system); gpus < 60'000; gpus = std::ceil(gpus * 1.13)) {
+        const NetworkSize net = joined(system, gpus, kind);
+        CAPTURE(name, fabricost::name(kind), gpus, net.ports);
+        CHECK(net.switches == std::floor(net.switches));
+        CHECK(net.switches >= 1);
+        CHECK(net.ports <= 64 * net.switches);
+        CHECK(net.switches >= before);
+        before = net.switches;
+      }
+    }
+  }
+  const System h100 = load_system("dgx-h100");
+  CHECK(joined(h100, 8 * 518, ScaleOut::rail).switches == 8 * (17 + 9));  // leaves of 32 nodes, and what their cables end at
+  CHECK(joined(h100, 16, ScaleOut::rail).switches == 1);                  // 8 rails of 2 nodes in one box
+  CHECK(joined(h100, 8 * 2048, ScaleOut::rail).switches == 8 * (64 + 32));
+}
+
+TEST_CASE("a spare node opens no tier of switches") {
+  const System h100 = load_system("dgx-h100");
+  const NetworkSize full = joined(h100, 16384, ScaleOut::rail), spare = joined(h100, 16392, ScaleOut::rail, 8);
+  CHECK(spare.tiers == full.tiers);
+  CHECK(spare.ports <= 64 * spare.switches);
+  CHECK(spare.switches <= full.switches + 16);
+  CHECK(joined(h100, 16392, ScaleOut::rail).tiers == full.tiers + 1);             // a node that works does
+  CHECK(joined(h100, 8 * 2113, ScaleOut::rail, 8 * 65).tiers == full.tiers + 1);  // more than a port of each switch
+}
+
+TEST_CASE("a machine's default stack is the same whichever question it is asked with") {
+  ProjectRequest project = bought<ProjectRequest>("tpu-v5p");
+  project.gpus = 256;
+  PlanRequest plan;
+  plan.system.name = "tpu-v5p", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
+  const PlanAnswer planned = answer(plan);
+  const ProjectedRun run = answer(project).rows.front();
+  CHECK(planned.stack == default_tpu_stack);
+  CHECK(run.layout->stack == planned.stack);
+  CHECK(run.step_seconds == Approx(planned.layouts.front().step_seconds));
+  NeedRequest need;
+  need.unknown = "gpus", need.over = "256", need.step_seconds = 1e6;
+  need.system = plan.system, need.model = plan.model, need.global_batch = 512;
+  CHECK(answer(need).layout->step_seconds == Approx(planned.layouts.front().step_seconds));
+  ExploreRequest explore;
+  explore.system = plan.system, explore.model = plan.model, explore.global_batch = 512, explore.vary = {"gpus=256"};
+  CHECK(answer(explore).points.at(0).interval_seconds.first == Approx(planned.layouts.front().interval_seconds.first));
+}
+
+TEST_CASE("a rack is whole, whichever question it is asked with, and spares are of its idle nodes first") {
+  CostRequest cost;
+  cost.system.name = "gb200-nvl72", cost.gpus = 80;
+  const CostAnswer bill = answer(cost);
+  CHECK(bill.paid_gpus == 144);
+  CHECK(*bill.racks == 2);
+  CompareRequest compare;
+  compare.systems = {{.name = "gb200-nvl72", .value = nullptr}}, compare.serve = true;
+  compare.model.name = "llama3-8b", compare.gpus = 80;
+  const ComparedAnswer served = answer(compare).rows.front();
+  CHECK(*served.watts == Approx(*bill.site_watts));
+  compare.serve = false, compare.train = true, compare.global_batch = 80;
+  CHECK(*answer(compare).rows.front().watts == Approx(*bill.site_watts));
+  ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
+  project.gpus = 512, project.spares = 4;
+  const ProjectedRun run = answer(project).rows.front();
+  CHECK(run.paid_gpus % 72 == 0);
+  CHECK(*run.racks == run.paid_gpus / 72);
+  CHECK(run.paid_gpus < 512 + run.idle_gpus + 16 + 72);
+}
+
+TEST_CASE("owning and renting cost the same where the answer says so") {
+  for (const std::string name : {"dgx-h100", "dgx-b200", "gb200-nvl72"}) {
+    CostRequest q;
+    q.system.name = name, q.gpus = 1152, q.interest = 0.08;
+    const CostAnswer a = answer(q);
+    REQUIRE(a.break_even_seconds);
+    const double hours = *a.break_even_seconds / 3600, life = a.lifetime_years * 8766;
+    const MoneyAnswer& h = a.hour;
+    CHECK(*a.capital_dollars == Approx(*a.servers_dollars + a.network_dollars));
+    CHECK(*h.rented_dollars * hours ==
+          Approx(*a.capital_dollars + *h.interest_dollars * life + (*h.electricity_dollars + *h.site_dollars) * hours));
+    const double busy = life * *a.break_even_use;
+    CHECK(*h.rented_dollars * busy ==
+          Approx((*h.servers_dollars + h.network_dollars + *h.interest_dollars + *h.site_dollars) * life + *h.electricity_dollars * busy));
+  }
+}
+
+TEST_CASE("the machine with more tokens is not said to be the cheaper one, and one without a price leaves the others theirs") {
+  CompareRequest q;
+  q.systems = {{.name = "dgx-b200", .value = nullptr}, {.name = "gb200-nvl72", .value = nullptr}};
+  q.train = true, q.model.name = "llama3-8b", q.gpus = 8, q.global_batch = 64;
+  CompareAnswer a = answer(q);
+  CHECK(a.best == "gb200-nvl72");
+  CHECK(a.cheapest == "dgx-b200");
+  q.systems.push_back({.name = "vera-rubin-nvl72", .value = nullptr});
+  q.price_kind = PriceKind::on_demand;
+  a = answer(q);
+  CHECK(a.price_kind == "on_demand");
+  CHECK(a.no_price);
+  CHECK(a.rows.front().dollars_per_million_tokens);
+  CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
+}
+
+TEST_CASE("a batch that the GPUs divide better is named where it gives a tenth more tokens a second") {
+  auto q = bought<ProjectRequest>("gb200-nvl72");
+  q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.gpus = 1536;
+  const ProjectedRun run = answer(q).rows.front();
+  REQUIRE(run.better_batch);
+  CHECK(*run.better_batch > 1024);
+  CHECK(*run.better_batch <= 1280);
+  q.global_batch = *run.better_batch;
+  const ProjectedRun better = answer(q).rows.front();
+  CHECK(better.layout->tokens_per_second == Approx(run.layout->tokens_per_second * (1 + run.better_batch_gain)));
+  CHECK(run.better_batch_gain >= 0.1);
+  CHECK_FALSE(better.better_batch.value_or(0) == 1024);
+}
