@@ -10,12 +10,12 @@ namespace fabricost {
 void name_better_batch(ProjectedRun& run, PlanRequest asked) {
   constexpr double larger = 1.25, worth_it = 1.1;
   constexpr int most_parts = 64;  // of a copy of the model
-  constexpr std::size_t most_tried = 6;
+  constexpr std::size_t max_tried = 6;
   const int batch = *asked.global_batch;
   double best = worth_it * run.layout->tokens_per_second;
   std::set<int> tried{batch};
   asked.top = 1;
-  for (int parts = 1; parts <= most_parts && tried.size() <= most_tried; ++parts) {
+  for (int parts = 1; parts <= most_parts && tried.size() <= max_tried; ++parts) {
     const int copies = run.gpus / parts;
     if (copies == 0 || run.gpus % parts != 0) continue;
     const long long next = (static_cast<long long>(batch) + copies - 1) / copies * copies;  // that so many copies share evenly
