@@ -103,11 +103,12 @@ ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTab
   const double isl = cells.count("isl"), osl = cells.count("osl"), c = r.load.concurrency;
   for (const PublishedSettings& p : known->second) {
     const bool fits = (p.system.empty() || p.system == r.system) && r.model->name.starts_with(p.model) &&
-                      (p.tp_most == 0 || r.engine.tp <= p.tp_most) && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
+                      (p.tp_most == 0 || r.engine.tp <= p.tp_most) && r.engine.attention_dp >= p.dp_least && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
                       c >= p.from && (p.until == 0 || c < p.until);
     if (!fits) continue;
     out.take(p.settings);
     if (p.chunk_is_prompt) out.chunk = isl;
+    if (p.hold_for_ranks) out.hold_tokens = r.load.isl * r.engine.attention_dp;
   }
   return out;
 }
@@ -232,9 +233,9 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
     : row_(&row), engine_(*row.model, row.engine, row.format, machine) {
   if (row.apart) prefill_ = std::make_unique<Engine>(*row.model, row.prefill, row.format, machine);
   const System& system = machine.system();
-  const int ranks = row.apart ? std::min(row.engine.gpus(), row.prefill.gpus()) : row.engine.gpus();
+  const int ranks = row.apart ? std::min(row.engine.cache_gpus(), row.prefill.cache_gpus()) : row.engine.cache_gpus();
   if (row.apart || row.quantity == InferenceQuantity::kv_transfer) {
-    const int all = row.apart ? row.workers.prefill * row.prefill.gpus() + row.workers.decode * row.engine.gpus() : 2 * ranks;
+    const int all = row.apart ? row.workers.prefill * row.prefill.gpus() + row.workers.decode * row.engine.gpus() : 2 * row.engine.gpus();
     link_ = kv_link(system, ranks, all <= system.domain);
   }
 }

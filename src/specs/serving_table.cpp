@@ -69,11 +69,13 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     s.system = in.text("system");
     s.model = in.text("model");
     s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
+    s.dp_least = in.count("dp_least", 0, 0, 1 << 16);
     s.isl = in.number("isl", 0, 0, 1e7);
     s.osl = in.number("osl", 0, 0, 1e7);
     s.from = in.number("from", 0, 0, 1e7);
     s.until = in.number("until", 0, 0, 1e7);
     s.chunk_is_prompt = in.flag("chunk_is_prompt", false);
+    s.hold_for_ranks = in.flag("hold_for_ranks", false);
     const auto set = [&](std::string_view key, std::optional<double>& into, double min, double max) {
       if (in.has(key)) into = in.number(key, min, min, max);
     };
@@ -260,8 +262,8 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
         take(generations);
   if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
-  out.spread_tpot *= 1.3;
-  out.spread_ttft *= 1.3;
+  out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
+  out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
   return out;
 }
 

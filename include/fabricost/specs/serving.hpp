@@ -24,9 +24,11 @@ struct ServerSettings {
 struct PublishedSettings {
   std::string system, model;     ///< a machine of data/systems; the prefix of a model's name
   int tp_most = 0;               ///< tensor ranks; 0: any
+  int dp_least = 0;              ///< attention replicas
   double isl = 0, osl = 0;       ///< nominal lengths; 0: any
   double from = 0, until = 0;    ///< concurrent requests, `until` excluded; 0: any
   bool chunk_is_prompt = false;  ///< a step takes as many tokens as one nominal prompt
+  bool hold_for_ranks = false;   ///< prompts are held until every attention replica has one
   ServerSettings settings;
 };
 

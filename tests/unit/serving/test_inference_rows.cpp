@@ -243,3 +243,11 @@ TEST_CASE("a fit finds constants it is given") {
 }
 
 TEST_CASE("nothing to fit is refused") { CHECK_THROWS_AS(calibrate_serving(rows_of("")), RequestError); }
+
+TEST_CASE("runs whose replicas waited for each other's prompts are priced so") {
+  const auto settings = [](const std::string& cells) { return rows_of(served(cells)).front().settings; };
+  const ServerSettings apart = settings("8,8/node,trtllm 1.2.0rc6.post3,agg,both,1,1,8,1,8,16,128,1024,8192");
+  CHECK(apart.hold_steps == 60.0);
+  CHECK(apart.hold_tokens == Approx(8 * 0.9 * 1024));
+  CHECK(!settings("8,8/node,trtllm 1.2.0rc6.post3,agg,both,8,1,1,1,8,16,128,1024,8192").hold_steps);
+}
