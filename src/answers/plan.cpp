@@ -139,7 +139,7 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
           .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
           .memory = parts_of(p.memory),
-          .host_bytes = p.memory.host};
+          .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt};
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ namespace {
           {"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}}};
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
-  out.prefill_use = t.prefill_use;
+  if (p.apart) out.prefill_use = t.prefill_use;
   return out;
 }
 

@@ -193,7 +193,7 @@ struct CostAnswer {
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),
         gives(&A::network, "network.kind", "network", "rail, fat_tree, torus or dragonfly."),
         gives(&A::network_taper, "network.taper", "network_taper",
-              "The NICs' rate over what the top of the network carries of it; 1: all.", 1, left_out),
+              "The NICs' rate over what the top of the network carries of it; 1: all."),
         gives(&A::network_switches, "network.switches", "network_switches", "Ports over those of a switch."),
         gives(&A::network_ports, "network.ports", "network_ports", "Ports of switches."),
         gives(&A::network_cables, "network.cables", "network_cables", "Of copper and optical."),

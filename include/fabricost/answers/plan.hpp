@@ -167,7 +167,7 @@ struct PlannedLayout {
   int idle_gpus = 0;
   std::string recompute_modules{}, cp_comm_type{};
   std::vector<MemoryPart> memory{};
-  double host_bytes = 0;
+  std::optional<double> host_bytes{};
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -223,7 +223,7 @@ struct PlannedLayout {
         gives(&A::cp_comm_type, "cp_comm_type", "cp_comm_type",
               "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true),
         gives(&A::memory, "memory", "memory", "What memory_bytes are made of, the largest first, a list of MemoryPart."),
-        gives(&A::host_bytes, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; 0: nothing is offloaded.",
+        gives(&A::host_bytes, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; None: nothing is offloaded.",
               gibibyte, true)};
   }
 };

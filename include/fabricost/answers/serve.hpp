@@ -95,7 +95,7 @@ struct PlannedDeployment {
   std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{};
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
-  double prefill_use = 0;
+  std::optional<double> prefill_use{};
   std::vector<StepTerm> terms{}, ttft_terms{};
   bool operator==(const PlannedDeployment&) const = default;
 
@@ -138,7 +138,7 @@ struct PlannedDeployment {
         gives(&A::prefill_ep, "prefill.ep", "prefill_ep", "Its expert ranks.", 1, left_out),
         gives(&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out),
         gives(&A::prefill_use, "prefill.use", "prefill_use",
-              "Share of the time in which prefill workers compute; at 1 more requests only wait. 0: not apart.", 1, left_out),
+              "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
         gives(&A::terms, "terms", "terms", "What a token is spent on, a list of StepTerm."),
         gives(&A::ttft_terms, "ttft_terms", "ttft_terms",
               "What the first token waits for: prompt, queue, transfer, framework; a list of StepTerm.")};

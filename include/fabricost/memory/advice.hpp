@@ -105,6 +105,8 @@ inline std::string gib(double bytes) {
     const MemoryUse use = worst_stage(model, l, stack);
     if (use.host > beside) return;
     const bool fitting = fits(use, capacity, margin);
+    const bool moved = l.offload_layers != layout.offload_layers || l.offload_optimizer != layout.offload_optimizer;
+    if (!fitting && moved) return;  // host memory is named where it helps
     // of equal costs, or while none fits, the one that needs the least memory
     const bool better =
         advice.found ? fitting && (cost < cheapest || use.total() < advice.use.total()) : fitting || use.total() < advice.use.total();

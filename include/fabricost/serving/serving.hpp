@@ -130,9 +130,10 @@ struct Prefill {
 }
 
 /// Seconds of one of many waiting prompts, which share passes: an engine that also decodes takes `interference + bunching`
-/// of a prompt for each, so one that only prefills takes no more.
+/// of a prompt for each, so one that only prefills takes no more (`batched`). Fits leave it out: the few disaggregated rows
+/// would move what kernels reach.
 [[nodiscard]] inline double prompt_of_many(const ServingStack& stack, const Prefill& prompt) {
-  return std::max(prompt.least, std::min(1.0, stack.interference + stack.bunching) * prompt.shared);
+  return std::max(prompt.least, stack.batched * prompt.shared);
 }
 
 /// Sequences that an engine holds within the stack's share of memory; 0: impossible.
