@@ -229,7 +229,6 @@ ServingConstants ServingTable::constants(Generation g) const {
 
 ServingStack ServingTable::stack(std::string_view name, Generation g) const {
   ServingStack out = stack_of_engine(name, g);
-  out.batched = std::min(1.0, out.interference + out.bunching);
   if (gpus.find(g) == gpus.end()) {
     out.assumed_kernels = true;
     for (double* spread : {&out.spread_tpot, &out.spread_ttft}) *spread = std::hypot(*spread, assumed_kernels_spread);

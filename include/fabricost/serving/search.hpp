@@ -325,7 +325,7 @@ class ServingSearch {
       const Engine at = placed(e, e.layout().attention_dp, q_.isl);
       const Prefill prompt = fetching(prompt_of(e), at, q_.stack, q_.isl);
       const double servers = static_cast<double>(e.layout().attention_dp) * e.layout().pp;
-      workers.push_back({at, prompt, servers / prompt_of_many(q_.stack, prompt) / e.layout().gpus()});
+      workers.push_back({at, prompt, servers / prompt_of_many(prompt) / e.layout().gpus()});
     }
     // those within the limit on TTFT by prompts per second and GPU, then the fastest of the others
     const auto key = [&](const PrefillWorker& w) {

@@ -13,7 +13,7 @@
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
 ///   bound    TTFT + osl TPOT >= b full: while a request is in the engine, each of the b sequences is prefilled once
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt_of_many / workers - osl TPOT, with prompts batched as well as an engine that also decodes does
+///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
@@ -129,12 +129,8 @@ struct Prefill {
   return fetching(out, engine, stack, tokens);
 }
 
-/// Seconds of one of many waiting prompts, which share passes: an engine that also decodes takes `interference + bunching`
-/// of a prompt for each, so one that only prefills takes no more (`batched`). Fits leave it out: the few disaggregated rows
-/// would move what kernels reach.
-[[nodiscard]] inline double prompt_of_many(const ServingStack& stack, const Prefill& prompt) {
-  return std::max(prompt.least, stack.batched * prompt.shared);
-}
+/// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
+[[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
 
 /// Sequences that an engine holds within the stack's share of memory; 0: impossible.
 [[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
@@ -173,7 +169,7 @@ struct Prefill {
   // prompts of others between first and last token; what does not fit there delays the first token
   const double bunched = stack.bunching * (each - 1) * prompt.shared / pp, decoded = load.osl > 1 ? load.osl * step.per_token : 0;
   const double rest = stack.first + prompt.alone + stack.first_steps * step.seconds + bunched + decoded;
-  const double others = std::max(stack.interference * (each - 1) * prompt.shared / pp, each * prompt.full / pp - rest);
+  const double others = std::max(stack.interference * (each - 1) * prompt.shared / pp, each * prompt_of_many(prompt) / pp - rest);
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
     out.interference = std::min(others / load.osl, prompt.shared / pp * stack.chunk / load.isl);
@@ -226,7 +222,7 @@ struct Workers {
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
   const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
-  const double each = prompt_of_many(stack, prompt) / servers;
+  const double each = prompt_of_many(prompt) / servers;
   const double bound = load.concurrency * each - answer;  // prefill is the bottleneck
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);
