@@ -83,11 +83,15 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");
   q.disaggregated = r.disaggregated, q.top = r.top;
   q.tp = r.tp, q.pp = r.pp, q.ep = r.ep, q.attention_dp = r.dp;
+  q.prefill = {r.prefill_tp, r.prefill_pp, r.prefill_ep, r.prefill_dp};
   q.model = model;
   set_format(q, r, system);
   const ServingTable table = load_serving_table();
   q.stack = table.stack(r.stack, system.gpu.generation);
   q.constants = table.constants(system.gpu.generation);
+  if (q.stack.drafts > 0 && q.model.predict_layers == 0)
+    throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,
+                              q.model.name));
   set_engine(q, r, system);
   return q;
 }

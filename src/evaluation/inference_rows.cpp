@@ -232,9 +232,9 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
     : row_(&row), engine_(*row.model, row.engine, row.format, machine) {
   if (row.apart) prefill_ = std::make_unique<Engine>(*row.model, row.prefill, row.format, machine);
   const System& system = machine.system();
-  const int ranks = row.apart ? std::min(row.engine.gpus(), row.prefill.gpus()) : row.engine.gpus();
+  const int ranks = row.apart ? std::min(row.engine.cache_gpus(), row.prefill.cache_gpus()) : row.engine.cache_gpus();
   if (row.apart || row.quantity == InferenceQuantity::kv_transfer) {
-    const int all = row.apart ? row.workers.prefill * row.prefill.gpus() + row.workers.decode * row.engine.gpus() : 2 * ranks;
+    const int all = row.apart ? row.workers.prefill * row.prefill.gpus() + row.workers.decode * row.engine.gpus() : 2 * row.engine.gpus();
     link_ = kv_link(system, ranks, all <= system.domain);
   }
 }

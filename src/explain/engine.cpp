@@ -36,9 +36,11 @@ std::string explain_engine(const ExplainContext& context) {
   const Inference& engine = context.choice().inference;
   if (engine.library == InferenceLibrary::none || context.operation().collective != Collective::all_reduce) return "";
   const std::string who = engine_text(engine);
-  if (context.choice().algorithm || context.choice().protocol || context.choice().rule != Choice::Rule::nccl)
-    return wrapped("  ", fmt::format("A forced algorithm, protocol or choice is the library's: kernels of {} stand aside.", who));
   const ReducePieces& pieces = context.prediction.made_from.engine;
+  if (context.choice().rule == Choice::Rule::fastest)
+    return wrapped("  ", fmt::format("By price: kernels of {} and the library's are compared.", who));
+  if (pieces.count == 0 && (context.choice().algorithm || context.choice().protocol))
+    return wrapped("  ", fmt::format("A forced algorithm or protocol of the library's own: kernels of {} stand aside.", who));
   const Fabric& f = context.fabric();
   if (pieces.count == 0)
     return wrapped("  ", fmt::format("{} has no kernel of its own for {} in {} here; the library runs at every size.", who,

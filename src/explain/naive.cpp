@@ -182,7 +182,9 @@ std::string explain_binding(const ExplainContext& context) {
     out += wrapped("  ", "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
                          "nor lower latency; fewer peers would, as in --algorithm hierarchical.");
   else if (causes.latency > 3 * half)
-    out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
+    out += wrapped("  ", context.engine_ran() ? "A latency question: more bandwidth would hardly help. What an engine's kernel waits for was "
+                                                "measured as a whole: the latency of a tier is no part of it."
+                                              : "A latency question: more bandwidth would hardly help, fewer steps would.");
   else if (half > 3 * causes.latency)
     out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
   if (const std::string held = held_text(context); !held.empty()) out += wrapped("  ", held);
@@ -322,7 +324,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.oversubscription = std::max(1.0, tier.oversubscription / 1.1);
       add(fmt::format("10 % more {} uplinks", name), faster, operation);
     }
-    if (felt->latency.value.value() > 0) {
+    if (felt->latency.value.value() > 0 && now.kernel == ReduceKernel::library) {  // engines' kernels have latencies of their own
       System nearer = system;
       nearer.tiers[at].latency.value *= 0.9;
       add(fmt::format("10 % less {} latency", name), nearer, operation);

@@ -90,7 +90,8 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 std::string engine_text(const EngineLayout& l, bool mixture) {
   std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
-  if (mixture) out += fmt::format(" ep {} dp {}", l.ep, l.attention_dp);
+  if (mixture) out += fmt::format(" ep {}", l.ep);
+  if (mixture || l.attention_dp > 1) out += fmt::format(" dp {}", l.attention_dp);
   return out;
 }
 

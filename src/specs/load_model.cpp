@@ -188,6 +188,7 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   section(in, "index", faults, [&](MapReader& at) { read_index(at, m); });
   section(in, "mixer", faults, [&](MapReader& at) { read_mixer(at, m.mixer); });
   m.predict_layers = in.count("predict_layers", 0, 0, 100);
+  m.fp8_block = in.count("fp8_block", 0, 0, 4096);
   section(in, "published", faults, [&](MapReader& at) {
     m.stated_parameters = parameters(at, "parameters");
     m.stated_active = parameters(at, "active");

@@ -227,7 +227,6 @@ ServingConstants ServingTable::constants(Generation g) const {
 
 ServingStack ServingTable::stack(std::string_view name, Generation g) const {
   ServingStack out = stack_of_engine(name, g);
-  out.batched = std::min(1.0, out.interference + out.bunching);
   if (gpus.find(g) == gpus.end()) {
     out.assumed_kernels = true;
     for (double* spread : {&out.spread_tpot, &out.spread_ttft}) *spread = std::hypot(*spread, assumed_kernels_spread);
@@ -261,8 +260,8 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
         take(generations);
   if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
-  out.spread_tpot *= 1.3;
-  out.spread_ttft *= 1.3;
+  out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
+  out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
   return out;
 }
 

@@ -35,6 +35,7 @@ struct ServeRequest {
   std::string stack = ServingStack{}.name;
   int top = 10;
   std::optional<int> tp, pp, ep, dp;
+  std::optional<int> prefill_tp, prefill_pp, prefill_ep, prefill_dp;
   std::optional<Launch> launch;
   std::optional<Routing> routing;
   std::optional<double> offload_weights_bytes, offload_kv_bytes;
@@ -65,6 +66,11 @@ struct ServeRequest {
         asks(&R::pp, "pp", "--pp", count, any_count, "N", "Its pipeline stages"),
         asks(&R::ep, "ep", "--ep", count, any_count, "N", "Its expert ranks"),
         asks(&R::dp, "dp", "--dp", count, any_count, "N", "Its attention replicas"),
+        asks(&R::prefill_tp, "prefill_tp", "--prefill-tp", count, any_count, "N",
+             "Tensor ranks of a prefill worker; with one of these four,\nthe sizes above are of decode workers alone"),
+        asks(&R::prefill_pp, "prefill_pp", "--prefill-pp", count, any_count, "N", "Its pipeline stages"),
+        asks(&R::prefill_ep, "prefill_ep", "--prefill-ep", count, any_count, "N", "Its expert ranks"),
+        asks(&R::prefill_dp, "prefill_dp", "--prefill-dp", count, any_count, "N", "Its attention replicas"),
         asks(&R::launch, "launch", "", "HOW", "graph runs prefill in CUDA graphs too, eager nothing; default decode alone"),
         asks(&R::routing, "routing", "--routing", "HOW",
              "How tokens choose experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"),

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -25,7 +26,7 @@ struct Choice {
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
   CallLaunch launch{};
-  Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; a forced algorithm or protocol is NCCL's
+  Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; what NCCL itself is forced to run is NCCL's
   Ways ways{};
 
   [[nodiscard]] bool allows(Candidate c) const {
@@ -44,20 +45,23 @@ struct ChoiceInput {
 /// The prices of a few candidates, compared for `fastest`.
 class PriceTable {
  public:
-  static constexpr int capacity = Candidates::capacity;
+  static constexpr int capacity = Candidates::capacity + ReducePieces::capacity;
 
   PriceTable(const Candidates& candidates, ChoiceInput in, const Fabric& f, const Constants& c) {
-    for (const Candidate candidate : candidates) {
-      candidates_[static_cast<std::size_t>(count_)] = candidate;
-      lines_[static_cast<std::size_t>(count_)] = price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide);
-      ++count_;
-    }
+    for (const Candidate candidate : candidates)
+      add(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide));
+  }
+  /// \param until the first size at which it cannot run
+  void add(Candidate candidate, const Line& line, double until = std::numeric_limits<double>::infinity()) {
+    const auto at = static_cast<std::size_t>(count_++);
+    candidates_[at] = candidate, lines_[at] = line, until_[at] = until;
   }
   /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first.
   [[nodiscard]] int pick(double bytes) const {
     int best = 0;
     double min = 0;
     for (int i = 0; i < count_; ++i) {
+      if (bytes >= until(i)) continue;
       const double t = lines_[static_cast<std::size_t>(i)](bytes);
       if (i == 0 || t < min * (1 - 1e-9)) {
         min = t;
@@ -69,11 +73,13 @@ class PriceTable {
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] Candidate candidate(int i) const { return candidates_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] const Line& line(int i) const { return lines_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] double until(int i) const { return until_[static_cast<std::size_t>(i)]; }
 
  private:
   int count_ = 0;
   std::array<Candidate, capacity> candidates_{};
   std::array<Line, capacity> lines_{};
+  std::array<double, capacity> until_{};
 };
 
 /// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule.

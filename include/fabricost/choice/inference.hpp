@@ -69,8 +69,9 @@ struct ReducePieces {
     ReduceKernel kernel = ReduceKernel::library;
     double until = 0;
   };
+  static constexpr int capacity = 4;
   int count = 0;
-  std::array<Piece, 4> items{};
+  std::array<Piece, capacity> items{};
   void add(ReduceKernel kernel, double until) {
     const double from = count > 0 ? items[static_cast<std::size_t>(count - 1)].until : 0;
     if (until > from) items[static_cast<std::size_t>(count++)] = {kernel, until};

@@ -207,7 +207,9 @@ inline void check(const MoeQuestion& q, const System& system) {
     throw RequestError(system.name + ": " + std::string{name(q.kernel)} + " stays inside one NVLink domain, here " +
                        std::to_string(system.domain) + " GPUs; take fewer ranks or another implementation");
   if (q.gate.experts % ranks != 0)
-    throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
+    throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) +
+                       " ranks; where copies of busy experts fill the places left, count them: " +
+                       std::to_string((q.gate.experts + ranks - 1) / ranks * ranks) + " experts");
   const MoeWork& work = out.work = detail::work_of(system, q, out.placement, out);
   if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.min = 0;
 

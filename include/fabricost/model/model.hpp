@@ -48,6 +48,7 @@ struct Model {
   int experts = 0;  ///< routed, per expert layer
   int top_k = 0;
   int expert_ffn = 0;     ///< width of one routed expert
+  int fp8_block = 0;      ///< columns and rows that share a scale in its published fp8 weights; 0: not in blocks
   int expert_hidden = 0;  ///< width that routed experts read and write, projected down from h and up again; 0: h itself
   int shared_experts = 0;
   int shared_ffn = 0;     ///< width of one shared expert

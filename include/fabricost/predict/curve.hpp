@@ -4,6 +4,7 @@
 /// sizes, and its price. A fixed-size value; evaluation never allocates.
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/choice/forced.hpp>
 #include <fabricost/choice/walk.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -229,19 +230,44 @@ void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& v
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
   const auto nearer = [&](double at, double next) {
-    for (int i = 0; i < table.count(); ++i) next = towards_jumps(table.line(i), at, next);
+    for (int i = 0; i < table.count(); ++i) {
+      next = towards_jumps(table.line(i), at, next);
+      if (const double until = table.until(i), before = std::nextafter(until, 0); at < until)
+        next = std::min(next, at < before ? before : until);
+    }
     return next;
   };
   walk_fastest(
       [&](double bytes) { return table.pick(bytes); }, nearer, [&](int which, double, double until) { visit(which, until); });
 }
 
-/// Kernels an inference engine runs instead of NCCL's; empty except for an all-reduce that is not forced.
+/// Kernels of an inference engine that a choice allows, whatever its rule: all, or of an algorithm that only engines have, then at every
+/// size up to the engine's largest. What NCCL itself can be forced to is NCCL's.
+[[nodiscard]] inline ReducePieces allowed_pieces(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
+  if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce) return {};
+  if (!choice.algorithm && choice.protocol) return {};
+  if (choice.algorithm && is_nccl_algorithm(*choice.algorithm)) return {};
+  const ReducePieces all = reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
+  ReducePieces out;
+  for (const ReducePieces::Piece& piece : all)
+    if (choice.allows(candidate_of(piece.kernel))) out.add(piece.kernel, piece.until);
+  if (out.count > 0) out.items[static_cast<std::size_t>(out.count - 1)].until = all.items[static_cast<std::size_t>(all.count - 1)].until;
+  return out;
+}
+/// Kernels an inference engine runs instead of NCCL's, by size; empty where prices decide.
 [[nodiscard]] inline ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
-  if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce || choice.algorithm ||
-      choice.protocol || choice.rule != Choice::Rule::nccl)
-    return {};
-  return reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
+  return choice.rule == Choice::Rule::nccl ? allowed_pieces(system, f, op, choice) : ReducePieces{};
+}
+
+/// What `fastest` compares: the library's pairs, and an engine's kernels up to the sizes at which it leaves them.
+/// \throws RequestError when the choice leaves nothing that can run
+[[nodiscard]] inline PriceTable prices_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice,
+                                          ChoiceInput in) {
+  PriceTable out{candidates_or_throw(system, choice, in, f), in, f, system.constants};
+  if (choice.rule == Choice::Rule::fastest)
+    for (const ReducePieces::Piece& piece : allowed_pieces(system, f, op, choice))
+      out.add(candidate_of(piece.kernel), price_custom(piece.kernel, f, system.constants.custom), piece.until);
+  return out;
 }
 
 /// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
@@ -279,7 +305,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
       return curve;
     }
   }
-  const PriceTable table{candidates_or_throw(system, choice, in, f), in, f, c};
+  const PriceTable table = prices_of(system, f, operation, choice, in);
   walk_prices(table, [&](int i, double until) {
     if (until > own_until) curve.append(table.candidate(i), table.line(i), until);
   });

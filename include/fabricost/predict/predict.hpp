@@ -220,7 +220,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
     }
   }
   if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
-    const PriceTable table{detail::candidates_or_throw(system, choice, in, f), in, f, system.constants};
+    const PriceTable table = detail::prices_of(system, f, op, choice, in);
     const int best = table.pick(bytes);
     detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
     return p;

@@ -62,7 +62,6 @@ struct ServingStack {
                                                      ///< disaggregated prefill
   double bunching_apart = prior::serving_stack::bunching_apart;  ///< `bunching` at one worker of disaggregated prefill, where no decode
                                                                  ///< steps spread the arrivals
-  double batched = 1;  ///< share of a prompt's time for one of many that wait apart (ServingTable::stack); 1 in a fit of the rest
   double chunk = prior::serving_stack::chunk;                    ///< maximum prompt tokens of a step
   double poll = 1;                                               ///< decode steps between two checks for arrivals
   double hold_steps = 0;                                         ///< maximum decode steps for which prompts are held back to be batched

@@ -29,6 +29,10 @@ struct EngineLayout {
   int tp = 1, attention_dp = 1, pp = 1, ep = 1;
   [[nodiscard]] int ranks() const { return product(tp, attention_dp); }
   [[nodiscard]] int gpus() const { return product(ranks(), pp); }
+  /// GPUs that hold the cache of one sequence.
+  [[nodiscard]] int cache_gpus() const { return product(tp, pp); }
+  /// Ranks that hold a part of each expert.
+  [[nodiscard]] int expert_parts() const { return ranks() / ep; }
 
  private:
   /// Saturates at two billion, more than any machine has.
@@ -59,6 +63,16 @@ struct HostMemory {
     return no(std::to_string(l.ep) + " expert ranks do not divide " + std::to_string(l.ranks()) + " ranks of a stage");
   if (l.ep > m.experts && l.ep > 1) return no("more expert ranks than its " + std::to_string(m.experts) + " experts");
   return {};
+}
+
+/// The reason why engines refuse to divide a model's experts so, naming the fields of a request; empty if they do not.
+[[nodiscard]] inline std::string why_refused(const Model& m, const EngineLayout& l, WeightFormat weights) {
+  const int parts = l.expert_parts(), block = weights == WeightFormat::fp8 ? m.fp8_block : 1;
+  if (!m.mixture() || m.expert_ffn % (parts * std::max(1, block)) == 0) return {};
+  const std::string of = m.name + ": the " + std::to_string(m.expert_ffn) + " columns of an expert do not divide over " +
+                         std::to_string(parts) + " ranks (<tp> x <dp> / <ep>)";
+  return of + (block > 1 ? ", in blocks of " + std::to_string(block) + " with one fp8 scale each" : std::string{}) +
+         "; give <ep> so that fewer share an expert";
 }
 
 /// One pass by cause; seconds of all layers.

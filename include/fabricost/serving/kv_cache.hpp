@@ -35,7 +35,7 @@ namespace fabricost {
 /// The cost of a transfer between workers.
 struct KvLink {
   double start = 0;  ///< s
-  double rate = 0;   ///< bytes/s of all ranks of the smaller worker
+  double rate = 0;   ///< bytes/s of all GPUs that hold a sequence's cache, on the side where they are fewer
 
   /// Seconds until `bytes` have arrived. \param layers above 1: each layer's part is sent when computed, and
   /// only the last is waited for
@@ -50,7 +50,8 @@ struct KvLinkConstants {
   double local_share = prior::kv_transfer::local_share;  ///< of the scale-up link's one-way rate
 };
 
-/// The link between two workers of `ranks` GPUs each (the smaller of the two). \param inside both in one scale-up domain
+/// The link between two workers that keep a sequence's cache on `ranks` GPUs each (the fewer of the two).
+/// \param inside both in one scale-up domain
 /// \throws RequestError when the machine has no such link
 [[nodiscard]] inline KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {}) {
   detail::check_parts(system, {});

@@ -28,7 +28,14 @@ struct ServingQuestion {
   bool disaggregated = false;  ///< prefill and decode on separate GPUs
   HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
   int top = 10;
-  std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};
+  std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};  ///< of engines, if disaggregated of decode workers
+  /// Sizes of an engine.
+  struct Sizes {
+    std::optional<int> tp{}, pp{}, ep{}, attention_dp{};
+    [[nodiscard]] bool any() const { return tp || pp || ep || attention_dp; }
+  };
+  Sizes prefill{};  ///< of prefill workers; none: as of decode workers
+  [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
 };
 
 struct PricedServing {
@@ -70,6 +77,8 @@ inline void check(const ServingQuestion& q, const System& system) {
   if (q.tpot > 0 && q.osl < 2)
     throw Refusal("<tpot_seconds> limits what follows the first token; an answer of <osl=1> has nothing after it");
   if (q.disaggregated && q.gpus < 2) throw Refusal("<disaggregated> needs at least 2 GPUs: one to prefill, one to decode");
+  if (q.prefill.any() && !q.disaggregated)
+    throw Refusal("<prefill_tp>, <prefill_pp>, <prefill_ep> and <prefill_dp> are of prefill workers: add <disaggregated>");
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr && q.disaggregated)
     throw RequestError(system.name + ": has no NICs to send a cache over; take at most " + std::to_string(system.domain) + " GPUs");
 }

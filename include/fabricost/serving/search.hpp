@@ -71,7 +71,7 @@ class ServingSearch {
   ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {}
 
   [[nodiscard]] ServingPlan run() {
-    const std::vector<Engine> engines = all_engines();
+    const std::vector<Engine> engines = all_engines(q_.sizes());
     std::optional<PricedServing> of_group, idle;  // best of one decode worker; best that leaves GPUs idle
     const Engine* group = nullptr;
     const auto keep = [](std::optional<PricedServing>& kept, const PricedServing& p) {
@@ -98,7 +98,7 @@ class ServingSearch {
 
   [[nodiscard]] std::vector<PricedServing> pareto() {
     ServingFront front;
-    const std::vector<Engine> engines = all_engines();
+    const std::vector<Engine> engines = all_engines(q_.sizes());
     each_deployment(engines, [&](const Deployment& d) {
       visit_batches(
           d.batches, d.ceiling,
@@ -134,23 +134,22 @@ class ServingSearch {
     return out;
   }
 
-  [[nodiscard]] std::vector<Engine> all_engines() {
+  [[nodiscard]] std::vector<Engine> all_engines(const ServingQuestion::Sizes& given) {
     std::vector<Engine> out;
     std::string why;
     const bool mixture = q_.model.mixture();
     const bool evenly = !q_.disaggregated && !loosely();
-    for (const int tp : either(q_.tp, sizes(std::max(1, system_.domain))))
-      for (const int pp : either(q_.pp, sizes(16)))
-        for (const int dp : either(q_.attention_dp, sizes(mixture ? q_.gpus : 1))) {
+    for (const int tp : either(given.tp, sizes(std::max(1, system_.domain))))
+      for (const int pp : either(given.pp, sizes(16)))
+        for (const int dp : either(given.attention_dp, sizes(mixture ? q_.gpus : 1))) {
           EngineLayout l{tp, dp, pp, 1};
-          if (dp > 1 && !q_.attention_dp && loosely() && odd_group(l.ranks())) continue;
+          if (dp > 1 && !given.attention_dp && loosely() && odd_group(l.ranks())) continue;
           if (l.gpus() > q_.gpus || (evenly && q_.gpus % l.gpus() != 0)) continue;
           std::vector<int> expert{1};
-          if (q_.ep)
-            expert = {*q_.ep};
-          else if (mixture && dp > 1 &&
-                   l.ranks() <= q_.model.experts)  // on tensor ranks alone, split and distributed experts cost the same
-            expert.push_back(l.ranks());
+          if (given.ep)
+            expert = {*given.ep};
+          else if (mixture && l.ranks() > 1 && l.ranks() <= q_.model.experts && (dp > 1 || !why_not(l).empty()))
+            expert.push_back(l.ranks());  // on tensor ranks alone, split and distributed experts cost the same
           for (const int ep : expert) {
             l.ep = ep;
             if (const std::string no = why_not(l); !no.empty()) {
@@ -170,7 +169,7 @@ class ServingSearch {
           }
         }
     if (out.empty() && !plan_.nearest_fit)
-      throw RequestError(why.empty() ? "the sizes given do not divide " + std::to_string(q_.gpus) + " GPUs; leave one of them out" : why);
+      throw Refusal(why.empty() ? "the sizes given do not divide " + std::to_string(q_.gpus) + " GPUs; leave one of them out" : why);
     return out;
   }
 
@@ -184,6 +183,7 @@ class ServingSearch {
   /// The reason why a layout is skipped; empty if it is not.
   [[nodiscard]] std::string why_not(const EngineLayout& l) const {
     if (std::string no = why_impossible(q_.model, l); !no.empty()) return no;
+    if (std::string no = why_refused(q_.model, l, q_.format.weights); !no.empty()) return no;
     if (q_.stack.kernels.routing.kind == RoutingKind::histogram && q_.model.experts % l.ep != 0)
       return q_.model.name + ": the loads given are of " + std::to_string(q_.model.experts) + " experts, which do not divide over " +
              std::to_string(l.ep) + " ranks";
@@ -321,11 +321,11 @@ class ServingSearch {
   template <class Visit>
   void apart(const std::vector<Engine>& engines, Visit&& visit) {
     std::vector<PrefillWorker> workers;
-    for (const Engine& e : engines) {
+    for (const Engine& e : q_.prefill.any() ? all_engines(q_.prefill) : engines) {
       const Engine at = placed(e, e.layout().attention_dp, q_.isl);
       const Prefill prompt = fetching(prompt_of(e), at, q_.stack, q_.isl);
       const double servers = static_cast<double>(e.layout().attention_dp) * e.layout().pp;
-      workers.push_back({at, prompt, servers / prompt_of_many(q_.stack, prompt) / e.layout().gpus()});
+      workers.push_back({at, prompt, servers / prompt_of_many(prompt) / e.layout().gpus()});
     }
     // those within the limit on TTFT by prompts per second and GPU, then the fastest of the others
     const auto key = [&](const PrefillWorker& w) {
@@ -358,7 +358,8 @@ class ServingSearch {
     for (const double guess : {std::floor(balanced), std::ceil(balanced)}) {
       const int decodes = static_cast<int>(std::clamp(guess, 1.0, std::floor((q_.gpus - each_prefill) / static_cast<double>(each_decode))));
       const int prefills = (q_.gpus - decodes * each_decode) / each_prefill;
-      const KvLink link = kv_link(system_, std::min(each_prefill, each_decode), q_.gpus <= system_.domain);
+      const int holders = std::min(prefill.engine.layout().cache_gpus(), decode.layout().cache_gpus());
+      const KvLink link = kv_link(system_, holders, q_.gpus <= system_.domain);
       Deployment d{.batches = Batches::up_to(room),
                    .price = {},
                    .idle = false,

@@ -5,18 +5,20 @@
 ///
 ///   b        running sequences: the concurrency, at most what the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
-///   prompt   norm_4( prefill(isl), host launches ) for a single prompt; prompts of a chunk share its launches
+///   prompt   norm_4( prefill(isl), host launches ) for a single prompt; prompts of a chunk share its launches, and where many
+///            wait a pass takes a whole chunk of them: full
 ///   TPOT     step + interference (b - 1) prompt / osl: every answer waits once for the prompts of all others, at most a chunk
 ///            per step; the excess is waited for before the first token. An answer of one token has TPOT 0: all is TTFT
-///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and for c > b the wait for a place:
+///   TTFT     first + prompt + first_steps x step + held back + bunching (b - 1) prompt, and for c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
+///   bound    TTFT + osl TPOT >= b full: while a request is in the engine, each of the b sequences is prefilled once
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt_of_many / workers - osl TPOT, with prompts batched as well as an engine that also decodes does
+///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
-/// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in
-/// seconds and tokens.
+/// With attention data parallelism a replica serves b / dp sequences and prefills their prompts alone: it is this b
+/// that waits, with experts also for prompts that hold other replicas (held_by_others). All in seconds and tokens.
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/serving/decode.hpp>
@@ -85,6 +87,7 @@ struct Prefill {
   ForwardTime forward;
   double alone = 0;   ///< without other load
   double shared = 0;  ///< as one of several prompts, which share the launches of a chunk
+  double full = 0;    ///< as one of a chunk full of prompts, which also share its pass
   double least = 0;   ///< of its products at the peak
 };
 
@@ -103,6 +106,7 @@ struct Prefill {
   const double fetched = engine.host_seconds(0);
   prompt.alone = std::max(prompt.alone, fetched * std::ceil(tokens / stack.chunk));
   prompt.shared = std::max(prompt.shared, fetched * tokens / stack.chunk);
+  prompt.full = std::max(prompt.full, fetched * tokens / stack.chunk);
   return prompt;
 }
 
@@ -116,15 +120,24 @@ struct Prefill {
       stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::p_norm(work, host * passes, 4);
   out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
+  out.full = out.shared;
+  if (const double prompts = stack.chunk / tokens; prompts > 1) {
+    const double each = stack.stretch * pass_seconds(engine.prefill(tokens, prompts, 0, stack.prefill_launch), stack) / prompts;
+    out.full = std::min(out.full, detail::p_norm(each, host / prompts, 4));
+  }
   out.least = engine.min_prefill(tokens);
   return fetching(out, engine, stack, tokens);
 }
 
-/// Seconds of one of many waiting prompts, which share passes: an engine that also decodes takes `interference + bunching`
-/// of a prompt for each, so one that only prefills takes no more (`batched`). Fits leave it out: the few disaggregated rows
-/// would move what kernels reach.
-[[nodiscard]] inline double prompt_of_many(const ServingStack& stack, const Prefill& prompt) {
-  return std::max(prompt.least, stack.batched * prompt.shared);
+/// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
+[[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
+
+/// How many times its own prompts' wait a replica waits where experts join the replicas in every step: a prompt of one
+/// holds all of them, prompts of the same step hold them once. Some of dp replicas prefills in 1 - (1 - u)^dp of the
+/// steps, with u the share in which each does: dp times as often where prompts are rare, 1 / u where they are not.
+[[nodiscard]] inline double held_by_others(double share, double dp) {
+  const double u = std::clamp(share, 1e-12, 1.0);
+  return (1 - std::pow(1 - u, dp)) / u;
 }
 
 /// Sequences that an engine holds within the stack's share of memory; 0: impossible.
@@ -148,7 +161,7 @@ struct Prefill {
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
                                             const Prefill& prompt) {
-  const double dp = engine.layout().attention_dp;
+  const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
   const double room = room_for(engine, stack, load.isl + load.osl);
   if (room < 1)
     throw RequestError(engine.model().name + ": weights and one sequence of " +
@@ -162,13 +175,17 @@ struct Prefill {
   out.step = step.seconds;
   out.prompt = prompt.alone;
   // prompts of others between first and last token; what does not fit there delays the first token
-  const double others = stack.interference * (each - 1) * prompt.shared / engine.layout().pp;
+  const double own = stack.bunching * (each - 1) * prompt.shared / pp, decoded = load.osl > 1 ? load.osl * step.per_token : 0;
+  const double apart = stack.first + prompt.alone + stack.first_steps * step.seconds + decoded;
+  const double bunched = own * (engine.model().mixture() ? held_by_others(each * prompt_of_many(prompt) / pp / (apart + own), dp) : 1);
+  const double rest = apart + bunched;
+  const double others = std::max(stack.interference * (each - 1) * prompt.shared / pp, each * prompt_of_many(prompt) / pp - rest);
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
-    out.interference = std::min(others / load.osl, prompt.shared / engine.layout().pp * stack.chunk / load.isl);
+    out.interference = std::min(others / load.osl, prompt.shared / pp * stack.chunk / load.isl);
     out.tpot = step.per_token + out.interference;
   }
-  out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared + std::max(0.0, others - load.osl * out.interference);
+  out.queue = bunched + std::max(0.0, others - load.osl * out.interference);
   const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
   out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
   out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
@@ -215,7 +232,7 @@ struct Workers {
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
   const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
-  const double each = prompt_of_many(stack, prompt) / servers;
+  const double each = prompt_of_many(prompt) / servers;
   const double bound = load.concurrency * each - answer;  // prefill is the bottleneck
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);

@@ -91,6 +91,11 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options<ServeRequest>(sub, o->typed, group);
+  for (const OptionField& field : option_fields<ServeRequest>())  // whose defaults are not those of training, above
+    if (field.option == "--precision" || field.option == "--stack") {
+      CLI::Option& shared = *sub.get_option(std::string{field.option});
+      shared.description(fmt::format("{}\n--serve: {}", shared.get_description(), field.words));
+    }
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options<RlRequest>(sub, o->typed, "Reinforcement learning");

@@ -47,6 +47,7 @@ std::string text_of(const ServeAnswer& answer, const Terminal& terminal) {
       "\n";
   out += layouts_text(q, a.pareto.empty() ? a.plan.layouts : a.pareto);
   if (!a.pareto.empty()) out += "  Most for each user first, most for all last; what is left out is beaten in both by one of these.\n";
+  out += "  Tokens of answers are counted, not those of prompts.\n";
   out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n",
                      a.plan.evaluated, a.plan.pruned, answer.search_seconds);
   const PricedServing& best = a.plan.layouts.front();

@@ -41,6 +41,37 @@ constexpr std::array engines{InferenceLibrary::vllm, InferenceLibrary::sglang, I
 
 }  // namespace
 
+TEST_CASE("the fastest is at most what an engine's own choice takes, and NCCL's") {
+  for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200", "gb200-nvl72"})
+    for (const InferenceLibrary library : engines)
+      for (const int ranks : {2, 4, 8})
+        for (double bytes = 512; bytes < 512 * MiB_; bytes *= 1.37) {
+          Choice choice = engine(library);
+          const double own = asked(system, ranks, bytes, choice).seconds, nccl = asked(system, ranks, bytes, {}).seconds;
+          choice.rule = Choice::Rule::fastest;
+          const Prediction fastest = asked(system, ranks, bytes, choice);
+          CHECK(fastest.seconds <= std::min(own, nccl) * (1 + 1e-9));
+          const Curve curve = compile(machine(system), AllReduce{.ranks = ranks}, choice);
+          CHECK(curve(bytes) == Approx(fastest.seconds).epsilon(1e-3));
+        }
+}
+
+TEST_CASE("an algorithm that only engines have runs as the engine's kernel when forced") {
+  for (const InferenceLibrary library : engines)
+    for (const double bytes : {4 * KiB_, 64 * KiB_, 512 * KiB_, 2 * MiB_}) {
+      const Prediction own = asked("dgx-h100", 8, bytes, engine(library));
+      if (own.ran.kernel == ReduceKernel::library || own.ran.algorithm == Algorithm::nvls) continue;
+      Choice forced = engine(library);
+      forced.algorithm = own.ran.algorithm;
+      CHECK(asked("dgx-h100", 8, bytes, forced).seconds == own.seconds);
+      CHECK(asked("dgx-h100", 8, bytes, forced).basis == own.basis);
+    }
+  // also at sizes at which the engine would take another
+  Choice two_shot = engine(InferenceLibrary::sglang);
+  two_shot.algorithm = Algorithm::two_shot;
+  CHECK(asked("dgx-h100", 8, 4 * KiB_, two_shot).ran.kernel == ReduceKernel::push_two_shot);
+}
+
 TEST_CASE("versions read as numbers that order them") {
   CHECK(version_number("0.5.14") == 5014);
   CHECK(version_number("0.5.9") < version_number("0.5.14"));

@@ -218,3 +218,11 @@ TEST_CASE("a transfer from storage is told by the parts on its way, whose slowes
   const Incast met = incast(h100, 8, 1e6);
   CHECK(support::contains(explain(met), micro(met.seconds) + " us"));
 }
+
+TEST_CASE("the latency of a tier is no part of an engine's kernel, and explain says so") {
+  const System b200 = load_system("dgx-b200");
+  const Choice vllm{.inference = {.library = InferenceLibrary::vllm}};
+  const AllReduce sum{.bytes = units::KiB(256), .ranks = 8};
+  CHECK(support::contains(explain(b200, sum, vllm), "the latency of a tier is no part of it"));
+  for (const Sensitivity& one : sensitivities(b200, sum, vllm)) CHECK(!support::contains(one.change, "less nvlink latency"));
+}

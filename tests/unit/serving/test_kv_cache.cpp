@@ -4,6 +4,8 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
+#include <fabricost/serving/plan.hpp>
+
 #include <catch.hpp>
 
 using namespace fabricost;
@@ -56,6 +58,26 @@ TEST_CASE("a transfer inside a domain is quicker, layer by layer only the last i
   CHECK(near.seconds(bytes) < far.seconds(bytes));
   CHECK(far.seconds(bytes, 61) - far.start == Approx((far.seconds(bytes) - far.start) / 61));
   CHECK(kv_link(system, 16, false).rate == Approx(2 * far.rate));
+}
+
+TEST_CASE("a request's cache arrives no faster than the links of the GPUs that hold it") {
+  for (const char* name : {"dgx-h200", "gb200-nvl72"}) {
+    const System system = load_system(name);
+    ServingQuestion q;
+    q.model = load_model("deepseek-v3");
+    q.format = {WeightFormat::fp8, 2};
+    q.gpus = 32, q.disaggregated = true, q.isl = 4096, q.osl = 128, q.top = 50;
+    q.tp = 1, q.attention_dp = 8;
+    const bool inside = q.gpus <= system.domain;
+    const double link = system.tier(inside ? TierRole::scale_up : TierRole::nic)->bandwidth.value.value();
+    int divided = 0;
+    for (const PricedServing& p : plan_serving(q, system).layouts) {
+      const int holders = std::min(p.prefill.tp * p.prefill.pp, p.engine.tp * p.engine.pp);
+      CHECK(kv_bytes(q.model, q.isl, 2) / p.time.transfer < holders * link);
+      divided += p.prefill.attention_dp > 1 && p.engine.attention_dp > 1;
+    }
+    CHECK(divided > 0);
+  }
 }
 
 TEST_CASE("a machine without the link says so") {

@@ -152,3 +152,37 @@ TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine ans
   ServingMachine machine{h100, ServingConstants{}};
   CHECK(f.tensor == Approx(252 * machine.all_reduce_seconds(8, 2 * 16384 * hopper.layouts.front().batch)));
 }
+
+TEST_CASE("no rank holds a part of a block of fp8 weights, nor of a column") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("deepseek-v3", 96);
+  q.disaggregated = true, q.isl = 2000, q.osl = 100, q.top = 100;
+  for (const WeightFormat format : {WeightFormat::fp8, WeightFormat::bf16}) {
+    q.format = {format, 2};
+    for (const PricedServing& p : plan_serving(q, system).layouts)
+      for (const EngineLayout& l : {p.engine, p.prefill}) CHECK(2048 % (l.ranks() / l.ep * (format == WeightFormat::fp8 ? 128 : 1)) == 0);
+  }
+  ServingQuestion whole = asked("qwen3-235b-a22b", 8);  // 1536 columns: 192 on each of eight ranks
+  whole.tp = 8;
+  const ServingPlan plan = plan_serving(whole, system);
+  CHECK(plan.layouts.front().engine.ep == 8);
+  whole.ep = 1;
+  CHECK_THAT(support::message_of([&] { return plan_serving(whole, system); }), Catch::Contains("blocks of 128") && Catch::Contains("ep"));
+  whole.format = {WeightFormat::fp4, 1};  // which have none of these
+  CHECK(!plan_serving(whole, load_system("dgx-b200")).layouts.empty());
+}
+
+TEST_CASE("prefill and decode workers may be given apart") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("deepseek-v3", 104);
+  q.disaggregated = true, q.isl = 2000, q.osl = 100;
+  q.tp = 1, q.ep = q.attention_dp = 72;
+  q.prefill.ep = q.prefill.attention_dp = 32;
+  const ServingPlan plan = plan_serving(q, system);
+  for (const PricedServing& p : plan.layouts) {
+    CHECK(std::tuple{p.engine.tp, p.engine.ep, p.engine.attention_dp} == std::tuple{1, 72, 72});
+    CHECK(std::tuple{p.prefill.ep, p.prefill.attention_dp} == std::tuple{32, 32});
+  }
+  q.disaggregated = false;
+  CHECK_THAT(support::message_of([&] { return plan_serving(q, system); }), Catch::Contains("disaggregated"));
+}

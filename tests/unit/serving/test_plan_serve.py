@@ -172,3 +172,9 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "workloads", "serving.yaml"), encoding="utf-8") as file:
         assert "hopper" in file.read()
 print("ok")
+
+# drafts need a module of the model that writes them
+refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])
+works("--model", "deepseek-v3", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", "--tp", 8, "--batch", 4)
+# a dense model's replicas are shown
+assert "tp 1 pp 1 dp 8" in works(*SMALL, "--tp", 1, "--pp", 1, "--dp", 8)

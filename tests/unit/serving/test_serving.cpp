@@ -5,6 +5,7 @@
 #include "rig.hpp"
 
 #include <fabricost/serving/offload.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <catch.hpp>
 
@@ -108,12 +109,73 @@ TEST_CASE("a step takes one chunk of the others' prompts at most; the rest comes
     const ServingTime t = aggregated(engine, stack, {1024, osl, 200});
     CHECK(t.running == 200);
     CHECK(t.interference <= prompt.shared * stack.chunk / 1024 * (1 + 1e-12));
-    // whoever waits where: all of it is waited for
-    CHECK(t.interference * osl + t.queue == Approx(stack.interference * 199 * prompt.shared));
+    // whoever waits where: all of it is waited for, and every prompt has its time
+    const double waited = t.interference * osl + t.queue, others = t.ttft + osl * t.tpot - waited;
+    CHECK(waited == Approx(std::max(stack.interference * 199 * prompt.shared, 200 * prompt.full - others)));
     CHECK(t.rate == Approx(200 / (t.ttft + osl * t.tpot)));
     CHECK((t.tpot == 0) == (osl == 1));
   }
   CHECK(aggregated(engine, stack, {1024, 2, 200}).tpot < 0.2 * stack.interference * 199 * prompt.shared);
+}
+
+TEST_CASE("the wait for prompts stays the same when attention replicas and requests grow together") {
+  Rig rig("dgx-h100");
+  const ServingTable table = load_serving_table();
+  for (const ServingStack& described : table.stacks) {
+    const ServingStack stack = table.stack(described.name, Generation::hopper);
+    const Model dense = load_model("llama3-8b"), mixture = load_model("qwen3-30b-a3b");
+    const ServingTime one = aggregated(Engine{dense, {}, {WeightFormat::fp8, 1}, rig.machine}, stack, {1024, 1024, 16});
+    for (const int dp : {2, 4, 8}) {
+      const ServingLoad load{1024, 1024, 16.0 * dp};
+      const ServingTime t = aggregated(Engine{dense, {.attention_dp = dp}, {WeightFormat::fp8, 1}, rig.machine}, stack, load);
+      CHECK(t.tpot == Approx(one.tpot));
+      CHECK(t.ttft == Approx(one.ttft));
+      CHECK(t.rate == Approx(dp * one.rate));
+      // with experts a prompt takes longer on more ranks, and holds the other replicas, at most as often as each has one
+      if (stack.hold_steps > 0 || stack.poll > 1) continue;
+      const EngineFormat format{WeightFormat::bf16, 2};
+      const Engine few{mixture, {}, format, rig.machine}, many{mixture, {1, dp, 1, dp}, format, rig.machine};
+      const double before = aggregated(few, stack, {1024, 1024, 16}).queue / prefill_prompt(few, stack, 1024).shared;
+      const double after = aggregated(many, stack, load).queue / prefill_prompt(many, stack, 1024).shared;
+      CHECK(after >= before * (1 - 1e-6));
+      CHECK(after <= dp * before * (1 + 1e-6) + 1e-9);
+    }
+  }
+}
+
+TEST_CASE("replicas joined by experts wait for each other's prompts where these are rare, hardly where all prefill") {
+  CHECK(held_by_others(1e-9, 8) == Approx(8));
+  CHECK(held_by_others(1, 72) == 1);
+  CHECK(held_by_others(0.5, 2) == Approx(1.5));
+  for (const double u : {0.01, 0.1, 0.5, 0.9}) {
+    CHECK(held_by_others(u, 72) <= 1 / u);
+    CHECK(held_by_others(u, 72) >= held_by_others(u, 8));
+  }
+}
+
+TEST_CASE("an engine that also decodes has time for every prompt, and no product beats the peak") {
+  Rig rig("dgx-h100");
+  const ServingTable table = load_serving_table();
+  for (const ServingStack& described : table.stacks) {
+    const ServingStack stack = table.stack(described.name, Generation::hopper);
+    for (const char* name : {"llama3-70b", "qwen3-30b-a3b"}) {
+      const Model model = load_model(name);
+      for (const EngineLayout& l : {EngineLayout{8, 1, 1, 1}, EngineLayout{2, 4, 1, 1}, EngineLayout{2, 1, 4, 1}})
+        for (const double isl : {100.0, 4096.0, 100000.0})
+          for (const double osl : {1.0, 100.0}) {
+            const Engine engine{model, l, {WeightFormat::fp8, 1}, rig.machine};
+            const Prefill prompt = prefill_prompt(engine, stack, isl);
+            CHECK(prompt.full <= prompt.shared);
+            for (const double clients : {1.0, 8.0, 64.0, 512.0}) {
+              const double servers = static_cast<double>(l.attention_dp) * l.pp;
+              const double rate = aggregated(engine, stack, {isl, osl, clients}, prompt).rate;
+              CHECK(rate * prompt.full <= servers * (1 + 1e-9));
+              CHECK(rate * prompt.least <= servers);
+              if (isl > stack.chunk) CHECK(rate * prompt.shared <= servers * (1 + 1e-9));
+            }
+          }
+    }
+  }
 }
 
 TEST_CASE("drafts that are never kept slow a step, those always kept multiply its tokens") {

@@ -106,6 +106,7 @@ BROKEN = [
     ("model", ["mixer", "kind"], "mamba"),
     ("model", ["blocks"], "MEX"),
     ("model", ["predict_layers"], -1),
+    ("model", ["fp8_block"], -1),
     ("model", ["published", "parameters"], "1.5 B"),
     ("model", ["aliases"], "A/Shape"),
     ("transport", ["name"], REMOVE),

@@ -139,6 +139,7 @@ window: {size: 128, layers: 4}
 index: {heads: 4, head_dim: 64, tokens: 64}
 mixer: {kind: mamba2, layers: 4, inner: 2048, keys: 128, heads: 32, state: 128}
 predict_layers: 1
+fp8_block: 128
 published: {parameters: 1.5e9, active: 0.5e9, other: 1e6}
 """
 
