@@ -180,11 +180,12 @@ std::string explain_binding(const ExplainContext& context) {
   const double half = causes.wire + causes.copies;
   if (causes.peers > causes.latency / 2 && causes.latency > 3 * half)
     out += wrapped("  ", "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
-                         "nor lower latency; fewer peers would, as in --algorithm hierarchical.");
+                         "nor lower latency; fewer peers would, as in a hierarchical exchange.");
   else if (causes.latency > 3 * half)
-    out += wrapped("  ", context.engine_ran() ? "A latency question: more bandwidth would hardly help. What an engine's kernel waits for was "
-                                                "measured as a whole: the latency of a tier is no part of it."
-                                              : "A latency question: more bandwidth would hardly help, fewer steps would.");
+    out += wrapped("  ", context.engine_ran()
+                             ? "A latency question: more bandwidth would hardly help. What an engine's kernel waits for was measured "
+                               "as a whole: the latency of a tier is no part of it."
+                             : "A latency question: more bandwidth would hardly help, fewer steps would.");
   else if (half > 3 * causes.latency)
     out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
   if (const std::string held = held_text(context); !held.empty()) out += wrapped("  ", held);

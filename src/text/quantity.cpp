@@ -89,7 +89,8 @@ struct Leading {
   if (text.front() == '-') refuse(text, "is no size: it is negative");
   const std::optional<Leading> value = leading_number(text);
   if (!value) refuse(text, "is not a size; write a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB");
-  if (value->rest.find(':') != std::string_view::npos) refuse(text, "is a range of sizes, and one size is asked for; sweep takes ranges, as --sizes");
+  if (value->rest.find(':') != std::string_view::npos)
+    refuse(text, "is a range of sizes, and one size is asked for; sweep takes a range, as its sizes");
   if (std::isnan(value->number)) refuse(text, "is not a size; write a number and its unit, as in 256MiB");
   double unit = 1;
   if (!value->rest.empty()) {
