@@ -104,7 +104,7 @@ struct LevelCost {
 
 /// What ranks that send to all of a level at once need for their messages at least, beside launch and steps: what an exchange was
 /// measured to take, inside a domain per rank of it, between domains per message.
-inline void add_peers(Line& line, const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+inline void add_peers(Line& line, const Schedule& schedule, const Constants& c) {
   for (const Phase& p : schedule) {
     if (p.steps == 0 || !exchanges_at_once(schedule.algorithm, schedule.collective, p.level)) continue;
     const double peers = p.bytes / p.message / schedule.levels.below(p.level);

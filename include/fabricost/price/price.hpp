@@ -64,7 +64,7 @@ namespace detail {
     default: break;
   }
   Line line = price_generic(schedule, fabric, c, protocol);
-  if (!has_fitted_form(schedule.algorithm, schedule.collective, fabric)) add_peers(line, schedule, fabric, c);
+  if (!has_fitted_form(schedule.algorithm, schedule.collective, fabric)) add_peers(line, schedule, c);
   return line;
 }
 
