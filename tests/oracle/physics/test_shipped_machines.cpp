@@ -15,7 +15,7 @@ using namespace fabricost;
 
 namespace {
 
-const std::vector<System>& machines() {
+const std::vector<System>& shipped() {
   static const std::vector<System> all = [] {
     std::vector<System> out;
     for (const SystemName& one : system_names()) out.push_back(load_system(one.name));
@@ -23,8 +23,8 @@ const std::vector<System>& machines() {
   }();
   return all;
 }
-const System& machine(const std::string& name) {
-  return *std::find_if(machines().begin(), machines().end(), [&](const System& s) { return s.name == name; });
+const System& shipped_machine(const std::string& name) {
+  return *std::find_if(shipped().begin(), shipped().end(), [&](const System& s) { return s.name == name; });
 }
 
 /// What leaves the fullest of n ranks of two binary trees with half of S each, up and down, built edge by edge: the parent of a rank
@@ -49,7 +49,7 @@ double fullest_of_trees(int n) {
 template <class F>
 int of_answers(const std::vector<Operation>& operations, F&& f) {
   int answered = 0;
-  for (const System& system : machines())
+  for (const System& system : shipped())
     for (const Operation& op : operations) {
       try {
         f(system, op);
@@ -59,7 +59,7 @@ int of_answers(const std::vector<Operation>& operations, F&& f) {
   return answered;
 }
 
-std::string question(const System& system, const Operation& op) {
+std::string asked_of(const System& system, const Operation& op) {
   return system.name + " " + std::string(name(op.collective)) + " of " + std::to_string(op.bytes.value()) + " B, " +
          std::to_string(op.ranks) + " ranks, " + std::to_string(op.nodes) + " nodes";
 }
@@ -71,7 +71,7 @@ TEST_CASE("the interval of a tree begins no earlier than the fullest node's byte
   CHECK(fullest_of_trees(3) == 1.5);
   for (int n = 4; n < 70; ++n) CHECK(fullest_of_trees(n) == 2);
   int checked = 0;
-  for (const System& system : machines())
+  for (const System& system : shipped())
     for (const int nodes : {2, 3, 4, 7, 16})
       for (const Algorithm algorithm : {Algorithm::tree, Algorithm::nvls_tree})
         for (const double bytes : {64.0 * mebibyte, 16 * gibibyte, 64 * gibibyte}) {
@@ -108,7 +108,7 @@ TEST_CASE("faster links never take longer where the library does the same", "[ph
         const Prediction now = predict(system, op, {.protocol = protocol}), then = predict(faster, op, {.protocol = protocol});
         const auto channels = [](const Prediction& p) { return p.made_from.fabric.channels.count; };
         if (!(now.ran == then.ran) || (!is_exchange(op.collective) && channels(now) != channels(then))) continue;
-        INFO(question(system, op) << ", links " << factor << " times as fast");
+        INFO(asked_of(system, op) << ", links " << factor << " times as fast");
         CHECK(then.seconds <= now.seconds * (1 + 1e-9));
         ++same;
       }
@@ -119,7 +119,7 @@ TEST_CASE("faster links never take longer where the library does the same", "[ph
 }
 
 TEST_CASE("a message to one GPU gains from a link that is faster than any measured one", "[physics]") {
-  const System& now = machine("vera-rubin-nvl72");
+  const System& now = shipped_machine("vera-rubin-nvl72");
   System faster = now;
   for (Tier& tier : faster.tiers)
     if (tier.role == TierRole::scale_up) tier.bandwidth.value *= 2;
@@ -133,7 +133,7 @@ TEST_CASE("a message to one GPU gains from a link that is faster than any measur
 
 TEST_CASE("one rank moves nothing, at no rate", "[physics]") {
   int checked = 0;
-  for (const System& system : machines())
+  for (const System& system : shipped())
     for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
                                 Collective::reduce, Collective::all_to_all}) {
       try {
@@ -150,7 +150,7 @@ TEST_CASE("one rank moves nothing, at no rate", "[physics]") {
 
 TEST_CASE("a machine without a tuner broadcasts and reduces in at most twice the time of an all_reduce", "[physics]") {
   int checked = 0;
-  for (const System& system : machines()) {
+  for (const System& system : shipped()) {
     const Tier* up = system.tier(TierRole::scale_up);
     const bool neighbours = up != nullptr && (up->kind == TierKind::torus || up->kind == TierKind::ring);  // there rings alone broadcast
     if (follows_tuner(system.library) || neighbours) continue;
@@ -168,9 +168,9 @@ TEST_CASE("a machine without a tuner broadcasts and reduces in at most twice the
 }
 
 TEST_CASE("an exchange with thousands of ranks costs time for each of them", "[physics]") {
-  const double measured = predict(machine("gb200-nvl72"), AllToAll{.bytes = units::B(8), .ranks = 72}).seconds;
+  const double measured = predict(shipped_machine("gb200-nvl72"), AllToAll{.bytes = units::B(8), .ranks = 72}).seconds;
   int checked = 0;
-  for (const System& system : machines()) {
+  for (const System& system : shipped()) {
     const Tier* up = system.tier(TierRole::scale_up);
     if (system.domain <= 144 || up == nullptr || up->kind == TierKind::torus || up->kind == TierKind::ring) continue;
     INFO(system.name);
@@ -185,7 +185,7 @@ TEST_CASE("an exchange with thousands of ranks costs time for each of them", "[p
 TEST_CASE("a short collective over one node of MI355X takes no longer than over two", "[physics]") {
   for (const char* name : {"mi355x-8", "aac14-mi355x-pollara", "mi325x-8"})
     for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-      const System& system = machine(name);
+      const System& system = shipped_machine(name);
       const auto seconds = [&](int nodes) {
         return predict(system, Operation{.collective = op, .bytes = units::B(8), .nodes = nodes}).seconds;
       };
@@ -200,10 +200,10 @@ TEST_CASE("the interval of a PCIe board that nobody measured holds both kinds th
       const auto asked = [&](const System& s) {
         return predict(s, Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(bytes), .ranks = 8});
       };
-      const Prediction unknown = asked(machine(name));
+      const Prediction unknown = asked(shipped_machine(name));
       const double own = unknown.made_from.fabric.pcie_rate;
       for (const char* measured : {"l40s-pcie", "rtx-pro-6000-pcie"}) {
-        const Prediction there = asked(machine(measured));
+        const Prediction there = asked(shipped_machine(measured));
         const double scaled = there.seconds * there.made_from.fabric.pcie_rate / own;  // its share of this link's rate
         INFO(name << " as " << measured << ", " << bytes / mebibyte << " MiB: " << scaled << " s");
         CHECK(unknown.low <= scaled);
@@ -214,9 +214,9 @@ TEST_CASE("the interval of a PCIe board that nobody measured holds both kinds th
 
 TEST_CASE("what more bandwidth changes names the channels that the library then opens", "[physics]") {
   bool named = false;
-  for (const Sensitivity& s : sensitivities(machine("dgx-h100"), AllGather{.bytes = units::MiB(1), .ranks = 8}))
+  for (const Sensitivity& s : sensitivities(shipped_machine("dgx-h100"), AllGather{.bytes = units::MiB(1), .ranks = 8}))
     named = named || s.change.find("channels 24 -> 32") != std::string::npos;
   CHECK(named);
-  for (const Sensitivity& s : sensitivities(machine("dgx-h100"), SendRecv{.bytes = units::MiB(1)}))
+  for (const Sensitivity& s : sensitivities(shipped_machine("dgx-h100"), SendRecv{.bytes = units::MiB(1)}))
     CHECK(s.change.find("channels") == std::string::npos);
 }
