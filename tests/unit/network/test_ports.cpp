@@ -1,6 +1,7 @@
 // What the switches above the NICs carry: slower ports, NICs that one node has lost, exchanges between rails, a job that is
 // smaller than the machine.
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/network/layout.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
