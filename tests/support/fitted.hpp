@@ -35,7 +35,7 @@ inline fabricost::Constants constants_of(const Generation& g) {
   up.ll128 = {f1 * us, 0.83, 1.4, 1.4};
   up.simple = {g.f * us, g.hs * us, g.q, g.B / g.one_way, g.x, y, g.mrs2, mar, rl};
   if (g.BN > 0) up.nvls = {g.fN * us, g.lN * 1024, xN, g.BN / g.one_way};
-  up.all_to_all = {g.ca * us, ha * us, ma * us, la, g.ck * us, fS * us, g.mS * us, g.BS / g.one_way, g.xS, yS, g.qS};
+  up.all_to_all = {g.ca * us, ha * us, ma * us, la * 32 / g.channels, g.ck * us, fS * us, g.mS * us, g.BS / g.one_way, g.xS, yS, g.qS};
   up.int8_volume = i8;
   c.basis = fabricost::Basis::calibrated;
   return c;

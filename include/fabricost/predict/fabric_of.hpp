@@ -219,6 +219,7 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
               share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
               (std::fabs(f.outer_latency) <= longest_latency) & (f.host_latency >= 0) & (f.host_latency <= longest_latency) &
               (f.planned_per_gpu >= 0) & (f.planned_per_gpu <= max_rate);
+  fine = fine & ((f.domains() <= 1) | (f.outer_rate > 0));
   if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
   return fine;
 }

@@ -150,9 +150,9 @@ struct CompareTyped : CompareRequest {
   for (const Compared& c : all)
     if (c.idle_gpus > 0)
       out += wrapped("  ",
-                     fmt::format("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the "
-                                 "energy. Of the fastest layouts this is the one that pays for the fewest GPU-seconds; plan lists the fastest "
-                                 "first.",
+                     fmt::format("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money "
+                                 "and the energy. Of the fastest layouts this is the one that pays for the fewest GPU-seconds; plan "
+                                 "lists the fastest first.",
                                  c.system, c.idle_gpus),
                      100);
   out += wrapped("  ",

@@ -182,18 +182,6 @@ TEST_CASE("an exchange with thousands of ranks costs time for each of them", "[p
   CHECK(checked >= 3);
 }
 
-TEST_CASE("a short collective over one node of MI355X takes no longer than over two", "[physics]") {
-  for (const char* name : {"mi355x-8", "aac14-mi355x-pollara", "mi325x-8"})
-    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-      const System& system = shipped_machine(name);
-      const auto seconds = [&](int nodes) {
-        return predict(system, Operation{.collective = op, .bytes = units::B(8), .nodes = nodes}).seconds;
-      };
-      INFO(name << " " << fabricost::name(op));
-      CHECK(seconds(1) <= seconds(2));
-    }
-}
-
 TEST_CASE("the interval of a PCIe board that nobody measured holds both kinds that were", "[physics]") {
   for (const char* name : {"pcie4-8gpu", "pcie5-8gpu"})
     for (const double bytes : {256 * mebibyte, 1 * gibibyte}) {

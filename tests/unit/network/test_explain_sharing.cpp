@@ -78,7 +78,7 @@ TEST_CASE("explain names every tier that is crossed, the one at the top included
     for (const Sensitivity& s : sensitivities(system, over(Collective::all_to_all, nodes))) out += s.change + "; ";
     return out;
   };
-  CHECK(support::contains(changed(768), "10 % more spine bandwidth"));
+  CHECK(support::contains(changed(768), "10 % more spine uplinks"));
   CHECK_FALSE(support::contains(changed(384), "core"));
-  CHECK_FALSE(support::contains(changed(384), "spine bandwidth"));  // inside a pod nothing passes the pod's uplinks
+  CHECK_FALSE(support::contains(changed(384), "spine uplinks"));  // inside a pod nothing passes the pod's uplinks
 }

@@ -47,7 +47,7 @@ refused("--schedule", "1f1b", "--stages", 4, "--microbatches", 8, "--forward", "
 refused("--schedule", "1f1b", "--stages", 4, "--microbatches", 8, "--forward", "nan ms", saying=["is not a time"])
 refused("--schedule", "1f1b", "--stages", 0, "--microbatches", 8, "--forward", "1ms", saying=["--stages"])
 refused("--schedule", "dualpipe", "--stages", 4, "--microbatches", 6, "--forward", "1ms", saying=["at least twice the stages: 8"])
-refused("--schedule", "1f1b", "--stages", 1000, "--microbatches", 100000, "--forward", "1ms", saying=["take fewer"])
+refused("--schedule", "1f1b", "--stages", 1000, "--microbatches", 100000, "--forward", "1ms", saying=["ask for fewer"])
 refused("--schedule", "1f1b", "--stages", 4, "--microbatches", 8, "--forward", "1ms", "--overlapped", "2ms", saying=["dualpipe"])
 refused("--schedule", "zb_2p", "--stages", 4, "--microbatches", 8, "--forward", "1ms", "--held", "1.5", saying=["from 0 to 1"])
 refused("--schedule", "1f1b", "--stages", 4, "--microbatches", 8, "--forward", "1ms", "--width", "3", saying=["write 10 to 1000"])
