@@ -58,7 +58,7 @@ struct ServeRequest {
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"),
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
-        asks(&R::precision, "precision", "--precision", "P", "Of weights: bf16, fp8, fp4, int4; default fp8 where the GPU has it"),
+        asks(&R::precision, "precision", "--precision", "P", "Of weights: bf16, fp8, fp4, int4; default fp8 if the GPU has it"),
         asks(&R::kv_precision, "kv_precision", "--kv-precision", "P", "Of the cache: bf16 or fp8; default fp8 beside narrow weights"),
         asks(&R::stack, "stack", "--stack", "NAME", "A serving framework: vllm (default), sglang, trtllm, ..."),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many deployments to return; default 10"),

@@ -6,7 +6,7 @@ from contract import H100, Contract
 
 
 class Sweep(Contract):
-    HEADER = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us"
+    HEADER = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us,operation,nodes,ranks"
 
     def test_csv_has_the_columns_of_the_contract_and_equals_json(self):
         question = ["all_reduce", *H100, "--nodes", "2", "--sizes", "1KiB:1GiB:x2"]
