@@ -311,7 +311,6 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       // whose GPUs write to each other stand: the mean of both would put them behind staging
       const Tier* const box = system.tier(TierRole::scale_up);
       if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) {
-        std::ranges::copy(detail::pcie_prior.ll_share, std::begin(c.pcie.ll_share));
         std::ranges::copy(detail::pcie_prior.simple_share, std::begin(c.pcie.simple_share));
       }
     }

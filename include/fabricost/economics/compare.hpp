@@ -205,7 +205,8 @@ template <class Able>
       const Prices as = priced_as(prices, *by.kind, own, i);
       detail::add_dollars(all[i], systems[i],
                           money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
-      if (all[i].price_kind != by.kind && all[i].price_kind != PriceKind::stated)
+      const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
+      if (all[i].price_kind != by.kind && !rented)
         all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     }
   }
