@@ -131,10 +131,10 @@ struct NicWay {
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
 /// How many times slower the ports of a network tier are than what they are joined to; at least 1. A tier whose
-/// rate is not known (0) narrows nothing.
+/// rate is not known (below a byte per second) narrows nothing.
 [[nodiscard]] inline double narrows(double rate_below, const Tier& tier) {
   const double port = tier.bandwidth.value.value();
-  return port > 0 && port < rate_below ? rate_below / port : 1;
+  return port >= 1 && port < rate_below ? rate_below / port : 1;
 }
 /// The fraction of the NICs' rate that the switches below a network tier pass on to it: one over the product
 /// of their oversubscriptions. Traffic below one switch does not use its uplinks: the innermost tier has 1.
