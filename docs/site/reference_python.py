@@ -29,7 +29,7 @@ GROUPS = [
       "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),
     ("Training", "training", "Layouts, steps, memory, pipeline schedules.",
      ["plan", "plan_train", "TrainingPlan", "Plans", "TrainingPlans", "sensitivity", "Sensitivity", "pareto", "pipeline", "Pipeline",
-      "PipelineBar", "Memory", "MemoryItem", "Layout", "Plan*", "Pipeline*", "Training*", "Step*", "ExplainedTerm",
+      "PipelineBar", "Memory", "MemoryItem", "MemoryPart", "Layout", "Plan*", "Pipeline*", "Training*", "Step*", "ExplainedTerm",
       "plan_rl", "RlPlan*"]),
     ("Serving", "serving", "Engines, latency and throughput of inference.", ["plan_serve", "ServePlan", "ServePlans", "Serv*"]),
     ("Machines compared, money, failures", "decisions", "What a machine costs, loses and gains.",
