@@ -78,6 +78,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
                    .interest = r.interest,
                    .storage = r.storage_share},
                   out.system);
+  check_size(out.system, out.gpus);  // by what was asked for, before racks are made whole
   out.paid_gpus = with_whole_racks(out.system, out.gpus, out.prices.power);
   out.prices.power.spare_gpus = r.spare_gpus;
   find_rate(out, r, model);
