@@ -307,8 +307,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       const bool own_library = part.library == Library::other || part.library == system.library;
       const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
-      // the library's constants hold on other boards, the rates of the one staging board that was measured do not; those of boards
-      // whose GPUs write to each other stand: the mean of both would put them behind staging
+      // the library's constants hold on other boards, the rate of Simple on the one staging board that was measured does not; boards
+      // whose GPUs write to each other keep theirs: with the mean of both they would be behind staging
       const Tier* const box = system.tier(TierRole::scale_up);
       if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) {
         std::ranges::copy(detail::pcie_prior.simple_share, std::begin(c.pcie.simple_share));
