@@ -98,7 +98,8 @@ namespace detail {
 
 /// A tree's network step over one among few domains: each further doubling adds a level whose ends are further apart.
 [[nodiscard]] inline double far_step(double domains, const TransportForm& form) {
-  return domains > form.tree_near ? 1 + form.tree_far * std::log2(domains / form.tree_near) : 1;
+  const double near = std::max(1.0, form.tree_near);
+  return domains > near ? 1 + form.tree_far * std::log2(domains / near) : 1;
 }
 
 /// At most what all of the fullest domain's NICs carry at their full rate, whatever the constants.
