@@ -12,7 +12,7 @@
 
 namespace fabricost {
 
-/// What moves, how much, over how many ranks. `ranks` 0: all GPUs of the machine (of `nodes` nodes); `nodes`
+/// A collective, its size and its ranks. `ranks` 0: all GPUs of the machine (of `nodes` nodes); `nodes`
 /// 0: as few as hold the ranks.
 struct Operation {
   Collective collective = Collective::all_reduce;

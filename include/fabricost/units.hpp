@@ -1,6 +1,6 @@
 #pragma once
 /// \file units.hpp
-/// What a number in a public signature means: `Bytes`, `Time`, `Bandwidth`, ... instead of `double`.
+/// Types for the quantities of public signatures: `Bytes`, `Time`, `Bandwidth`, ... instead of `double`.
 ///
 /// A quantity holds one double in its coherent unit (byte, second, byte per second, joule, dollar, ...). Numbers enter
 /// through a named unit, `GiB(80)` or `80_GiB`, and leave through `in(memory, GiB).value()`. Prefixes k M G T P are
@@ -33,7 +33,7 @@ template <class Of, long Base, long Exponent>
 struct Unit;
 }
 
-/// What quantities are counted in, to a power. Each converts into no other one.
+/// The base units of quantities, to a power. None of them converts into another.
 namespace power {
 template <int N>
 struct byte;  ///< payload: what a message or a memory holds
@@ -106,7 +106,7 @@ using Quotient = typename Combined<A, B, -1>::type;
   return result;
 }
 
-/// What a pure scale is worth: 10^9 of Quantity<ten<9>>.
+/// The value of a pure scale: 10^9 for Quantity<ten<9>>.
 template <class Scale>
 inline constexpr double worth = -1;  // no pure scale
 template <>

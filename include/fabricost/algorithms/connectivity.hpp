@@ -1,7 +1,7 @@
 #pragma once
 /// \file connectivity.hpp
-/// How the ranks of a collective are grouped and joined: all that an algorithm may know of a machine. No
-/// rates, no latencies.
+/// The topology an algorithm may see of a machine: how the ranks of a collective are grouped and joined. It
+/// holds no rates and no latencies.
 
 #include <fabricost/algorithms/schedule.hpp>
 

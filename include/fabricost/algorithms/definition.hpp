@@ -36,7 +36,7 @@ struct Case {
   bool byte_wide = false;  ///< elements of 8 bits
 };
 
-/// How the bytes sent per rank follow from the phases of the schedule.
+/// The phases of the schedule whose bytes count as sent per rank.
 enum class SentPerRank : unsigned char {
   one_group,      ///< those of all ranks as one group
   inside,         ///< those inside a domain

@@ -30,7 +30,7 @@ struct PlannedRate {
 
 namespace detail {
 
-// What a cost and a project ask alike.
+// Fields that requests for a cost and for a project share.
 template <class R>
 inline constexpr auto ask_dollars_per_kwh = asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", Amount::number, {0, 10}, "X",
                                                  "USD for a kWh");

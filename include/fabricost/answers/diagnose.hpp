@@ -81,7 +81,7 @@ struct QuestionAnswer {
   }
 };
 
-/// What the run does otherwise than one that went well.
+/// A difference between this run and one that went well.
 struct DifferenceAnswer {
   std::string what, here, there;
   bool operator==(const DifferenceAnswer&) const = default;

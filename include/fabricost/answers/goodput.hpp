@@ -1,6 +1,6 @@
 #pragma once
 /// \file goodput.hpp
-/// How much of a job's time is left after failures, checkpoints, link flaps and lost NICs.
+/// The share of a job's time that is left after failures, checkpoints, link flaps and lost NICs.
 ///
 ///   nodes          GPUs / GPUs per node, rounded up
 ///   defaults       rate of failures, stall, recovery, repair: FailureFacts; the rate of a fleet holds for nodes of its

@@ -312,7 +312,7 @@ struct PredictAnswer : Prediction {
 /// \throws Refusal without NICs, or where none is left
 [[nodiscard]] std::string override_of_lost_rails(const System& whole, int lost, std::string_view field);
 
-/// What is to run it. \throws Refusal where fields contradict each other
+/// The choice of algorithm and protocol in a request. \throws Refusal where fields contradict each other
 [[nodiscard]] Choice choice_of(const PredictRequest& request);
 
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system

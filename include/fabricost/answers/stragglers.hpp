@@ -1,7 +1,7 @@
 #pragma once
 /// \file stragglers.hpp
-/// How long a step waits for its slowest rank, from a distribution of one rank's time or from measured times,
-/// and what slow hosts and lost rails add.
+/// The time a step waits for its slowest rank, from a distribution of one rank's time or from measured times,
+/// and the time that slow hosts and lost rails add.
 ///
 ///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
 ///   slow rank   mean more than 5 % above the median rank's: slow permanently, not occasionally

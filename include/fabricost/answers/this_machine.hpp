@@ -21,7 +21,7 @@
 
 namespace fabricost {
 
-/// How long a measurement may take; 0: as long as usual.
+/// The time a measurement may take; 0: the usual time.
 struct TimeToSpend {
   double seconds = 0;
 };
@@ -57,10 +57,10 @@ struct MeasureRequest {
   }
 };
 
-/// What would be measured, without measuring.
+/// A request for the points that would be measured; nothing is measured.
 struct MeasurePlanRequest : MeasureRequest {};
 
-/// What happens meanwhile; `interrupted` is asked in every process, the others are the first's.
+/// Callbacks during a measurement. Every process calls `interrupted`, only the first one the others.
 struct MeasureWatch {
   std::function<void()> begin = [] {};                                  ///< before the first point; what it throws ends all processes
   std::function<void(const measure::Row&)> point = [](const auto&) {};  ///< as soon as it is measured
@@ -194,7 +194,7 @@ struct MeasureAnswer : ProbedMachine {
 /// \throws RequestError as above
 [[nodiscard]] MeasurePlanAnswer answer(const MeasurePlanRequest& request);
 
-/// What the command asks with calibrate, whose options these are.
+/// The request behind the command's `calibrate`, with its options.
 struct CalibrateMachineRequest {
   std::filesystem::path path;
   Machine system;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file trace.hpp
-/// What the traces of a real job say of its collectives: what moved, who waited for whom, and what its machine should take.
+/// The collectives of a real job, from its traces: what moved, who waited for whom, and the time predicted for its machine.
 ///
 /// wire      last start to last end over the ranks of a group; where not all of them are traced, an upper bound
 /// waiting   of a rank, from its own start to the last one's

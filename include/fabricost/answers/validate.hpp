@@ -102,7 +102,7 @@ struct ValidationAnswer : Errors {
   }
 };
 
-/// What logs say of their GPUs and ranks that the named machine cannot be, each with the number of its points.
+/// GPUs and ranks stated in logs that the named machine cannot have, each with the number of its points.
 [[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointSource& otherwise);
 
 /// \throws Refusal without samples; SpecError, RequestError as read_points, validate, load_system

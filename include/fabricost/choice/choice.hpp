@@ -19,7 +19,7 @@
 
 namespace fabricost {
 
-/// How the pair is chosen. `algorithm` and `protocol` restrict it (as NCCL_ALGO and NCCL_PROTO do); both given force it.
+/// The rule of choice. `algorithm` and `protocol` restrict the pair (NCCL_ALGO, NCCL_PROTO); both together force it.
 struct Choice {
   enum class Rule : unsigned char { nccl, fastest };
   Rule rule = Rule::nccl;
@@ -33,7 +33,7 @@ struct Choice {
     return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);
   }
 };
-/// As the command and Python spell Choice::Rule, in its order.
+/// The names of Choice::Rule in the command and Python, in its order.
 inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 /// The parts of a request that the choice depends on.
@@ -103,7 +103,7 @@ class PriceTable {
   return table;
 }
 
-/// What a tuner plugin decides of it, among what the choice allows.
+/// A tuner plugin's decisions for this collective, among the pairs that the choice allows.
 [[nodiscard]] inline PluginRegions plugin_regions_of(const Choice& choice, ChoiceInput in, const Fabric& f) {
   return {in.op, f, in.byte_wide, [&](Candidate c) { return choice.allows(c); }};
 }

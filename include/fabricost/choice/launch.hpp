@@ -45,12 +45,12 @@ struct CallLaunch {
 /// The launch takes time beside the GPUs', or after it; that of a call from Python is priced with the engine's kernels.
 [[nodiscard]] constexpr bool adds_to_gpus(CallLaunch l) { return is_launched_by_host(l) || l.mode == LaunchMode::xla; }
 
-/// What the host needs for one call.
+/// The time the host needs to launch one call.
 struct HostTime {
-  double gpus = 0;      ///< that one process launches on
-  double per_gpu = 0;   ///< seconds of one of them
+  double gpus = 0;      ///< GPUs that one process launches on
+  double per_gpu = 0;   ///< seconds per GPU
   double messages = 0;  ///< sends and receives of a rank
-  double share = 0;     ///< that threads leave
+  double share = 0;     ///< of the time, which threads leave
   [[nodiscard]] double seconds() const { return gpus * per_gpu * share; }
 };
 /// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
@@ -65,7 +65,7 @@ struct HostTime {
   return out;
 }
 
-/// What a module of XLA takes beside a collective of RCCL; 0 for other libraries.
+/// Seconds that a module of XLA adds to a collective of RCCL; 0 for other libraries.
 [[nodiscard]] inline double rccl_module(const ScaleUpForm& form, const Fabric& f, Collective op) {
   if (f.library != Library::rccl) return 0;
   const double messages = op == Collective::all_to_all ? 2 * f.ranks() : 0;

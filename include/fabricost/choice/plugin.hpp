@@ -1,8 +1,8 @@
 #pragma once
 /// \file plugin.hpp
-/// What a tuner plugin chooses before NCCL's tuner does (data/plugins): polygons over message size and number of ranks, straight in the
-/// logarithms of both. The first that holds a call and whose pair can run there decides; outside all of them NCCL does. Borders belong to
-/// their polygon; inside is what an odd number of sides separates from the outside, as in the plugin.
+/// Pairs that a tuner plugin chooses before NCCL's tuner does (data/plugins): polygons over message size and number of ranks, straight in
+/// the logarithms of both. The first that contains a call and whose pair can run there decides; outside all of them NCCL does. A border
+/// belongs to its polygon. A point is inside if a ray from it crosses an odd number of sides, as in the plugin.
 
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/elementary.hpp>
@@ -19,7 +19,7 @@
 
 namespace fabricost {
 
-/// Of a polygon: message size and ranks of the communicator.
+/// A corner of a polygon: message size, and ranks of the communicator.
 struct PluginCorner {
   double bytes = 0, ranks = 0;
 };
@@ -102,7 +102,7 @@ class PluginRegions {
     }
   }
   [[nodiscard]] bool any() const { return !regions_.empty(); }
-  /// What the plugin runs; nothing where it leaves the choice to NCCL.
+  /// The pair that the plugin chooses; empty where it leaves the choice to NCCL.
   [[nodiscard]] std::optional<Candidate> pick(double bytes) const {
     const double x = bytes > 1 ? detail::fast_log2(bytes) : 0;
     for (const PluginRegion* region : regions_)

@@ -1,7 +1,7 @@
 #pragma once
 /// \file walk.hpp
-/// Where the fastest of several lines changes. The lines are not straight: they are compared at sixteen sizes an octave and at both sides
-/// of every jump, and a change between two of those is bisected.
+/// Finds the sizes where the fastest of several lines changes. The lines are not straight: they are compared at sixteen sizes an octave
+/// and at both sides of every jump, and a change between two of those is bisected.
 
 #include <fabricost/price/line.hpp>
 

@@ -126,15 +126,15 @@ struct NextQuestion {
   double bits = 0;  ///< what its outcome is expected to settle, of the entropy of the remaining causes
 };
 
-/// What a run does otherwise than one that went well.
+/// A difference between a run and one that went well.
 struct Difference {
   std::string what;   ///< "NCCL version", a variable, "bus bandwidth at 1 GiB", "a line only here"
   std::string here;   ///< in this run; empty: not stated
   std::string there;  ///< in the other; empty: not stated
 };
 
-/// What a log is judged to show. Names are those of `fabricost diagnose --json`.
-/// slower_than_predicted: large messages take longer than the interval contains, but not so long that it must be a fault.
+/// The verdict on a log. Names are those of `fabricost diagnose --json`.
+/// slower_than_predicted: large messages take longer than the interval allows, but not so long that it must be a fault.
 enum class RunState : unsigned char { failed, slow, slower_than_predicted, as_predicted, nothing_to_judge };
 inline constexpr std::array<std::string_view, 5> run_state_names{"failed", "slow", "slower_than_predicted", "as_predicted",
                                                                  "nothing_to_judge"};
@@ -151,7 +151,7 @@ struct ComparedSize {
   bool streamed = false;  ///< a rate of many messages in flight
 };
 
-/// As requested; empty and zero fields were not given.
+/// The request; empty and zero fields were not given.
 struct DiagnosisRequest {
   std::string system{};
   int nodes = 0, ranks = 0;
@@ -185,10 +185,10 @@ struct Diagnosis {
 /// log
 [[nodiscard]] Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request = {});
 
-/// What a log says of its GPUs and ranks that this machine cannot be; empty: they agree, or the log does not say.
+/// GPUs and ranks in a log that this machine cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction(const std::filesystem::path& log, const System& system);
 
-/// The same of several logs of one job, as of its ranks or nodes: files, packed ones (.gz), folders, "-" for standard input.
+/// The same for several logs of one job, one per rank or node: files, packed ones (.gz), folders, "-" for standard input.
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
 
 }  // namespace fabricost

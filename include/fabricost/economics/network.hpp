@@ -10,7 +10,7 @@
 ///   dragonfly   groups of a = 2 h switches, each with h = (k + 1) / 4 NICs and h cables to other groups, a h + 1 groups at most
 ///               (Kim, Dally, Scott, Abts, ISCA 2008)
 ///
-/// What nobody asks otherwise is the machine's own: kind and tapers of the network tiers in its file, rails without them.
+/// Defaults are the machine's own: kind and tapers of the network tiers in its file; rails if the file has none.
 /// Switches are whole, tier by tier, and each rail has its own; rails of one tier share a switch where several fit. Spares send only in
 /// another's place: they take ports at the bottom, one a switch from those that lead up, before they open a tier.
 ///
@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 4> scale_out_names{"rail", "fat_tr
 /// GPUs that share the power and price of a system's description: a scale-up domain, or a larger node.
 [[nodiscard]] inline int machine_gpus(const System& system) { return std::max({1, system.domain, system.gpus_per_node}); }
 
-/// How a network is built.
+/// The design of a network.
 struct NetworkPlan {
   std::optional<ScaleOut> kind{};  ///< none: the machine's own
   int radix = 64;                 ///< ports of a switch

@@ -91,7 +91,7 @@ struct Checkpointing {
   double recovery = 0;  ///< R: detect, replace, restart, load
 };
 
-/// Where the time of a job goes; the shares sum to 1.
+/// The shares of a job's time by use; they sum to 1.
 struct Goodput {
   double kept = 0;         ///< productive work
   double checkpoints = 0;  ///< standing still for checkpoints, whether used or not

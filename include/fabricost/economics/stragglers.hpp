@@ -241,7 +241,7 @@ struct SlowKind {
   return out;
 }
 
-/// Where the traffic of a lost rail goes.
+/// The NICs that carry the traffic of a lost rail.
 enum class LostRail : unsigned char {
   spread,    ///< evenly over the others: each carries n/(n - lost)
   neighbour  ///< to one other NIC of the node (the next on the PCIe switch): that one carries two rails' share

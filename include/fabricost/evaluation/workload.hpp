@@ -133,7 +133,7 @@ struct MemoryVerdict {
   double bytes = 0, capacity = 0;
   [[nodiscard]] bool fits() const { return bytes <= capacity; }
 };
-/// Of the rows that state their layout with its recomputation and are priced or ran out of memory.
+/// Judges the rows that state their layout with its recomputation and are priced or ran out of memory.
 [[nodiscard]] std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows);
 
 /// The loaded machine of a row, with its compiled collectives. Kept by callers that price many rows.

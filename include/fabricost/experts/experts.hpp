@@ -211,8 +211,8 @@ struct DomainPenalty {
   ExpertTime together;  ///< the same ranks in one imagined domain with the machine's own rate per GPU
   [[nodiscard]] double ratio() const { return together.seconds > 0 ? placed.seconds / together.seconds : 1; }
   [[nodiscard]] double seconds() const { return placed.seconds - together.seconds; }
-  /// Where the time goes: across domains, inside them, the part streaming leaves, and the total in one
-  /// domain. Rates are bytes over seconds, including the start.
+  /// Parts of the time: across domains, inside them, the part that streaming does not hide, and the total in
+  /// one domain. Rates are bytes over seconds, including the start.
   [[nodiscard]] std::array<ExchangeTerm, 4> terms() const {
     return {{{"across domains", placed.across_bytes, placed.across_rate(), placed.across},
              {"inside domains", placed.inside_bytes, placed.inside_rate(), placed.inside},

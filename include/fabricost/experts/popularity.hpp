@@ -126,7 +126,7 @@ template <class Few>
   return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 
-/// How the experts of a layer are chosen, in expert order. `shares[i]` = P(one token chooses expert i), which
+/// The popularity of a layer's experts, in expert order. `shares[i]` = P(one token chooses expert i), which
 /// sum to k.
 struct Popularity {
   std::vector<double> weights;  ///< Plackett-Luce

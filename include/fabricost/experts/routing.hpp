@@ -44,7 +44,7 @@ struct Routing {
 inline constexpr int max_experts = 8192;
 inline constexpr int max_groups = 1000;  ///< under a limit: for more groups the number of choices overflows a double
 
-/// What a token chooses from.
+/// The experts that a token chooses from, and the limits of its choice.
 struct Gate {
   int experts = 0;      ///< E
   int top_k = 0;        ///< k

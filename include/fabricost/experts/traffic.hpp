@@ -18,7 +18,7 @@
 
 namespace fabricost {
 
-/// How often a token is sent.
+/// The number of copies sent of a token: one per expert, per rank or per domain that it chooses.
 enum class Copies : unsigned char { per_expert, per_rank, per_domain };
 inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per_rank", "per_domain"};
 [[nodiscard]] constexpr std::string_view name(Copies c) { return copies_names[static_cast<std::size_t>(c)]; }
@@ -50,7 +50,7 @@ struct ExpertPlacement {
   [[nodiscard]] int domains() const { return ranks / per_domain; }
 };
 
-/// As many ranks of the group per domain as fit, on every `stride`-th GPU (tensor ranks of an expert in
+/// Places as many ranks of the group per domain as fit, on every `stride`-th GPU (an expert's tensor ranks in
 /// between).
 /// \throws RequestError when domains cannot hold equal parts, naming the nearest number of ranks that works
 [[nodiscard]] inline ExpertPlacement place_experts(int ranks, int domain, int stride = 1) {
@@ -94,7 +94,7 @@ struct ExpertTraffic {
   return training ? recompute == Recompute::full ? 6 : 4 : 2;
 }
 
-/// What one rank's experts compute in one layer and one direction (forward).
+/// The work of one rank's experts in one layer and one direction (forward).
 struct ExpertWork {
   double rows = 0;              ///< tokens times choices that arrive at the fullest rank
   double rows_per_expert = 0;   ///< M of its matrix products

@@ -46,7 +46,7 @@ enum class Amount : unsigned char {
   gibibytes,          ///< 40: so many GiB
 };
 
-/// How JSON prints a number of an answer: value / `over` * `times`, as an integer where `whole` is set.
+/// A number of an answer as JSON prints it: value / `over` * `times`, as an integer where `whole` is set.
 struct JsonUnit {
   double over = 1, times = 1;
   bool whole = false;

@@ -82,7 +82,7 @@ template <class T>
   else
     return false;
 }
-/// Whether the key of a path is printed. \param left_out it may be, and its value is absent
+/// Whether the key of a path is printed. \param left_out the field may be left out, and its value is absent
 [[nodiscard]] inline bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
   return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
 }

@@ -46,7 +46,7 @@ struct Machine {
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
   [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                             std::string_view other_calibration = {}) const;
-  /// As load(); returns `value` itself where it is set.
+  /// The system that load() returns, or `value` itself where it is set.
   [[nodiscard]] std::shared_ptr<const System> get(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                                                   std::string_view other_calibration = {}) const;
 };

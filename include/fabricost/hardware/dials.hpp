@@ -29,7 +29,7 @@ template <class SystemOrConst>
 }
 }  // namespace detail
 
-/// Where a dial stands: bytes per second one way of a NIC, of a GPU's links or of its memory; NICs of a node; GPUs of the domain; bytes of
+/// The value of a dial: bytes per second one way of a NIC, of a GPU's links or of its memory; NICs of a node; GPUs of the domain; bytes of
 /// a GPU's memory; 1 for arithmetic, which is turned against the machine's own. \throws RequestError where the machine has no such part
 [[nodiscard]] inline double value_of(const System& system, Dial dial) {
   switch (dial) {

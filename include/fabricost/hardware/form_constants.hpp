@@ -7,7 +7,7 @@
 
 namespace fabricost {
 
-/// Of price/ring.hpp, in_switch.hpp, exchange.hpp, the part of a tree inside a domain (internode.hpp) and choice/launch.hpp.
+/// Constants of price/ring.hpp, in_switch.hpp, exchange.hpp, trees inside a domain (internode.hpp) and choice/launch.hpp.
 struct ScaleUpForm {
   double ring_cold_size;      ///< volume per channel and rank up to which a ring's buffers are touched for the first time
   double exchange_ramp_size;  ///< per peer, where the ramp of an exchange ends
@@ -41,7 +41,7 @@ struct ScaleUpForm {
   double rccl_module_peer;    ///< and for each send or receive of a rank
 };
 
-/// Of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).
+/// Constants of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).
 struct PcieForm {
   double planned_share;       ///< as ScaleUpForm::planned_share, for PCIe
   double peers_ll_share;      ///< of LL's rate, what is left across two sockets where GPUs write to each other
@@ -50,7 +50,7 @@ struct PcieForm {
   double host_copies_to;      ///< and the largest
 };
 
-/// Of price/internode.hpp, rail_exchange.hpp and generic.hpp, for all transports.
+/// Constants of price/internode.hpp, rail_exchange.hpp and generic.hpp, for all transports.
 struct TransportForm {
   double host_bridge_one_way;      ///< fraction of the rate that remains at the host bridge for one-directional operations
   double ll_growth_size;           ///< per device, at which half of an LL step's growth is reached: (1.7)^(1/2) kB
@@ -80,7 +80,7 @@ struct TransportForm {
   double unfitted_step;            ///< a network step of an algorithm without a fitted form, in a ring's Simple steps
 };
 
-/// Of kernels/compute.hpp and training/layer.hpp.
+/// Constants of kernels/compute.hpp and training/layer.hpp.
 struct ComputeForm {
   double tile;            ///< size to which matrix products are tiled
   double start_products;  ///< products of a group that are launched one after the other
@@ -94,7 +94,7 @@ struct ComputeForm {
   double power;           ///< exponent with which clocks follow the power of GPUs of one generation
 };
 
-/// Of price/custom_reduce.hpp.
+/// Constants of price/custom_reduce.hpp.
 struct CustomForm {
   double rate_overlap;   ///< order of the norm of link time and load time
   double growth_size;    ///< size at which half of a one-shot kernel's growth is reached
@@ -102,7 +102,7 @@ struct CustomForm {
   double measured_from;  ///< smallest size measured for these kernels
 };
 
-/// Of price/moe.hpp.
+/// Constants of price/moe.hpp.
 struct MoeForm {
   double rate_overlap;   ///< order of the norm of rates in parallel: SMs and wires, links and NICs
   double few_sms;        ///< number of SMs up to which they do not contend

@@ -20,7 +20,7 @@ struct Edge {
   int from = 0, to = 0, links = 1;
 };
 
-/// Of a PCIe tier, in files: what its board carries of a ring in a pair, one socket, two; of an exchange in a pair, across two sockets.
+/// Keys of a PCIe tier in files: the board's rates of a ring in a pair, one socket, two; of an exchange in a pair, across two sockets.
 inline constexpr std::array<std::string_view, 5> carried_keys{"pair_rate", "socket_rate", "sockets_rate", "pair_exchange_rate",
                                                               "sockets_exchange_rate"};
 

@@ -55,7 +55,7 @@ struct TunerTables {
   double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
   double rooted_steps;               ///< share of a ring's steps that the tuner counts for broadcast and reduce, beyond one
 
-  // What the version's kernels take inside one NVLink domain, beside the constants of the machine (price/ring.hpp, exchange.hpp).
+  // Costs of the version's kernels inside one NVLink domain, beside the constants of the machine (price/ring.hpp, exchange.hpp).
   double launch_share;            ///< of c0
   double channel_start;           ///< of each channel that a ring uses
   double ll_forward_share;        ///< of an LL ring's cost per forwarding step with all threads

@@ -169,7 +169,7 @@ namespace detail {
   return block_traffic(routed, width) + 2 * gpu.constants.form.routed_traffic * routed * hidden;
 }
 
-/// What biases of experts add to it: they are scaled by the gate's weight, row by row, and so by kernels of their own.
+/// Bytes that biases of experts add: they are scaled by the gate's weight, row by row, in kernels of their own.
 [[nodiscard]] inline double biased_traffic(const Processor& gpu, double routed, double hidden, double width) {
   return 2 * gpu.constants.form.biased_traffic * routed * (hidden + width);
 }

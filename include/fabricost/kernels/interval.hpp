@@ -25,7 +25,7 @@ inline constexpr double assumed_kernels_spread = prior::stack::kernels_spread;
   return {predicted / factor, predicted * factor};
 }
 
-/// How likely a step is shorter than another, with errors normal in the log of which a share is the same for both (data/priors/stack.yaml):
+/// The probability that a step is shorter than another. Errors are normal in the log; a share of them is common (data/priors/stack.yaml):
 /// Phi(log(longer) / sigma), sigma^2 = a^2 + b^2 - 2 share a b. \param longer predicted seconds of the other over its own \param
 /// half_width, other_half_width log of the interval's high end over the predicted seconds
 [[nodiscard]] inline double likely_shorter(double longer, double half_width, double other_half_width, bool one_gpu) {

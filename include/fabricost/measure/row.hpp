@@ -1,6 +1,6 @@
 #pragma once
 /// \file row.hpp
-/// What `fabricost measure` writes for one point, a row of the point CSV; what it did not measure; how far it is.
+/// The rows that `fabricost measure` writes, one per point (the point CSV); the points it left out; its progress.
 /// docs/reference/measured-files.md is the same for readers.
 
 #include <fabricost/algorithms/registry.hpp>
@@ -42,14 +42,14 @@ struct Row {
   [[nodiscard]] std::string_view note(std::string_view key) const;
 };
 
-/// What will not be measured, or was not.
+/// A point or kind of point that will not be measured, or was not, with the reason.
 struct NotMeasured {
   std::string what;
   std::optional<std::uint64_t> bytes{};
   std::string reason;
 };
 
-/// What is being done, for whoever watches.
+/// The progress of a measurement, for a display.
 struct Progress {
   std::string now{};             ///< "all_reduce on 8 GPUs, half, 64 MiB"
   int points = 0;                ///< measured so far

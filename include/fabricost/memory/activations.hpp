@@ -110,7 +110,7 @@ struct LayerActivations {
   return out;
 }
 
-/// What the modules of selective recomputation drop of a layer's parts, bytes per token.
+/// Activations that the modules of selective recomputation drop, by part of a layer, bytes per token.
 struct DroppedActivations {
   double mixing = 0, dense = 0, experts = 0;
 };

@@ -70,7 +70,7 @@ struct MemoryStack {
   double graph_buffer = 8;
   int gathered_layers = 2;      ///< with zero = 3: this layer's weights and the next one's; 0: matrix by matrix, this one and the next
   double context = prior::memory::context;                      ///< CUDA context and libraries
-  /// Of one communicator: the buffers of a ring's connections.
+  /// Bytes of one communicator: the buffers of a ring's connections.
   double communicator = prior::memory::communicator;
   double extra = 0;                                     ///< fixed further allocations of a stack
   double fragmentation = prior::memory::fragmentation;  ///< fraction of the allocated memory that is lost between blocks

@@ -22,7 +22,7 @@ namespace fabricost {
 enum class Scores : unsigned char { full, causal };
 inline constexpr std::array<std::string_view, 2> scores_names{"full", "causal"};
 
-/// How work is counted. N: parameters one token touches, both tables included.
+/// The rule by which operations are counted. N: parameters one token touches, both tables included.
 enum class FlopConvention : unsigned char {
   matmul,              ///< every matrix a token is multiplied with, including logits and router, and the scores of each kind of layer
   kaplan,              ///< 6 N per token, no scores (Kaplan 2020, arXiv 2001.08361)

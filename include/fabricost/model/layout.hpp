@@ -45,7 +45,7 @@ struct Adapters {
   [[nodiscard]] bool at(AdapterModule one) const { return on() && modules.has(one); }
 };
 
-/// How the ranks of a sequence exchange keys and values.
+/// The way in which the ranks of a sequence exchange keys and values.
 enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
 
 /// Number format of matrix products; weights are 16 bit with fp32 masters by default.

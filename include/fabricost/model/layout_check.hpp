@@ -95,7 +95,7 @@ enum class LayoutFault : unsigned char {
 /// Whether the layout is valid for the model: everything divides, no rank and no chunk is idle.
 [[nodiscard]] inline bool is_possible(const Model& m, const Layout& l) { return detail::fault_of(m, l) == detail::LayoutFault::none; }
 
-/// What is wrong and the nearest valid layout; empty for a valid layout. \param gpus of the job, which what is named divides; 0: those
+/// Names the fault and the nearest valid layout; empty for a valid one. \param gpus of the job, which the named layout divides; 0: those
 /// of the layout
 [[nodiscard]] inline std::string why_impossible(const Model& m, const Layout& l, int gpus = 0) {
   using detail::LayoutFault;

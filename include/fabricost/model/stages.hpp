@@ -71,12 +71,12 @@ struct LayerSplit {
   return n - expert_layers_before(model, n);
 }
 
-/// Of the layers that mix tokens, the share that does so through a state.
+/// Share of the layers that mix tokens through a state, among all that mix tokens.
 [[nodiscard]] inline double state_share(const Model& model) {
   return model.hybrid() ? double(model.mixer.layers) / (model.mixer.layers + model.attention_layers()) : 0;
 }
 
-/// What one stage computes for every microbatch.
+/// The layers and tables that one stage computes for every microbatch.
 struct StageContent {
   int layers = 0;                                              ///< of all its chunks
   int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward

@@ -1,6 +1,6 @@
 #pragma once
 /// \file balance.hpp
-/// How evenly flows spread over parallel links and what an uneven spread costs: ECMP hashing, adaptive
+/// The spread of flows over parallel links and the cost of an uneven one: ECMP hashing, adaptive
 /// routing and packet spraying, incast, and the number of SHARP trees a switch can run.
 ///
 /// A switch that hashes flow headers sends each flow whole over one of p equal links. The number of f
@@ -23,7 +23,7 @@
 
 namespace fabricost {
 
-/// How a network spreads flows over equal links.
+/// The way in which a network spreads flows over equal links.
 enum class Balancing : unsigned char {
   even,    ///< per packet: adaptive routing (InfiniBand, Spectrum-X) or spraying (Ultra Ethernet, EFA's SRD)
   hashed,  ///< per flow: ECMP by the header, as plain RoCE runs

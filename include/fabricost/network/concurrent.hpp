@@ -111,7 +111,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// How fast each of `collectives` runs on `machine` while all of them run.
+/// The rate and slow-down of each of `collectives` on `machine` while all of them run.
 /// Cost: links loaded x log(links); 2,048 rings of 8 on 16,384 GPUs take 6 to 13 ms on one core.
 /// \throws RequestError as TrafficCounter::count and share_max_min, with the collective's name
 [[nodiscard]] inline Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,

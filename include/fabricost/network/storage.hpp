@@ -46,7 +46,7 @@ struct TransferPart {
   double rate = 0;  ///< bytes per second
 };
 
-/// How long a transfer takes and what limits it: latency + bytes / slowest part + gather.
+/// The time of a transfer and its limit: latency + bytes / slowest part + gather.
 struct TransferTime {
   double seconds = 0;
   double rate = 0;                   ///< bytes per second of the slowest part; with `gather`, of all bytes over all seconds
@@ -109,7 +109,7 @@ inline void check_at_least(double value, double min, const char* what) {
   return out;
 }
 
-/// How the nodes of a job get the weights.
+/// The way in which the nodes of a job get the weights.
 enum class WeightSharing : unsigned char {
   every_node,  ///< each node reads all of them
   by_part,     ///< each node reads only the part it needs: pipeline stages, experts

@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// What every rank sends each of its partners, summed over all steps. Partners are numbered in the order of
+/// Counts the bytes each rank sends to each partner over all steps. Partners are numbered in the order of
 /// `ranks`, or domain by domain for an algorithm that goes level by level over equal domains.
 template <class A>
 void TrafficCounter::step_by_step(Collective collective, std::span<const int> ranks) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file fitted_on.hpp
-/// What a set of constants was fitted on: machines, and the operations or kernels measured on each. A
+/// The measurements behind a set of constants: machines, and the operations or kernels measured on each. A
 /// calibration file contains it (`fitted_on:`), and a prediction is `calibrated` only if its own operation or
 /// kernel was measured on this very machine.
 
@@ -32,7 +32,7 @@ inline constexpr auto custom_names = [] {
   return out;
 }();
 
-/// What a set can be fitted on, by place: operations, or kernels. Empty for compute, which has neither.
+/// Operations or kernels that a set can be fitted on, by place. Empty for compute, which has neither.
 [[nodiscard]] constexpr std::span<const std::string_view> measured_names(ConstantSet set) {
   switch (set) {
     case ConstantSet::scale_up:
@@ -59,7 +59,7 @@ inline void add_measured(std::vector<FittedOn>& all, std::string_view system, in
   all.push_back({std::string{system}, domain, 1U << place});
 }
 
-/// What a set shows of a machine. \param all empty: not stated, so the set counts for everything \param named
+/// The evidence of a set for a machine. \param all empty: not stated, the set counts for everything \param named
 /// whether the file applies to this machine under a name that is not in `all`: a file given by hand without
 /// `systems`
 [[nodiscard]] inline Shown shown_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false) {

@@ -136,7 +136,7 @@ class OrderOf {
          !runs_both_ways(s);
 }
 
-/// What one stage does, in order. \throws RequestError as check_pipeline, for a stage that does not exist,
+/// The work of one stage, in order. \throws RequestError as check_pipeline, for a stage that does not exist,
 /// and for a schedule whose order depends on the times (use pipeline_orders)
 [[nodiscard]] inline std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   check_pipeline(schedule, stages, chunks, microbatches, {.forward = 1});

@@ -21,7 +21,7 @@
 namespace fabricost {
 namespace detail {
 
-/// How the pipeline fills.
+/// The order of work while the pipeline fills.
 struct PairsRamp {
   bool early = false;  ///< forwards of the near direction in the idle slots before the first gradient
   int apart = 0;       ///< pairs that run separately, in places between the stage and the middle; below 0: L / 2 on every stage

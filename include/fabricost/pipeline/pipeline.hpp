@@ -49,9 +49,9 @@ struct PipelineCost {
   [[nodiscard]] double step() const { return work + bubble; }
 };
 
-/// As Megatron reports it: bubble / work.
+/// The bubble as Megatron reports it: bubble / work.
 [[nodiscard]] constexpr double bubble_over_ideal(double bubble, double work) { return bubble / work; }
-/// As the zero-bubble papers report it: bubble / (work + bubble).
+/// The bubble as the zero-bubble papers report it: bubble / (work + bubble).
 [[nodiscard]] constexpr double bubble_over_total(double bubble, double work) { return bubble / (work + bubble); }
 
 namespace detail {

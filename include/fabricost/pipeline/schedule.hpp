@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, pipeline_schedule_count> pipeline_
   return detail::parse_enum<PipelineSchedule>(text, pipeline_schedule_names);
 }
 
-/// Where the chunks of a stage lie on the path of a microbatch.
+/// The positions of a stage's chunks on the path of a microbatch.
 enum class PipelineLayout : unsigned char {
   loop,       ///< chunk c of stage s is the (c p + s)-th: every chunk goes through all stages
   v,          ///< chunk 0 goes down the stages, chunk 1 comes back: the last stage holds the middle

@@ -84,7 +84,7 @@ class PipelineWay {
   int stages_, chunks_;
 };
 
-/// What a stage does next: one piece of work, or two that run as one (Work::with_next).
+/// The next work of a stage: one piece, or two that run as one (Work::with_next).
 struct PipelineTurn {
   double ready = -1;  ///< when all its inputs are available, s; below 0: unknown
   double seconds = 0;

@@ -81,7 +81,7 @@ inline void cross_rails(Fabric& f, const System& system) {
   }
 }
 
-/// What the ways change in the fabric.
+/// Changes the fabric as the ways require.
 inline void use_ways(Fabric& f, const System& system, const Operation& op, const Ways& w) {
   if (!w.nvls) f.in_switch = false;
   if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) {

@@ -34,7 +34,7 @@ class Curve {
   }
   [[nodiscard]] Time operator()(Bytes bytes) const { return Time::from_value((*this)(bytes.value())); }
 
-  /// What runs at a size.
+  /// The pair that runs at a size.
   [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
   [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
   /// Seconds that the bytes of the pair that runs need at the links' full rate, whatever the constants
@@ -259,7 +259,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   return choice.rule == Choice::Rule::nccl ? allowed_pieces(system, f, op, choice) : ReducePieces{};
 }
 
-/// What `fastest` compares: the library's pairs, and an engine's kernels up to the sizes at which it leaves them.
+/// The prices `fastest` compares: the library's pairs, and an engine's kernels up to the size at which it leaves them.
 /// \throws RequestError when the choice leaves nothing that can run
 [[nodiscard]] inline PriceTable prices_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice,
                                           ChoiceInput in) {

@@ -105,7 +105,7 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
 
 inline constexpr int few_pieces = 4;  ///< up to this many pieces are picked one by one faster than by sorting
 
-/// As evaluate_mixed, for sizes in pieces `first` to `last`: picks the sizes of each, evaluates and scatters.
+/// evaluate_mixed for sizes in pieces `first` to `last`: picks the sizes of each, evaluates and scatters.
 inline void evaluate_few_pieces(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
   std::array<std::uint16_t, block_size + 1> place;  // the place of a size outside the piece is written, then overwritten

@@ -23,7 +23,7 @@ namespace detail {
   return std::clamp<std::size_t>(sizes / sizes_per_thread, 1, processors);
 }
 
-/// As evaluate_some, with threads.
+/// evaluate_some with several threads.
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds, int threads) {
   const std::size_t blocks = (bytes.size() + block_size - 1) / block_size;
   const std::size_t count = std::min(threads_for(bytes.size(), threads), std::max<std::size_t>(1, blocks));
@@ -45,7 +45,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// As evaluate, with `threads` threads; 0: one, and more for millions of sizes. \throws as evaluate
+/// evaluate with `threads` threads; 0: one, and more for millions of sizes. \throws as evaluate
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds, int threads) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (threads < 0 || threads > 1024) throw RequestError(std::to_string(threads) + " threads; take 1 to 1024, or 0 for as many as pay");

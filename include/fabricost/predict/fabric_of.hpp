@@ -25,12 +25,12 @@ class FirstTiers {
     for (std::size_t i = system.tiers.size(); i-- > 0;) first_[static_cast<std::size_t>(system.tiers[i].role) % all] = &system.tiers[i];
   }
   [[nodiscard]] const Tier* operator[](TierRole role) const { return first_[static_cast<std::size_t>(role)]; }
-  /// As host_tier of a system.
+  /// The tier that host_tier returns for a system.
   [[nodiscard]] const Tier* host() const {
     if (const Tier* c2c = (*this)[TierRole::c2c]) return c2c;
     return pcie();
   }
-  /// As pcie_tier of a system.
+  /// The tier that pcie_tier returns for a system.
   [[nodiscard]] const Tier* pcie() const {
     if (const Tier* host = (*this)[TierRole::host]) return host;
     const Tier* scale_up = (*this)[TierRole::scale_up];

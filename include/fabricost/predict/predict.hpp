@@ -129,7 +129,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
-/// What a launch takes besides the GPUs: seconds beside theirs, of which nearly the larger counts, or after them.
+/// The time of a launch: beside that of the GPUs, where nearly the larger of the two counts, or after it.
 class Launched {
  public:
   Launched(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {

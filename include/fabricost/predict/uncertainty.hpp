@@ -68,7 +68,7 @@ struct Certainty {
   return of_set == Basis::calibrated && !here ? Basis::sibling : of_set;
 }
 
-/// Of a PCIe board whose rates nobody states: boards differ most in what they carry between their sockets.
+/// Half width for a PCIe board without stated rates: boards differ most in the rate between their sockets.
 [[nodiscard]] inline double unknown_board(const IntervalWidths& w, const Fabric& f) {
   return pcie_reach(f) == 2 ? w.pcie_sockets : w.pcie_datasheet;
 }

@@ -33,7 +33,7 @@ namespace fabricost {
 /// Bytes per peer up to which the library uses LL.
 [[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
 
-/// What an exchange of n ranks takes at least; beyond the ranks it was measured with, as much for each further one as for the last.
+/// The least time of an exchange of n ranks; beyond the ranks it was measured with, each further rank adds as much as the last.
 [[nodiscard]] inline double exchange_least(double n, const ScaleUpForm& form) {
   return form.exchange_peer * n * std::sqrt(std::min(n, form.exchange_peer_ranks));
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// \file fabric.hpp
-/// What the tiers offer a group of ranks, in plain SI numbers: rates per endpoint and direction, and the path
-/// between a GPU and its NIC; algorithms/connectivity.hpp says how the ranks are joined. Knows no algorithm.
+/// The tiers as a group of ranks sees them, in plain SI numbers: rates per endpoint and direction, the path
+/// between a GPU and its NIC; algorithms/connectivity.hpp holds how the ranks are joined. Knows no algorithm.
 ///
 /// Level 0 is the scale-up domain (endpoint: a GPU), level 1 the NICs and the network of the domains (endpoint: a domain, all
 /// its NICs in use together).

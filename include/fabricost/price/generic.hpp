@@ -102,8 +102,8 @@ struct LevelCost {
   return price_phases(schedule, cost, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch, floor, overlap);
 }
 
-/// What ranks that send to all of a level at once need for their messages at least, beside launch and steps: what an exchange was
-/// measured to take, inside a domain per rank of it, between domains per message.
+/// Adds the least time that ranks which send to all of a level at once need for their messages, beside launch and steps: the time
+/// measured for an exchange, per rank inside a domain, per message between domains.
 inline void add_peers(Line& line, const Schedule& schedule, const Constants& c) {
   for (const Phase& p : schedule) {
     if (p.steps == 0 || !exchanges_at_once(schedule.algorithm, schedule.collective, p.level)) continue;

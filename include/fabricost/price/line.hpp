@@ -18,7 +18,7 @@
 
 namespace fabricost {
 
-/// What a part of the time is spent on.
+/// The purpose that a part of the time is spent on.
 enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, peers };
 inline constexpr std::array<const char*, 7> term_names{"launch", "serial steps", "protocol floor", "latency growth",
                                                        "wire",   "local copies", "sends to peers"};
@@ -137,7 +137,7 @@ struct Line {
     return out;
   }
 
-  /// What the fullest NIC carries beyond its even share.
+  /// Seconds that the fullest NIC needs beyond those of its even share.
   [[nodiscard]] double blocks(double bytes) const {
     double out = 0;
     for (const Ramp& ramp : ramps) out += ramp.moves() ? ramp(bytes) : 0;

@@ -9,7 +9,7 @@
 ///   a2a LL  norm_1.42( ca + ha (log2 n - 1) , (n-1+x) V / (0.68 bLL) )
 ///   a2a Simple  ca + ha (log2 n - 1) + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
-/// What is the board's: B(n), a share of the x16 rate of the measured board (of others the mean of both), or what the system states
+/// The board determines B(n), a share of the x16 rate of the measured board (of others the mean of both), or the system states it
 /// (`pair_rate`, `socket_rate`, `sockets_rate`; of exchanges `pair_exchange_rate`, `sockets_exchange_rate`, as a ring crosses between
 /// sockets on one of its links, an exchange with half of its bytes); bLL follows B. All else is the library's. 8 L40S over two sockets are
 /// bimodal with a factor of 2.

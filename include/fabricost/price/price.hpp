@@ -31,7 +31,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// As `price`, without the minimum time.
+/// The price by the form alone, without the minimum time that `price` enforces.
 [[nodiscard]] inline Line price_by_form(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol,
                                         bool byte_wide) {
   if (fabric.ranks() <= 1 || schedule.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file protocol.hpp
-/// How bytes cross a link:
+/// The protocols by which bytes cross a link:
 ///   LL      8-byte stores of which 4 are a flag: lowest latency, at most half the rate
 ///   LL128   120 of 128 bytes are data, needs stores that stay in order: NVLink
 ///   Simple  whole chunks and a separate flag: full rate, highest latency per step
@@ -45,7 +45,7 @@ inline constexpr std::array<std::string_view, 13> reduce_kernel_names{"library",
                                                                      "any_buffer"};
 [[nodiscard]] constexpr std::string_view name(ReduceKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
 
-/// What runs: one algorithm under one protocol.
+/// A pair that can run: one algorithm under one protocol.
 struct Candidate {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;

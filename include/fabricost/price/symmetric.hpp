@@ -23,7 +23,7 @@
 
 namespace fabricost {
 
-/// How a kernel over windows is written and launched.
+/// The launch of a kernel over windows: with or without barriers, with how many blocks.
 struct WindowKernel {
   bool barriers = true;
   double blocks = 0;  ///< thread blocks; 0: as many as fill the links

@@ -36,7 +36,7 @@ struct Point {
   std::optional<Protocol> protocol;    ///< forced
   SharedText notes;
 
-  /// Of a send_recv: its two ends. Unknown: as in nccl-tests, each rank sends to the next.
+  /// The two ends of a send_recv. Unknown: as in nccl-tests, each rank sends to the next.
   std::optional<Path> path;
   /// Both directions were loaded at the same time. `seconds` is still the time of one direction's bytes:
   /// bytes / seconds is a one-way rate, lower than that of a single direction if the two share something.

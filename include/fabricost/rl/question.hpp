@@ -24,7 +24,7 @@
 
 namespace fabricost {
 
-/// What runs while the policy is trained. none: nothing, answers come from the newest weights; one_step: the generation of
+/// Generation while the policy is trained. none: no generation, answers come from the newest weights; one_step: that of
 /// the next batch; continuous: engines generate without end, weights change under answers that are not complete.
 enum class RlOverlap : unsigned char { none, one_step, continuous };
 inline constexpr std::array<std::string_view, 3> rl_overlap_names{"none", "one_step", "continuous"};

@@ -23,7 +23,7 @@
 
 namespace fabricost {
 
-/// What is generated: `prompts` of `isl` tokens, `samples` answers of each.
+/// The load of a rollout: `prompts` of `isl` tokens, `samples` answers to each.
 struct RolloutLoad {
   double prompts = 1, samples = 1, isl = 0;
   [[nodiscard]] double sequences() const { return prompts * samples; }

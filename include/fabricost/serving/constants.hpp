@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// Of one GPU generation, besides its ComputeConstants.
+/// Constants of one GPU generation, besides its ComputeConstants.
 struct ServingConstants {
   double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
   double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach
@@ -33,7 +33,7 @@ struct KernelCounts {
 };
 
 enum class ServingPhase : unsigned char { prefill, decode };
-/// How kernels are launched: replayed from a CUDA graph, or one by one by the host.
+/// The way in which kernels are launched: replayed from a CUDA graph, or one by one by the host.
 enum class Launch : unsigned char { graph, eager };
 
 /// The kernels that move data while serving, and how tokens choose experts.
@@ -44,7 +44,7 @@ struct ServingKernels {
   Routing routing{};
 };
 
-/// Of one serving framework.
+/// Constants of one serving framework.
 struct ServingStack {
   std::string name = "vllm";
   std::string title{};

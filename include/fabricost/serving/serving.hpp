@@ -132,7 +132,7 @@ struct Prefill {
 /// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
 [[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
 
-/// How many times its own prompts' wait a replica waits where experts join the replicas in every step: a prompt of one
+/// A replica's wait over that for its own prompts alone, where experts join the replicas in every step: a prompt of one
 /// holds all of them, prompts of the same step hold them once. Some of dp replicas prefills in 1 - (1 - u)^dp of the
 /// steps, with u the share in which each does: dp times as often where prompts are rare, 1 / u where they are not.
 [[nodiscard]] inline double held_by_others(double share, double dp) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rl.hpp
-/// What reinforcement learning has beside training and serving (data/workloads/rl.yaml).
+/// Constants of reinforcement learning beyond those of training and serving (data/workloads/rl.yaml).
 
 #include <fabricost/compiled_part.hpp>
 

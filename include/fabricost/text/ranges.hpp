@@ -1,6 +1,6 @@
 #pragma once
 /// \file ranges.hpp
-/// How many values are written: "8,16,32", "FIRST:LAST:xFACTOR" (each so many times the one before), "FIRST:LAST:+STEP".
+/// Lists of values as text: "8,16,32", "FIRST:LAST:xFACTOR" (each is FACTOR times the previous one), "FIRST:LAST:+STEP".
 
 #include <cstddef>
 #include <optional>

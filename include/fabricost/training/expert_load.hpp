@@ -10,8 +10,8 @@
 
 namespace fabricost {
 
-/// Where tokens go. A capacity leaves every expert the same rows, whatever is chosen: choices above it are dropped before the
-/// exchange, free places are padded (GShard, arXiv 2006.16668).
+/// The routing of tokens. A capacity leaves every expert the same rows, whatever is chosen: choices above it are dropped before
+/// the exchange, free places are padded (GShard, arXiv 2006.16668).
 [[nodiscard]] inline Routing routing_of(const Stack& stack) {
   return {stack.capacity > 0 ? RoutingKind::balanced : stack.routing, stack.zipf_exponent, {}};
 }

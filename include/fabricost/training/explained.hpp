@@ -1,9 +1,9 @@
 #pragma once
 /// \file explained.hpp
-/// What a step of a layout is made of, by the functions that price it: kernels by kind, every collective with how often a rank of the
+/// The parts of a step of a layout, by the functions that price it: kernels by kind; every collective, with how often a rank of the
 /// fullest stage needs it; and the layout that practitioners would take.
 ///
-///   total of a collective   count x seconds of one; the step's term is what other work does not hide of it
+///   total of a collective   count x seconds of one; the step's term is the part that other work does not hide
 
 #include <fabricost/training/plan.hpp>
 

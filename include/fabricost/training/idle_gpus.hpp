@@ -40,10 +40,10 @@ namespace fabricost {
 /// Scale-up domains that a job takes, some in part.
 [[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
 
-/// How many of the fastest layouts are looked through for one that leaves fewer GPUs idle.
+/// The number of fastest layouts that are searched for one that leaves fewer GPUs idle.
 inline constexpr int near_fastest = 32;
 
-/// Of priced layouts of one job the place of the one that pays for the fewest GPU-seconds, idle ones included.
+/// The place, among priced layouts of one job, of the one that pays for the fewest GPU-seconds, with idle GPUs.
 template <class Layouts>
 [[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, int domain) {
   const auto paid = [domain](const auto& one) {

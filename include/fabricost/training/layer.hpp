@@ -51,10 +51,10 @@ struct LayerTime {
   }
 };
 
-/// What a layer has: a block that mixes tokens, a feed-forward block, experts in it.
+/// The parts of a layer: a block that mixes tokens, a feed-forward block, experts in it.
 struct LayerParts {
   bool mixing = true, feed = true, experts = false;
-  /// Of a layer with both blocks.
+  /// The share of a layer with both blocks that these parts are.
   [[nodiscard]] double share() const { return (mixing + feed) / 2.0; }
 };
 
@@ -258,7 +258,7 @@ struct LayerModel {
     return stack.launches * parts.share() * c.layer_floor * (parts.experts ? c.floor_mixture + each : 1);
   }
 
-  /// What the layer exchanges, group by group.
+  /// The exchanges of the layer, group by group.
   [[nodiscard]] LayerExchanges exchanges(LayerParts parts) const {
     LayerExchanges out;
     const double T = l.tokens(), bytes = 2 * T * m.hidden;
@@ -317,7 +317,7 @@ struct LayerModel {
     }
   }
 
-  /// How often the backward repeats a group's exchange of the forward.
+  /// The number of times the backward pass repeats a group's exchange of the forward pass.
   [[nodiscard]] double again(StepGroup group, bool experts) const {
     if (l.recompute == Recompute::full)
       return l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;

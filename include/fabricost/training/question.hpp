@@ -81,7 +81,7 @@ inline constexpr double default_headroom = prior::memory::headroom;
   return q.headroom.value_or(names_one_layout(q) ? 0 : default_headroom);
 }
 
-/// What the stack keeps in memory on this machine: the copies of its generation, the rows of the layout's fullest expert rank.
+/// The stack's use of memory on this machine: the copies of its generation, the rows of the layout's fullest expert rank.
 [[nodiscard]] inline MemoryStack memory_stack(const TrainingQuestion& q, const System& system, const Layout& layout) {
   GroupCosts costs(system, {.ways = q.ways});
   return with_load(memory_on(q.stack.memory, system.gpu.generation), expert_load(q.model, layout, q.stack, costs));

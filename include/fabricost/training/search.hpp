@@ -127,7 +127,7 @@ class TrainingSearch {
     return out;
   }
 
-  /// How the context ranks of a layout may exchange: as given, by a ring, and for heads where these divide.
+  /// Exchanges that the context ranks of a layout may use: as given, else a ring, and by heads where these divide.
   [[nodiscard]] std::vector<ContextParallel> contexts(const Layout& l) const {
     if (l.cp == 1) return {ContextParallel::ring};
     if (q_.context) return {*q_.context};
@@ -173,7 +173,7 @@ class TrainingSearch {
     out.push_back(group);
   }
 
-  /// What every step takes beyond its parts at least: a layout may take more domains than its GPUs fill.
+  /// The least ratio of a step to the sum of its parts: a layout may take more domains than its GPUs fill.
   [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_)) * q_.stack.scale; }
 
   /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
@@ -231,7 +231,7 @@ class TrainingSearch {
     }
   }
 
-  /// What the backward may compute again: as given, or nothing, what the stack does, everything, and the modules that
+  /// A recomputation that the search tries: the one given, or none, the stack's, the full one, and the modules that
   /// recipes choose: the feed-forward block, which is most of a dense layer's memory; of experts the cheap parts, or all.
   struct Again {
     Recompute kind = Recompute::none;

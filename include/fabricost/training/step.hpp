@@ -132,7 +132,7 @@ struct LayerTimes {
   return out;
 }
 
-/// What the slowest of the nodes (scale-up domains) that a job takes needs beyond their mean, as a share of a step.
+/// The time that the slowest of a job's nodes (scale-up domains) takes beyond their mean, as a share of a step.
 [[nodiscard]] inline double waiting_for_slowest(const Processor& gpu, double nodes) {
   return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
@@ -209,7 +209,7 @@ struct StepModel {
     return out;
   }
 
-  /// What the last stage adds: the output matrix, and per prediction module a layer and the output matrix again.
+  /// The last stage's additional work: the output matrix; per prediction module a layer and the output matrix.
   [[nodiscard]] double ends() const {
     return layers.head + m.predict_layers * (layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
   }

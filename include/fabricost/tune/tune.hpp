@@ -1,6 +1,6 @@
 #pragma once
 /// \file tune.hpp
-/// Where NCCL's own choice of algorithm and protocol is slower than another pair it could be made to run:
+/// Finds where NCCL's own choice of algorithm and protocol is slower than another pair that it could run:
 /// over which sizes, by how much, with which uncertainty; and the result as a file for NCCL's example tuner
 /// plugin.
 ///

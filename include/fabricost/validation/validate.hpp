@@ -44,11 +44,11 @@ struct ErrorSummary {
   double interval_score = 0;
   bool operator==(const ErrorSummary&) const = default;
 };
-/// What was measured, what was predicted, and the predicted interval (both ends 0: none, which holds nothing).
+/// A measured value, its prediction and the predicted interval (both ends 0: none, which contains nothing).
 struct Outcome {
   double measured = 0, predicted = 0, low = 0, high = 0;
 };
-/// Of outcomes above zero. Every comparison is summed up here.
+/// Summarises outcomes above zero. Every comparison is summed up here.
 [[nodiscard]] ErrorSummary summarise(const std::vector<Outcome>& outcomes);
 [[nodiscard]] ErrorSummary summarise(const std::vector<const ComparedPoint*>& points);
 [[nodiscard]] ErrorSummary summarise(const std::vector<ComparedPoint>& points);

@@ -26,7 +26,7 @@
 
 namespace fabricost {
 
-/// What both questions ask beyond the forward one.
+/// Fields that both requests have in addition to those of a plan or a deployment.
 struct ExploreOptions {
   std::vector<std::string> vary;
   std::string objectives;
@@ -122,7 +122,7 @@ struct ExplorePoint {
   }
 };
 
-/// What more of one part of the machine gives at a point.
+/// The gain at a point from more of one part of the machine.
 struct ExploreWorth {
   std::string dial, change;
   double gain = 0;
