@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kind_names{"seconds", "link_share", "bytes", "share", "part", "number", "divisor", "order"};
 constexpr std::array<std::string_view, 4> fit_names{"own", "shared", "held", "form"};
 
-/// Where a set's values are from: file, basis, source.
+/// The origin of a set's values: file, basis, source.
 [[nodiscard]] ListedSet set_of(ConstantSet set, const Constants& c) {
   switch (set) {
     case ConstantSet::scale_up:

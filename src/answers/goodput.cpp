@@ -35,7 +35,7 @@ struct FailingJob {
   [[nodiscard]] double step_factor() const { return lost_rails > 0 ? network_slowed(1, network, network_factor()) : 1; }
 };
 
-/// Where the time goes, link flaps included; the shares sum to 1.
+/// The shares of the time by use, link flaps included; they sum to 1.
 struct GoodputShares {
   Goodput of_failures;
   double flaps = 0;       ///< standing still until a link is back

@@ -76,7 +76,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
                                    day_text(*calendar.done_by)));
 }
 
-/// What failures are asked with; GPUs follow.
+/// The request about failures; its GPUs are set later.
 [[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
   GoodputRequest out;
   out.system = machine, out.model = r.model;
@@ -88,7 +88,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   return out;
 }
 
-/// Of the time a run has the machine, the share that is left after it was stopped and started again once a day.
+/// The share of a run's time on the machine that is left after it was stopped and started again once a day.
 [[nodiscard]] double kept_of_turns(const ProjectRequest& r, const GoodputAnswer& g) {
   if (r.use >= 1) return 1;
   constexpr double day = 86400;
@@ -171,7 +171,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return answer(asked);
 }
 
-/// How long the run may take.
+/// The time limit of the run.
 [[nodiscard]] std::optional<double> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
   if (!calendar.done_by) return r.in_seconds;
   return std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count();
@@ -182,7 +182,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return {value * run.interval_seconds.first / run.seconds, value * run.interval_seconds.second / run.seconds};
 }
 
-/// Of two independent factors of a time, the end that both have together. \param each over what is predicted, both at least 1
+/// The joint end of two independent factors of a time. \param each over the predicted time, both at least 1
 [[nodiscard]] double together(double one, double other) { return std::exp(std::hypot(std::log(one), std::log(other))); }
 
 void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calendar, double occupied) {
@@ -234,7 +234,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   }
 }
 
-/// What is known before prices are.
+/// The part of a run's answer that needs no prices.
 [[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
                                   const Calendar& calendar, std::optional<Day> own_day, bool batches) {
   ProjectedRun out{.system = machine.value->name};

@@ -96,7 +96,7 @@ struct Opened {
     return out;
   }
 
-  /// What was tried, where anything was; what the plan left out says less about why nothing came of it.
+  /// The failed attempts, if anything was tried; else the points that the plan left out.
   [[nodiscard]] std::vector<measure::NotMeasured> tried_in_vain(const measure::Measured& measured) const {
     const auto planned = static_cast<std::ptrdiff_t>(plan.not_measured.size());
     if (static_cast<std::ptrdiff_t>(measured.not_measured.size()) <= planned) return measured.not_measured;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fits = policy::fits;
 
-/// How far a machine lies from its measured siblings, and a transport from its relative, of the distance to the prior.
+/// The distance of a machine from its measured siblings, and of a transport from its relative, over that to the prior.
 constexpr double beside_relative = 0.5;
 
 /// Name of a set of constants, which defines the machines that share it.

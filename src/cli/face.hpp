@@ -24,7 +24,7 @@ namespace fabricost::cli {
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
 
-/// What options and messages need of a field.
+/// The parts of a field that options and messages need.
 struct OptionField {
   std::string_view name, option, kind, words;
   Amount amount = Amount::number;
@@ -153,14 +153,14 @@ template <HasFields Request, class Text, class Beside>
 }
 inline constexpr auto nothing_beside = [](const auto&, const auto&) {};
 
-/// What was typed for a subcommand.
+/// The options typed for a subcommand.
 struct GivenOptions {
   Typed typed;
   bool json = false;
 };
 
 /// Adds a subcommand whose options are the request's fields and --json.
-/// \param job what it prints: std::string(const GivenOptions&, const Terminal&)
+/// \param job returns the text to print: std::string(const GivenOptions&, const Terminal&)
 /// \param more adds further options: (CLI::App&, GivenOptions&)
 template <HasFields Request, class Job, class More = decltype(nothing_beside)>
 void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Job job,

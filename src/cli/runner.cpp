@@ -40,7 +40,7 @@ class UsageError : public Error {
   return out;
 }
 
-/// What people call a thing who know it from another tool, and the word here.
+/// A word that people know from another tool, and the word used here.
 struct OtherWord {
   std::string_view theirs, ours;
 };

@@ -21,7 +21,7 @@ namespace {
 
 bool likelier(const Finding& a, const Finding& b) { return a.confidence > b.confidence; }
 
-/// What the rules of unexplained.yaml say failed.
+/// The failure that the rules of unexplained.yaml name.
 constexpr std::string_view not_understood = "not understood";
 
 double log_odds(double share) { return std::log(share / (1 - share)); }
@@ -115,7 +115,7 @@ std::optional<Finding> first_of(const Context& c, Role role) {
   return std::nullopt;
 }
 
-/// What the rows say, in the groups that a verdict needs.
+/// The findings of all rows, in the groups that a verdict needs.
 struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
@@ -254,8 +254,8 @@ void quote_warnings(Diagnosis& out, const Context& c) {
   out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
 }
 
-/// Where nothing that is understood failed or is proven, what the lines that speak of an error, and the part of a library that they name,
-/// may mean.
+/// If no known failure is found and no fault is proven: explains the lines that report an error by the part of a library that they
+/// name.
 void explain_by_parts(Diagnosis& out, const Context& c, Spoken& all) {
   const bool as_predicted = c.judged.compared && !c.judged.slow && !c.judged.slow_small;
   const bool understood = std::any_of(all.failures.begin(), all.failures.end(),

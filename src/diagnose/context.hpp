@@ -121,7 +121,7 @@ struct Machine {
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
 
-/// What the log says of its GPUs or ranks and the system cannot be; empty: they agree, or the log does not say.
+/// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
 /// Whether all conditions hold.
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);

@@ -13,7 +13,7 @@ namespace {
 
 using io::LogLine;
 
-/// What logs say about sockets.
+/// The use of sockets that a log shows.
 struct Sockets {
   bool used, named, verbs_missing;
   explicit Sockets(const io::NcclInfo& info)

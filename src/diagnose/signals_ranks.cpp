@@ -1,5 +1,5 @@
 /// \file signals_ranks.cpp
-/// What the ranks of a job say against each other: who waits for another collective, who never came, whose log stops before the others'.
+/// Signals from comparing the ranks of a job: a rank waits for another collective, never came, or its log stops before the others'.
 
 #include "diagnose/context.hpp"
 #include "diagnose/across/listed.hpp"

@@ -1,5 +1,5 @@
 /// \file signals_run.cpp
-/// How the program was started, and whether its times are possible: a clock in another unit, sizes cut or
+/// The start of the program, and whether its times are possible: a clock in another unit, sizes cut or
 /// scaled, a table edited by hand, a timer that was never read.
 
 #include "diagnose/context.hpp"

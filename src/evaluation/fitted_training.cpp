@@ -1,5 +1,5 @@
 /// \file fitted_training.cpp
-/// What a fit to training steps found, used in place of the shipped values and written as a file.
+/// The result of a fit to training steps, used in place of the shipped values and written as a file.
 
 #include "evaluation/rows.hpp"
 

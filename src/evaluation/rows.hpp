@@ -1,6 +1,6 @@
 #pragma once
 /// \file rows.hpp
-/// What every fit to published rows does with them: leave groups out, number what they have in common.
+/// Steps common to all fits to published rows: leaving groups out, numbering common values.
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace fabricost {
 
-/// A group, or a source, that somebody asked to leave out. \param leave_out names, or beginnings of names
+/// Whether a group or source is left out on request. \param leave_out names, or beginnings of names
 [[nodiscard]] inline bool is_left_out(const std::string& name, const std::vector<std::string>& leave_out) {
   return std::any_of(leave_out.begin(), leave_out.end(), [&](const std::string& beginning) { return name.starts_with(beginning); });
 }

@@ -71,7 +71,7 @@ class ServingModel {
     }
     return out;
   }
-  /// What kernels reach on a generation; until then as its machines are calibrated.
+  /// Sets the rates that a generation's kernels reach; before, they are those of its machines' calibration.
   void reach(Generation generation, const ComputeConstants& constants) {
     for (auto& [name, machine] : machines_)
       if (machine.first.gpu.generation == generation) machine.second->reach(constants);
@@ -107,7 +107,7 @@ class ServingModel {
     }
     return j;
   }
-  /// What was found at `u`, with its errors.
+  /// The fit at `u`, with its errors.
   [[nodiscard]] ServingFit fit(const Eigen::VectorXd& u) {
     set(u);
     ServingFit out;

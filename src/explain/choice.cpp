@@ -1,5 +1,5 @@
 /// \file choice.cpp
-/// What moves (the schedule), and why this algorithm and protocol ran: the tuner's estimates beside our
+/// Explains what moves (the schedule), and why this algorithm and protocol ran: the tuner's estimates and our
 /// prices, the point-to-point limit, or the prices alone.
 
 #include "explain/parts.hpp"

@@ -1,5 +1,5 @@
 /// \file engine.cpp
-/// What inference engines add to an all-reduce: kernels of their own below a size, a call from Python, the
+/// Explains what engines add to an all-reduce: kernels of their own below a size, a call from Python, the
 /// norm that follows.
 
 #include "explain/parts.hpp"

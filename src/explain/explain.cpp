@@ -115,7 +115,7 @@ namespace {
   return out;
 }
 
-/// What ran, as the answer prints it.
+/// The pair that ran, as the answer prints it.
 [[nodiscard]] std::string ran_or_nothing(const Prediction& p) { return p.moves() ? label(p.ran) : "nothing: one rank has it all"; }
 
 }  // namespace

@@ -152,8 +152,8 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
 
 namespace {
 
-/// What limits the NICs below their own rate: their slots, the GPUs' own links, the ports to the processor.
-/// Empty if nothing does.
+/// The limits of the NICs below their own rate: their slots, the GPUs' own links, the ports to the processor.
+/// Empty if there is none.
 [[nodiscard]] std::string held_text(const ExplainContext& context) {
   if (context.system == nullptr) return "";
   const Fabric& f = context.fabric();

@@ -50,15 +50,15 @@ struct Naive {
 [[nodiscard]] std::string explain_arithmetic(const ExplainContext& context);
 /// An inference engine's own kernels and the size up to which each runs; empty if no engine was named.
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
-/// What other ways to communicate save here, and at which sizes they lose; empty where none was asked for.
+/// The gain of other ways to communicate, and the sizes at which they lose; empty if none was requested.
 [[nodiscard]] std::string explain_ways(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string explain_host_call(const HostCall& call);
 /// The GPUs' time of a collective, without the host's launches or XLA's module.
 [[nodiscard]] double gpu_seconds(const Prediction& prediction);
-/// How it and the host's launches, or XLA's module, make the time; empty where neither was requested.
+/// The total of the GPUs' time and the host's launches, or XLA's module; empty where neither was requested.
 [[nodiscard]] std::string explain_launches(const ExplainContext& context);
-/// What launching takes the host beside what the GPUs need, and which of the two holds; empty where it was not asked.
+/// The host's time for launching beside that of the GPUs, and which of the two binds; empty if not requested.
 [[nodiscard]] std::string launch_text(const Prediction& prediction);
 [[nodiscard]] std::string explain_binding(const ExplainContext& context);
 /// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the

@@ -48,7 +48,7 @@ std::string tiers_table(const System& system) {
   return table.text(2);
 }
 
-/// What the switches of a network tier, or the trunks of a first stage, hold back.
+/// The rate that the switches of a network tier, or the trunks of a first stage, hold back.
 std::string tapers(const System& system) {
   std::string out;
   for (const Tier& tier : system.tiers)

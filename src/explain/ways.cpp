@@ -1,5 +1,5 @@
 /// \file ways.cpp
-/// What other ways to communicate save beside the library's own, and at which sizes they lose.
+/// Explains the gain of other ways to communicate over the library's own, and the sizes at which they lose.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"

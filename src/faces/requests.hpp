@@ -1,6 +1,6 @@
 #pragma once
 /// \file requests.hpp
-/// What only one question asks for, as typed: the axes and collectives of share, the slow ranks and times of stragglers, the plan of cost.
+/// Typed values that only one question has: the axes and collectives of share, the slow ranks and times of stragglers, the plan of cost.
 
 #include "faces/typed.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file typed.hpp
-/// What faces that read texts add to reading them (answers/typed): the names of operations, and numbers written back as people type them.
+/// Additions to answers/typed for faces that read texts: the names of operations, and numbers written back as people type them.
 
 #include "answers/typed/from_text.hpp"
 #include "faces/amounts.hpp"

@@ -223,7 +223,7 @@ class Picture {
                                    : fmt::format("{} each", rate_text(tier.bandwidth.value))) +
                   (nodes > 1 ? ", NICs of the first node" : ""));
   }
-  /// What NICs are attached to: PCIe if it is described, else the GPUs.
+  /// The row that NICs are attached to: PCIe if it is described, else the GPUs.
   [[nodiscard]] Row middle_row() const {
     for (const Tier& tier : system_.tiers)
       if (tier.role == TierRole::host || tier.role == TierRole::c2c) return host_row(tier);

@@ -19,7 +19,7 @@ namespace fabricost::io {
 namespace {
 
 constexpr std::string_view ink = "#1b2733", pale = "#e6ebf0", computing = "#6b7f95", waits = "#c23b3b";
-/// Of kinds of groups, in their order; told apart by colour-blind readers, too.
+/// Colours for the kinds of groups, in their order; colour-blind readers can tell them apart.
 constexpr std::array<std::string_view, laid::kind_names.size()> colours{"#9a8fb8", "#e69f00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9"};
 
 [[nodiscard]] std::string time_of(double seconds) { return time_text(Time::from_value(seconds)); }
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, laid::kind_names.size()> colours{"#9a8fb8
   return fmt::format("#{:02x}{:02x}{:02x}", mix(255, 138), mix(255, 16), mix(255, 20));
 }
 
-/// What the slices of a row went to, as shares of a slice. One that mostly went to nothing stays empty.
+/// The use of a row's slices, as shares of a slice. A slice that was mostly idle stays empty.
 class Slices {
  public:
   Slices(std::int64_t from, std::int64_t to, std::size_t count)

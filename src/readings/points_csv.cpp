@@ -149,7 +149,7 @@ std::string version_of(const std::string& column, std::string_view notes) {
   return version.empty() ? column : std::string{version};
 }
 
-/// Of a collective whose buffers were registered with the library (the note `registered`): it may move data another way.
+/// Whether a collective's buffers were registered with the library (the note `registered`): it may then move data differently.
 bool is_registered(std::string_view notes) {
   static constexpr std::string_view key = "registered ";
   return notes.starts_with(key) || notes.find("; " + std::string{key}) != std::string_view::npos;
@@ -274,7 +274,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
 
 namespace {
 
-/// How a run was launched, from its log; nothing where there is none.
+/// Reads a run's launch mode from its log, if there is one.
 void read_head(const std::filesystem::path& log, RunDescription& into) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(log, error)) return;

@@ -14,7 +14,7 @@
 
 namespace fabricost::measure {
 
-/// What is timed; one row of `probe_table` each, in this order.
+/// The quantity that is timed; one row of `probe_table` each, in this order.
 enum class ProbeKind : unsigned char {
   memory_copy,
   memory_read,
@@ -48,7 +48,7 @@ enum class ProbeKind : unsigned char {
 /// Probes of one group have the same kind of case: a GPU, a GPU and its host, pairs of GPUs, a communicator.
 enum class ProbeGroup : unsigned char { memory, launch, host, peer, collectives, overlap };
 
-/// What `--only` accepts besides a probe's word and a collective's name.
+/// The words that `--only` accepts besides a probe's word and a collective's name.
 inline constexpr std::array<std::string_view, 6> probe_groups{"memory", "launch", "host", "peer", "collectives", "overlap"};
 [[nodiscard]] constexpr std::string_view name(ProbeGroup group) { return probe_groups[static_cast<std::size_t>(group)]; }
 

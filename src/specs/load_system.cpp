@@ -133,7 +133,7 @@ void check_places(const System& system, const SpecNode& tiers, Faults& faults) {
                         "endpoints of a network tier are the children below one of its switches: raise those of the uppermost tier"));
 }
 
-/// What the file says before its tiers: names and counts.
+/// Reads the part of the file before its tiers: names and counts.
 void read_outline(MapReader& in, const SpecNode& tree, System& system) {
   system.name = in.name("name", true);
   system.title = in.text("title");

@@ -12,7 +12,7 @@
 
 namespace fabricost::io {
 
-/// What stands where a file's name would, in marks and messages: "overrides: nvlink.bandwidth".
+/// Replaces the file's name in marks and messages: "overrides: nvlink.bandwidth".
 inline constexpr std::string_view override_mark = "overrides: ";
 
 /// PATH and VALUE of each override. \throws Refusal when there is no '='

@@ -1,5 +1,5 @@
 /// \file parser.cpp
-/// Where the tree of a document comes from: what the program contains by name (contained.hpp), what was parsed when the program was built
+/// The source of a document's tree: texts that the program contains by name (contained.hpp), trees parsed when the program was built
 /// (catalogue.hpp), else the parser.
 
 #include "specs/catalogue.hpp"

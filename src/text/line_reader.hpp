@@ -32,7 +32,7 @@ class LineReader {
   [[nodiscard]] bool next(std::string& line);
   /// Number of the last line read, from 1.
   [[nodiscard]] int number() const { return number_; }
-  /// How many lines the last one read stands for.
+  /// The number of lines that the last one read stands for.
   [[nodiscard]] int times() const { return times_; }
   /// False if the last line read ended the file without a line end: it may be cut.
   [[nodiscard]] bool ended() const { return ended_; }

@@ -76,11 +76,11 @@ inline void make_utf8(std::string& text) {
   text = std::move(out);
 }
 
-/// Of a quoted text of JSON: none; the quote is not closed; \u without four digits.
+/// The fault of a quoted text of JSON: none; the quote is not closed; \u without four digits.
 enum class QuoteFault : unsigned char { none, open, digits };
 
-/// What a letter after a backslash of JSON is shown as: a blank for a control character, a question mark for \u (names and numbers here
-/// are ASCII), else itself.
+/// The character shown for a letter after a backslash of JSON: a blank for a control character, a question mark for \u (names and
+/// numbers here are ASCII), else itself.
 [[nodiscard]] constexpr char shown_escape(char c) {
   return c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f' ? ' ' : c == 'u' ? '?' : c;
 }

@@ -1,6 +1,6 @@
 /// \file kinds.cpp
-/// What a process group is for. Its description says so where the program gave one (Megatron's groups, dimensions of a DeviceMesh); else
-/// what moves in it does: sends and receives alone are a pipeline's, exchanges without reductions those of experts. Groups that reduce and
+/// The purpose of a process group. Its description states it where the program gave one (Megatron's groups, dimensions of a DeviceMesh),
+/// else its traffic: sends and receives alone are a pipeline's, exchanges without reductions those of experts. Groups that reduce and
 /// gather are a tensor's where neighbours in a node move the same few sizes over and over, and data's where the members lie apart, or the
 /// sizes are those of many layers or buckets.
 
@@ -54,7 +54,7 @@ constexpr std::array<Word, 17> words{{{"pipeline", Kind::pipeline},
   return Kind::unknown;
 }
 
-/// What moves in a group.
+/// The traffic of a group.
 struct Traffic {
   std::size_t pairs = 0, exchanges = 0, reductions = 0, gathers = 0;
   std::set<double> sizes;  ///< of reductions and gathers

@@ -23,7 +23,7 @@ using Calls = std::vector<const io::TracedCall*>;
   return a.moves == io::Moves::all_to_all || a.moves >= io::Moves::moe_dispatch || a.bytes == b.bytes;  // uneven splits
 }
 
-/// What a shift of one rank's calls against another's makes of the distances of their ends.
+/// The distances between the ends of two ranks' calls after a shift of one against the other.
 struct Shifted {
   std::ptrdiff_t shift = 0;
   double spread = 0, distance = 0;  ///< median distance from the median; that median, ns
@@ -46,7 +46,7 @@ struct Shifted {
   return Shifted{shift, static_cast<double>(io::upper_median(distances)), std::abs(static_cast<double>(middle))};
 }
 
-/// Where the call that `a` begins with stands in `b`, negative if b begins later; nothing: nowhere. Of shifts that fit equally well, the
+/// The place in `b` of the call that `a` begins with, negative if b begins later; empty: nowhere. Of shifts that fit equally well, the
 /// one that needs the least distance of the clocks.
 [[nodiscard]] std::optional<std::ptrdiff_t> shift_between(const Calls& a, const Calls& b) {
   constexpr std::ptrdiff_t farthest = 2048;

@@ -1,6 +1,6 @@
 /// \file points.cpp
-/// Of each collective of a job (operation, group, size and element type) the quarter of its calls that waited least, as one measured time:
-/// the median of their wire times. Calls of which not all ranks are traced contain waiting, and are left out.
+/// Makes one measured time of each collective of a job (operation, group, size, element type): the median wire time of the quarter of its
+/// calls that waited least. Calls of which not all ranks are traced contain waiting, and are left out.
 
 #include "trace/points.hpp"
 

@@ -41,7 +41,7 @@ struct Op {
   [[nodiscard]] bool computes() const { return call == none; }
 };
 
-/// What is known of a call on its way.
+/// The state of a call in progress.
 struct Going {
   Carried carried;
   double last_start = 0;  ///< there
@@ -59,13 +59,13 @@ struct Stream {
   return job.groups[call.group].kind == Kind::data && (call.moves == all_reduce || call.moves == reduce_scatter || call.moves == reduce);
 }
 
-/// Stretches of a rank's own clock that are shortened: what it took longer than the others between two calls.
+/// Stretches of a rank's own clock that are shortened: its time beyond the others' between two calls.
 struct Shortened {
   std::int64_t from = 0, to = 0;
   double by = 1;
 };
 
-/// What the straggler takes between calls of its largest group, over the median of the other ranks.
+/// The straggler's time between calls of its largest group, over the median of the other ranks.
 [[nodiscard]] std::vector<Shortened> without_straggler(const Job& job, int straggler) {
   std::vector<Shortened> out;
   if (straggler < 0) return out;
@@ -157,7 +157,7 @@ class Player {
     origin_ = ops_.empty() ? 0 : ops_.front().from;
   }
 
-  /// How much shorter what lies there is on the straggler.
+  /// The factor that shortens the straggler's time at this place.
   [[nodiscard]] double shortened(int trace, std::int64_t time) const {
     if (trace != straggler_ || shortened_.empty()) return 1;
     const auto after =

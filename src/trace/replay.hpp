@@ -17,13 +17,13 @@ struct Carried {
   double outside = 0;  ///< waiting for ranks whose traces are missing
 };
 
-/// How long things take there.
+/// The times of kernels and calls on the other machine.
 struct Elsewhere {
   std::function<double(io::Work work, double ns)> kernel;
   std::function<Carried(const Call& call)> call;
 };
 
-/// What is left out of the job.
+/// The part that is left out of the job.
 enum class Without : unsigned char { nothing, straggler, wait };
 inline constexpr std::array<std::string_view, 3> without_names{"nothing", "straggler", "wait"};
 

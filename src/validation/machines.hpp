@@ -59,7 +59,7 @@ class Machines {
 /// nccl-tests by what each receives.
 [[nodiscard]] Operation question_of(const Point& point, const System& system);
 
-/// How a point was launched. Between nodes no log says it: call after call, as nccl-tests times them.
+/// The launch mode of a point. Between nodes no log states it: call after call, as nccl-tests times them.
 [[nodiscard]] CallLaunch launch_of(const Point& point);
 
 }  // namespace fabricost::io

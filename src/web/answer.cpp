@@ -73,7 +73,7 @@ class GivenFiles {
   return questions()[static_cast<std::size_t>(found - names.begin())];
 }
 
-/// Of {"question": NAME, "fields": ...}.
+/// The code for {"question": NAME, "fields": ...}.
 [[nodiscard]] Json code_for(const Json& of) {
   if (!of.is_object() || !of.contains("question") || !of["question"].is_string())
     throw RequestError("code: name a question and its fields");

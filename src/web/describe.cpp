@@ -1,5 +1,5 @@
 /// \file describe.cpp
-/// What descriptions of all fields share.
+/// The parts that descriptions of all fields share.
 
 #include "web/describe.hpp"
 

@@ -34,7 +34,7 @@ template <HasFields Request>
   return out;
 }
 
-/// What of a description does not depend on the type. Amounts have the names of the enumeration.
+/// The part of a description that does not depend on the type. Amounts have the names of the enumeration.
 [[nodiscard]] Json described(std::string_view name, std::string_view option, std::string words, std::string_view kind, Amount amount,
                              const Range& range, bool needed);
 /// Names of data/ that a field takes.
@@ -49,7 +49,7 @@ template <class E>
   return out;
 }
 
-/// What kind of control it takes, and its choices. \tparam T without optional
+/// Adds the kind of control for a field, and its choices. \tparam T without optional
 template <class T>
 void add_type(Json& out) {
   if constexpr (std::same_as<T, Machine>)

@@ -1,5 +1,5 @@
 /// \file left_out.cpp
-/// What the page has instead of parts that read with libraries it does not contain: YAML of several values, packed files, exports of
+/// Substitutes on the page for parts that read with libraries it does not contain: YAML of several values, packed files, exports of
 /// Nsight Systems, the diagnosis of traces. The lists in bindings/web/CMakeLists.txt leave those parts out.
 
 #include "answers/trace/diagnosis.hpp"

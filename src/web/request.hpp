@@ -37,7 +37,7 @@ class FieldError : public RequestError {
 
 /// A JSON number or text as text. \throws FieldError for anything else
 [[nodiscard]] std::string text_in(const Json& given, const std::string& name);
-/// As text_in; a list of them with commas between.
+/// Reads as text_in; joins a list with commas.
 [[nodiscard]] std::string joined_text_in(const Json& given, const std::string& name);
 /// \throws FieldError unless it is a list of at most some thousand items
 void check_list(const Json& given, const std::string& name);
@@ -87,7 +87,7 @@ template <HasFields Request>
   return out;
 }
 
-/// What is null or left out keeps its default. \throws FieldError
+/// A field that is null or left out keeps its default. \throws FieldError
 template <HasFields Request>
 [[nodiscard]] Request request_from(const Json& fields) {
   check_names(fields, names_of_fields<Request>());

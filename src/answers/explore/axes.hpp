@@ -1,7 +1,7 @@
 #pragma once
 /// \file axes.hpp
-/// What is varied, and the machine, the question and the counts at each point: what is read anew (machines, GPUs, values of files, options)
-/// outside, dials and counts inside. Private.
+/// The axes of an exploration, and the machine, question and counts at each point. Axes that need files or options read anew (machines,
+/// GPUs, values of files, options) are the outer loops, dials and counts the inner ones. Private.
 
 #include "answers/varied/varied.hpp"
 

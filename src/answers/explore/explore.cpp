@@ -152,7 +152,7 @@ void add_differences(const Space& space, ExploreAnswer& out) {
   }
 }
 
-/// What more of each part of a point's machine gives, with layouts searched again.
+/// Adds the gain from more of each part of a point's machine, with layouts searched again.
 void add_worth(Space& space, ExploreAnswer& out) {
   if (out.front.empty()) return;
   out.chosen = out.knee.value_or(out.front.front());

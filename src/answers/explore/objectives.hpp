@@ -1,6 +1,6 @@
 #pragma once
 /// \file objectives.hpp
-/// What counts at a point: its name, unit and direction, its value from a plan. Private.
+/// The objectives of an exploration: name, unit and direction of each, and its value from a plan. Private.
 
 #include "answers/explore/axes.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file variants.hpp
-/// What points share that is read once: machines, models and questions of each combination of what is read anew. Private.
+/// Machines, models and questions of each variant of a request: points share them, and they are read once. Private.
 
 #include "answers/explore/axes.hpp"
 #include "answers/explore/objectives.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file goal.hpp
-/// What must hold: a step of at most so long, a rate of at least so much, a share, a run that ends in time. Private.
+/// The goal of a question: a longest step, a least rate, a share, or a run that ends in time. Private.
 
 #include <fabricost/answers/design/need.hpp>
 
@@ -23,14 +23,14 @@ struct Outcome {
 
 enum class End : unsigned char { fast, predicted, slow };
 
-/// What a ratio asks about, or everything, is off by as much as the interval says.
+/// The error of a prediction as a factor: the end of its interval over the predicted time.
 [[nodiscard]] inline double factor(const Outcome& o, End end) {
   return end == End::predicted ? 1 : (end == End::fast ? o.low : o.high) / o.seconds;
 }
 /// Seconds where only communication is off.
 [[nodiscard]] inline double stretched(const Outcome& o, double by) { return o.seconds + o.exposed * (by - 1); }
 
-/// What a goal compares a step with.
+/// The quantity a goal compares a step with.
 enum class Against : unsigned char { nothing, unbounded, least };
 
 struct Goal {
@@ -44,7 +44,7 @@ struct Goal {
 
   [[nodiscard]] double of(const Outcome& o, End end) const {
     const double by = factor(o, end);
-    // What the finite part costs is off, not what both spend: their layouts may differ in communication elsewhere.
+    // Only the cost of the finite part is uncertain, not the time of both: their layouts may communicate differently.
     if (against == Against::unbounded) return 1 + (o.seconds / reference.seconds - 1) * by;
     if (against == Against::least)
       return o.per_gpu * o.seconds / stretched(o, by) / (reference.per_gpu * reference.seconds / stretched(reference, by));

@@ -30,7 +30,7 @@ template <class Pair>
   return end == RunEnd::fast ? ends->first : ends->second;
 }
 
-/// What machines are chosen by; less is better.
+/// The measure by which machines are chosen; less is better.
 [[nodiscard]] std::optional<double> measure_of(const ProjectedRun& r, BestMachine by, RunEnd end) {
   switch (by) {
     case BestMachine::cheapest: return end_of(r.dollars, r.interval_dollars, end);
@@ -56,7 +56,7 @@ template <class Pair>
   return end == RunEnd::fast ? r.interval_ends->first : r.interval_ends->second;
 }
 
-/// What a run breaks: in words, and over all limits that it breaks the sum of its value over the limit. Empty: nothing.
+/// The limits that a run breaks: in words, and the sum of value over limit for those broken. Empty: none.
 struct Broken {
   std::string words{};
   double far = 0;
@@ -67,7 +67,7 @@ struct Broken {
   }
 };
 
-/// What is not known breaks its limit.
+/// The limits that a run breaks; a value that is not known breaks its limit.
 [[nodiscard]] Broken broken(const NeedMachineRequest& q, const ProjectedRun& r, RunEnd end) {
   constexpr double unknown = 1e300;
   Broken out;
@@ -90,7 +90,7 @@ struct Broken {
   return out;
 }
 
-/// What a machine can do: its best run that keeps the limits, else the one that is nearest to them.
+/// The best run of a machine that keeps the limits, else the run that is nearest to them.
 struct BestRun {
   const ProjectedRun* run = nullptr;  ///< none: no run is possible, or what machines are chosen by is not known
   Broken breaks{};
@@ -103,7 +103,7 @@ struct BestRun {
   }
 };
 
-/// Of each machine, in the order asked.
+/// The best run of each machine, in the order of the request.
 [[nodiscard]] std::vector<BestRun> best_runs(const NeedMachineRequest& q, const Runs& runs, std::size_t machines, RunEnd end) {
   std::vector<BestRun> out(machines);
   for (std::size_t i = 0; i < runs.machine.size(); ++i) {

@@ -72,7 +72,7 @@ class Search {
       if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
     return std::nullopt;
   }
-  /// Whether `a` is nearer to what is wanted.
+  /// Whether `a` is nearer to the wanted end than `b`.
   [[nodiscard]] bool better(double a, double b) const { return most_ ? a > b : a < b; }
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
@@ -126,7 +126,7 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
              : fmt::format("{}; at {:.6g}: {}", at_first, last.value, last.trouble);
 }
 
-/// Where no value holds.
+/// The reason where no value holds.
 void say_why(NeedAnswer& out, const Goal& goal) {
   const NeedTried* nearest = nullptr;
   for (const NeedTried& one : out.tried)
@@ -144,7 +144,7 @@ void say_why(NeedAnswer& out, const Goal& goal) {
   out.binding = nearest->binds;
 }
 
-/// What a question is asked with, beside the forward one.
+/// The fields of a question beyond those of the forward one.
 struct NeedQuestion {
   Varied unknown;
   Goal goal;

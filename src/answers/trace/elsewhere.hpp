@@ -1,6 +1,6 @@
 #pragma once
 /// \file elsewhere.hpp
-/// How long the kernels and calls of a trace take on another machine. Private to src/answers.
+/// The time of a trace's kernels and calls on another machine. Private to src/answers.
 
 #include "answers/trace/machine.hpp"
 #include "trace/replay.hpp"
@@ -9,7 +9,7 @@
 
 namespace fabricost::detail {
 
-/// Where in its interval every kernel and call is taken.
+/// The place in its interval at which every kernel and call is taken.
 enum class End : unsigned char { fast, middle, slow };
 
 class Exchange {
@@ -19,7 +19,7 @@ class Exchange {
   Exchange(const laid::Job& job, TraceMachine* here, TraceMachine* there);
 
   [[nodiscard]] laid::Elsewhere at(End end);
-  /// What was taken for granted, a sentence each.
+  /// The assumptions made, a sentence each.
   [[nodiscard]] std::vector<std::string> assumed() const;
 
  private:

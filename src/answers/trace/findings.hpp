@@ -1,6 +1,6 @@
 #pragma once
 /// \file findings.hpp
-/// What stands out in a job's traces, in sentences. Private to src/answers.
+/// The notable findings in a job's traces, as sentences. Private to src/answers.
 
 #include <fabricost/answers/trace.hpp>
 

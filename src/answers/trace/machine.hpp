@@ -1,6 +1,6 @@
 #pragma once
 /// \file machine.hpp
-/// The machine of a trace, and what it should take for the trace's collectives. Private to src/answers.
+/// The machine of a trace, and its predictions for the trace's collectives. Private to src/answers.
 
 #include "trace/laid.hpp"
 
@@ -15,7 +15,7 @@
 
 namespace fabricost::detail {
 
-/// What a call should take.
+/// The predicted time of a call, with its interval.
 struct Expected {
   double seconds = 0, low = 0, high = 0;
 };
@@ -37,7 +37,7 @@ class TraceMachine {
   /// Nodes that the ranks are on, where a node holds consecutive ones; 0: not known.
   [[nodiscard]] int nodes_of(const laid::Group& group) const;
   [[nodiscard]] std::vector<std::string> tiers_of(const laid::Group& group) const;
-  /// Nothing where none is possible; why is in the notes then.
+  /// Empty where no prediction is possible; the notes then give the reason.
   [[nodiscard]] std::optional<Expected> expect(const laid::Group& group, const laid::Call& call);
 
  private:

@@ -14,7 +14,7 @@ namespace fabricost {
 
 namespace {
 
-/// Of names in traces, which are clean text: quotes and backslashes.
+/// A name as a JSON string. Names in traces are clean text: only quotes and backslashes are escaped.
 [[nodiscard]] std::string in_json(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -88,7 +88,7 @@ class Timeline {
     weight_.memory += stages_.accumulate * scale();
   }
 
-  /// Of attention that writes its scores to memory, the share of doing so (kernels/compute.hpp).
+  /// The share that scores take in attention that writes them to memory (kernels/compute.hpp).
   [[nodiscard]] double scores_share() const {
     const Model& m = found_.question.model;
     const ComputeConstants& c = gpu_.constants;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rank_events.hpp
-/// What a profiler would write of one rank, kernel by kernel: Kineto's JSON, made instead of measured. Private to src/answers.
+/// The trace that a profiler would write of one rank: Kineto's JSON, made instead of measured. Private to src/answers.
 
 #include <fabricost/collective.hpp>
 
@@ -39,7 +39,7 @@ struct WorkContent {
   }
 };
 
-/// What the profiler of one rank writes.
+/// Writes the events of one rank in the form of a profiler.
 class RankEvents {
  public:
   /// \param products, attention names of such kernels

@@ -31,7 +31,7 @@ struct Changed {
   std::string words;
   System system;
 };
-/// What one may want to buy.
+/// The machine with one part doubled, for each part that could be bought.
 [[nodiscard]] std::vector<Changed> bought(const System& system) {
   std::vector<Changed> out;
   const auto add = [&](const char* words, Dial dial) {

@@ -1,5 +1,5 @@
 /// \file step.cpp
-/// What the ranks' time went to becomes the terms of a step.
+/// Turns the ranks' time, by what it was spent on, into the terms of a step.
 
 #include "answers/trace/step.hpp"
 

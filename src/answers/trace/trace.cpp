@@ -23,7 +23,7 @@ namespace {
 [[nodiscard]] double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 [[nodiscard]] double seconds_of(double ns) { return ns / 1e9; }
 
-/// Whether the time of a call tells how long it took: what one rank of an exchange of experts shows does, since it waited before.
+/// Whether a call's traced time is its duration: that of one rank is not, in an exchange of experts, since it waited before.
 [[nodiscard]] bool can_be_judged(const laid::Call& call) {
   if (call.timing == io::Timing::none) return true;  // nothing is judged: the prediction alone
   if (call.timing == io::Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
@@ -120,7 +120,7 @@ struct Waited {
   return out;
 }
 
-/// What the slow calls of a row cost beyond their prediction; for others nothing.
+/// The time that the slow calls of a row took beyond their prediction; 0 for other rows.
 [[nodiscard]] double excess(const TracedCollective& row) {
   return row.verdict == "slow" && row.predicted_seconds ? (row.wire_seconds - *row.predicted_seconds) * row.count : 0;
 }
@@ -169,7 +169,7 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
   std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.seconds > b.seconds; });
 }
 
-/// What these traces cannot tell.
+/// Notes the limits of these traces.
 void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
   int lengths = 0, untimed = 0;
   for (const laid::Call& call : job.calls) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file own_machines.hpp
-/// What a user says of single machines, by their names in the request or their own: prices, days. Private.
+/// Prices and days that a request gives for single machines, by their names in the request or their own. Private.
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/economics/days.hpp>

@@ -67,7 +67,7 @@ constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = K
           .words = one.kind == Kind::system || one.kind == Kind::gpu};
 }
 
-/// What is read, for messages.
+/// The text that is read, for messages.
 struct Given {
   const std::string& text;
   Varied& varied;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file varied.hpp
-/// What a question can vary or ask for: a count of the job, a dial of the machine, any value of the machine's file by its path, any option
-/// of the question; and the values it takes. Private.
+/// The unknowns that a question can vary or solve for: a count of the job, a dial of the machine, any value of the machine's file by its
+/// path, any option of the question; and the values each takes. Private.
 
 #include "answers/typed/from_text.hpp"
 
@@ -64,7 +64,7 @@ template <HasFields Request>
   return out;
 }
 
-/// Whether an option has another value than a request has by itself.
+/// Whether an option differs from its default.
 template <HasFields Request>
 [[nodiscard]] bool is_given(const Request& request, std::string_view name) {
   static const Request defaults{};
@@ -95,10 +95,10 @@ void put_option(Request& request, std::string_view name, const std::string& valu
   });
 }
 
-/// Where a dial stands; nothing: the machine has no such part.
+/// The present value of a dial; empty: the machine has no such part.
 [[nodiscard]] std::optional<double> standing(const System& system, Dial dial);
 
-/// What a question offers.
+/// The unknowns that a question offers.
 struct Offered {
   bool serving = false;
   const std::vector<Option>& options;

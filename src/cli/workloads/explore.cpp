@@ -66,7 +66,7 @@ struct Heading {
   return out;
 }
 
-/// Where so few points were asked for that all can be read: those of the front first, the others by the first objective.
+/// The points to print: those of the front; if all points are few, then also the others, by the first objective.
 [[nodiscard]] std::vector<int> shown_points(const ExploreAnswer& a) {
   constexpr std::size_t few = 24, most = 40;
   std::vector<int> out(a.front.begin(), a.front.begin() + static_cast<std::ptrdiff_t>(std::min(a.front.size(), most)));

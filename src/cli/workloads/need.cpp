@@ -22,7 +22,7 @@ struct NeedOptions {
   bool train = false, serve = false, json = false;
 };
 
-/// What was asked for, in the fewest digits: "31.8", "32768"
+/// A requested value in the fewest digits: "31.8", "32768"
 [[nodiscard]] std::string min_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
@@ -105,7 +105,7 @@ struct NeedOptions {
   return measured.ends_with(", s") ? duration_text(value) : min_text(value);
 }
 
-/// How the choice changes at the ends of the runs' intervals.
+/// The changes of the choice at the ends of the runs' intervals.
 [[nodiscard]] std::string certainty_text(const NeedMachineAnswer& a) {
   const auto at = [&a](const std::optional<std::string>& value, std::string_view when) {
     return value == a.value ? std::string{}

@@ -52,7 +52,7 @@ using Ends = std::pair<double, double>;
 
 [[nodiscard]] std::string million(double dollars) { return digits(dollars / 1e6, 4); }
 
-/// What owning costs in the time of the run, by part; empty where it is not known.
+/// The cost of owning during the run, by part; empty where it is not known.
 [[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<double>(const MoneyAnswer&)>& part) {
   const std::optional<double> value = r.cost->run->owned_dollars ? part(*r.cost->run) : std::nullopt;
   return value ? million(*value) : "";

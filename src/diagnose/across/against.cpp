@@ -32,7 +32,7 @@ std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated,
   return out;
 }
 
-/// How ranks are connected: "P2P, NET/IB with GPUDirect".
+/// The connections of the ranks: "P2P, NET/IB with GPUDirect".
 std::string connections_of(const io::NcclInfo& info) {
   std::string out;
   const auto add = [&](const std::string& one) { out += (out.empty() ? "" : ", ") + one; };
@@ -58,7 +58,7 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 std::string number_or_nothing(int number) { return number > 0 ? fmt::format("{}", number) : std::string{}; }
 
-/// What NCCL ran at sizes that both runs tuned.
+/// Differences between what NCCL ran at sizes that both runs tuned.
 void tuned_otherwise(const io::NcclInfo& here, const io::NcclInfo& there, std::vector<Difference>& out) {
   for (const io::Tuned& one : here.tuned)
     for (const io::Tuned& other : there.tuned)

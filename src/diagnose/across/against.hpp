@@ -1,6 +1,6 @@
 #pragma once
 /// \file against.hpp
-/// A run beside one that went well: what differs is where to look first. Private.
+/// Compares a run with one that went well: the differences are where to look first. Private.
 
 #include "diagnose/context.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace fabricost::diagnosis {
 
-/// What one run shows, for a comparison.
+/// The content of one run, for a comparison.
 struct Shows {
   io::NcclInfo info;
   io::RankReports reports;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file pair_rates.hpp
-/// What benchmarks between two ends print of each pair: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest.
-/// src/readings makes points of them, which are compared with a machine; here every rate stands beside its siblings. Private.
+/// Rates of single pairs as benchmarks print them: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest.
+/// src/readings makes points of them, which are compared with a machine; here every rate is compared with its siblings. Private.
 
 #include "readings/logs/nccl_info.hpp"
 

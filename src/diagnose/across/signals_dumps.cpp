@@ -30,7 +30,7 @@ std::string call_in_words(const FlightDumps& all, const FlightEntry& entry) {
                      all.words[entry.shape]);
 }
 
-/// What has to agree between the ranks of one collective: lists of tensors may be uneven on the side where every rank has its own.
+/// The part that ranks of one collective must agree on: lists of tensors may be uneven on the side where every rank has its own.
 std::string agreed_part(const FlightDumps& all, const FlightEntry& entry) {
   const std::string& name = all.words[entry.operation];
   const std::string& shape = all.words[entry.shape];

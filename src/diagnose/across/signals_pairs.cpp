@@ -12,15 +12,15 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-/// Whether most of the values are the median's, so that one below is odd and no other kind of path.
+/// Whether most values are near the median: then a lower one is a fault, not another kind of path.
 bool agree(const std::vector<double>& values, double middle, const Numbers& n) {
   const auto near =
       std::count_if(values.begin(), values.end(), [&](double v) { return v >= n["near"] * middle && n["near"] * v <= middle; });
   return static_cast<double>(near) >= n["most"] * static_cast<double>(values.size());
 }
 
-/// What is far below the others in a matrix: a GPU, or a pair. The best rate of a GPU with any other stands for it: one whose best is far
-/// below the others' has a slow link of its own, wherever it hangs.
+/// The GPU or pair in a matrix that is far below the others. A GPU counts by its best rate with any other: a GPU whose best rate is far
+/// below the others' has a slow link of its own, wherever it is attached.
 struct Odd {
   std::pair<int, int> ends{-1, -1};
   double rate = 0, others = 0;

@@ -1,5 +1,5 @@
 /// \file signals_stated.cpp
-/// What single ranks say of themselves that all should say alike, and which address several of them do not reach.
+/// Statements of single ranks on which all should agree, and the address that several of them do not reach.
 
 #include "diagnose/across/listed.hpp"
 #include "diagnose/context.hpp"
@@ -43,7 +43,7 @@ std::string named_or_nodes(const std::set<std::string>& odd, const io::Stated& o
   return theirs.contains("") || shared ? named(odd) : on_nodes_of(odd, theirs);
 }
 
-/// What most ranks say of one kind, and a few say otherwise.
+/// A statement of one kind on which most ranks agree and a few differ.
 std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::Stated::Kind kind) {
   for (const auto& [what, one] : c.reports.stated) {
     if (one.kind != kind || one.who.size() < 2) continue;

@@ -14,7 +14,7 @@
 
 namespace fabricost::diagnosis {
 
-/// A number for what a line says without its numbers, prefixes, host and process.
+/// A number for the text of a line without its numbers, prefixes, host and process.
 [[nodiscard]] std::uint64_t form_of_line(std::string_view line);
 
 class Condenser {
@@ -30,7 +30,7 @@ class Condenser {
   void finish();
 
  private:
-  /// What is done with lines of one form.
+  /// The treatment of lines of one form.
   enum class Kind : unsigned char { repeated, every, network };
   struct Form {
     Kind kind = Kind::repeated;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file inputs.hpp
-/// What an operator has in hand: a log, a packed log (.gz, .zst), standard input ("-"), several logs of one job, a folder of them, dumps of
+/// The inputs of a diagnosis: a log, a packed log (.gz, .zst), standard input ("-"), several logs of one job, a folder of them, dumps of
 /// the flight recorder, of RAS and of Inspector. The readers of logs take one file and pass over it several times: anything but a single
 /// short log is written to one temporary file, condensed, in which a line with io::file_mark starts every log. Private.
 
@@ -21,7 +21,7 @@ class ByteSource;
 
 namespace fabricost::diagnosis {
 
-/// What dumps of single ranks hold beside their lines.
+/// The content of single ranks' dumps beside their lines.
 struct Dumps {
   io::FlightDumps flights;
   io::Inspected inspected;
@@ -37,7 +37,7 @@ class Inputs {
 
   /// One file with all lines.
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// What was given, in words, for messages.
+  /// A description of the inputs, for messages.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool temporary() const { return !made_.empty(); }
   [[nodiscard]] const Dumps& dumps() const { return dumps_; }

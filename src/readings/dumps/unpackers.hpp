@@ -1,6 +1,6 @@
 #pragma once
 /// \file unpackers.hpp
-/// What unpacks a file while it is read. The page has none (src/web/left_out.cpp).
+/// Unpackers of files while they are read. The page has none (src/web/left_out.cpp).
 
 #include "readings/dumps/byte_source.hpp"
 

@@ -70,10 +70,10 @@ struct Ratio {
   [[nodiscard]] bool known() const { return low > 0 && low <= high; }
   [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
 };
-/// As tight as the printed digits of all rows allow; low above high if rows contradict each other.
+/// The tightest bounds that the printed digits of all rows allow; low above high if rows disagree.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
-/// How the run launched its calls; graph where its head does not say it.
+/// The launch mode of a run; graph where its head does not state it.
 [[nodiscard]] inline CallLaunch launch_of(const LogRun& run) {
   if (run.threads < 1 || run.gpus < 1) return {};
   if (run.graph) return {.mode = LaunchMode::queued};

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_ranks = 65536, max_speakers = 65536, longest_quoted = 300;
 
-/// What a rank passes on its way, in the order in which it does.
+/// The milestones of a rank's start, in their order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> milestones{{{"Bootstrap : Using", "bootstrap interface"},
                                                                                    {"Using network ", "network chosen"},
                                                                                    {"- Init START", "communicator begun"},
@@ -134,7 +134,7 @@ class RankReportReader {
     if (lost) out_.unreached_lines.try_emplace(address, quote(line));
   }
 
-  /// What a line says that all ranks should say alike: its kind, its name and its value; no value: nothing.
+  /// A statement that all ranks should make alike: its kind, its name and its value; no value: no statement.
   struct Said {
     Stated::Kind kind = Stated::Kind::variable;
     std::string what, value;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rank_reports.hpp
-/// What single ranks say of themselves in the logs of a job: reports of PyTorch's watchdog, flight recorder and barrier, and NCCL's lines
+/// Reads the reports of single ranks in the logs of a job: of PyTorch's watchdog, flight recorder and barrier, and NCCL's lines
 /// at the start and end of making a communicator. Private to the sources.
 ///
 /// Formats as PyTorch prints them from 1.12 to 2.9 (ProcessGroupNCCL.cpp: "[Rank 3] Watchdog caught collective operation timeout:
@@ -29,7 +29,7 @@ struct Waited {
   LogLine line;
 };
 
-/// Where a rank's stream of collectives stood.
+/// The progress of a rank's stream of collectives.
 struct Progress {
   long long enqueued = -1, completed = -1;
   LogLine line;

@@ -19,7 +19,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// What a node says.
+/// The fields of a node.
 struct CommNode {
   std::string_view name, attributes, inputs, shapes, types;
 };

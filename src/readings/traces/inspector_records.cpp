@@ -19,7 +19,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// What a record says.
+/// The fields of a record.
 struct InspectorRecord {
   std::string_view id, communicator, rank, ranks, nodes;     // header
   std::string_view written, host, process;                   // metadata

@@ -60,7 +60,7 @@ class JsonMembers {
  public:
   explicit JsonMembers(std::string_view raw);
   [[nodiscard]] bool next();
-  /// What it read so far is no map or list.
+  /// Whether the text read so far is neither map nor list.
   [[nodiscard]] bool broken() const { return broken_; }
   std::string_view key, value;
 

@@ -1,5 +1,5 @@
 /// \file kernel_names.cpp
-/// What bounds a kernel that computes, by its name: cuBLAS (gemm, nvjet, xmma, s16816...), CUTLASS, rocBLAS and hipBLASLt (Cijk_),
+/// The limit of a kernel that computes, by its name: cuBLAS (gemm, nvjet, xmma, s16816...), CUTLASS, rocBLAS and hipBLASLt (Cijk_),
 /// MIOpen (igemm), Composable Kernel, FlashAttention, cuDNN's and AITER's attention, PyTorch's own (at::native), Triton as inductor names
 /// it (triton_poi, triton_red, triton_per), Apex, TransformerEngine, Liger, vLLM. The first part that a name has counts.
 

@@ -35,7 +35,7 @@ enum class Category : unsigned char { other, kernel, copy, launch, annotation, h
   return Category::other;
 }
 
-/// What the arguments of a kernel, a record or an annotation say.
+/// The arguments of a kernel, a record or an annotation.
 struct Arguments {
   std::int64_t correlation = 0, external = 0, sequence = -1, size = 0, first = -1, stride = 0, source = -1, target = -1;
   int stream = 0;
@@ -296,7 +296,7 @@ class Reader {
     kept_.asked.push_back(one);
   }
 
-  /// Where nothing ran on a GPU, calls are those of the host's libraries.
+  /// Takes the calls of the host's libraries if nothing ran on a GPU.
   void take_calls_of_host() {
     if (last_ >= first_) return;
     for (const CallRequest& one : kept_.asked) {

@@ -90,7 +90,7 @@ class Joiner {
   }
 
  private:
-  /// What the kernel itself, or the call that launched it, says.
+  /// Joins a kernel with the record it names, or with the call that launched it.
   void own(Kernel& kernel, const Launch* launch) {
     if (const auto record = records_.find(kernel.external); kernel.external > 0 && record != records_.end()) {
       const bool known = record->second->call.moves != Moves::unknown;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file kineto_parts.hpp
-/// What the reader of Kineto keeps of a trace until its end, and how it is joined there. Private to kineto.cpp and kineto_join.cpp.
+/// The data that the reader of Kineto keeps of a trace until its end, and their joining. Private to kineto.cpp and kineto_join.cpp.
 
 #include "readings/traces/traced.hpp"
 

@@ -55,7 +55,7 @@ constexpr std::array<Named, 15> parts{{{"cross_device_reduce", Moves::all_reduce
                                        {"mscclKernel", Moves::unknown},
                                        {"rccl_main_kernel", Moves::unknown}}};
 
-/// Of DeepEP: functions of the namespaces internode, internode_ll and intranode; layout and notify kernels wait for the other ranks.
+/// Kernels of DeepEP: functions of the namespaces internode, internode_ll and intranode; layout and notify wait for the other ranks.
 constexpr std::array<Named, 4> exchanges{{{"notify", Moves::moe_layout},
                                           {"get_dispatch_layout", Moves::moe_layout},
                                           {"dispatch", Moves::moe_dispatch},

@@ -23,7 +23,7 @@ namespace {
 struct PluginEvent {
   std::string_view name, category, phase, id, at, process, args;
 };
-/// What its arguments say.
+/// The arguments of a call.
 struct PluginCall {
   std::string_view communicator, rank, sequence, count, type, peer, gpu_start, gpu_stop;
 };

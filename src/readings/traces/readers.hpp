@@ -11,7 +11,7 @@
 
 namespace fabricost::io {
 
-/// What one tool writes.
+/// The format of one tool.
 struct TraceKind {
   bool (*may_be)(std::string_view);                              ///< told from the first bytes of the unpacked file
   std::vector<RankTrace> (*read)(const std::filesystem::path&, Keep);  ///< \throws SpecError where it is damaged, or without calls

@@ -1,6 +1,6 @@
 #pragma once
 /// \file traced.hpp
-/// What one rank's trace says, whatever profiler wrote it: its calls of collectives, when its GPU computed, its process groups. Times are
+/// The content of a rank's trace, whatever profiler wrote it: its collective calls, when its GPU computed, its process groups. Times are
 /// nanoseconds from its first event on the GPU, on the rank's own clock. Private to the sources.
 
 #include <fabricost/collective.hpp>
@@ -16,7 +16,7 @@
 
 namespace fabricost::io {
 
-/// What a kernel of communication does. The first seven are those of Collective.
+/// The operation of a communication kernel. The first seven are those of Collective.
 enum class Moves : unsigned char {
   all_reduce,
   all_gather,
@@ -66,7 +66,7 @@ struct TracedGroup {
   }
 };
 
-/// What bounds a kernel that computes: products run at the GPU's arithmetic rate of 16-bit or 8-bit numbers, attention at its own (kernels
+/// The limit of a kernel that computes: products run at the GPU's arithmetic rate of 16-bit or 8-bit numbers, attention at its own (that
 /// of FlashAttention-2 and Triton at another), memory at that of its memory, a host_copy at that of the link to the host.
 enum class Work : unsigned char { product, product_8, attention, attention_old, memory, host_copy, unknown };
 inline constexpr std::array<std::string_view, 7> work_names{
@@ -82,7 +82,7 @@ struct TracedKernel {
   bool copy = false;  ///< of the copy engines
 };
 
-/// What of a call's time is known.
+/// The known part of a call's time.
 enum class Timing : unsigned char {
   placed,  ///< when it began and ended
   length,  ///< how long it took; its span ends about when it did
@@ -122,7 +122,7 @@ struct RankTrace {
   std::map<std::string, std::int64_t> skipped;  ///< events that were left out, by reason
 };
 
-/// What a reader keeps of a trace: calls, or kernels that compute as well, which takes memory for each.
+/// The events that a reader keeps of a trace: calls, or also kernels that compute, which takes memory for each.
 enum class Keep : unsigned char { calls, kernels };
 
 /// Joins spans that touch and sorts them.
@@ -141,11 +141,11 @@ class SpanUnion {
 
 /// The operation that PyTorch's "allreduce", "_allgather_base", "nccl:all_to_all" or Inspector's "AllReduce" names.
 [[nodiscard]] Moves moves_named(std::string_view words);
-/// What a kernel does by its name, as "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"; nothing: it computes. Moves::unknown: it communicates.
+/// The operation that a kernel is named after ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"); empty: it computes; unknown: it communicates.
 [[nodiscard]] std::optional<Moves> moves_of_kernel(std::string_view kernel);
-/// What bounds a kernel that computes, by its name.
+/// The limit of a kernel that computes, by its name.
 [[nodiscard]] Work work_of_kernel(std::string_view kernel);
-/// The same of "Memcpy HtoD (Pinned -> Device)".
+/// The same for "Memcpy HtoD (Pinned -> Device)".
 [[nodiscard]] Work work_of_copy(std::string_view name);
 /// Elements that went in and out of a call, as PyTorch counts them; negative: not said.
 struct Elements {

@@ -80,7 +80,7 @@ struct Config {
     const std::string value = text(keys);
     return value.empty() ? otherwise : value == "true";
   }
-  /// How many entries of a list satisfy `is`; -1 without the list.
+  /// The number of entries of a list that satisfy `is`; -1 without the list.
   template <class Is>
   [[nodiscard]] int how_many(std::string_view key, Is&& is) const {
     const SpecNode* at = find({key});

@@ -44,7 +44,7 @@ Place named(std::string_view name) {
   return found != end && found->name == name ? found : end;
 }
 
-/// What the bytes hold; empty where they are damaged.
+/// The files in the packed bytes; empty where the bytes are damaged.
 std::vector<Contained> read(std::string_view bytes) {
   std::size_t at = 0;
   const std::optional<std::size_t> count = number_at(bytes, at);

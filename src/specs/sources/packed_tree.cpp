@@ -55,7 +55,7 @@ class Lines {
   std::vector<std::size_t> starts_;
 };
 
-/// Where the words before ended, which the next place is counted from.
+/// The end of the previous words, from which the next place is counted.
 struct Cursor {
   std::int64_t line = 1, column = 1;
 

@@ -66,7 +66,7 @@ template <HasFields Request, auto shown = as_fields>
 [[nodiscard]] std::vector<Question> workload_questions();
 [[nodiscard]] std::vector<Question> job_questions();
 
-/// What a module answers: first.cpp has what a first visit asks, all.cpp everything; a program contains one of them.
+/// The questions of a module: first.cpp has those of a first visit, all.cpp all; a program contains one of the two.
 [[nodiscard]] std::vector<Question> questions_here();
 
 }  // namespace fabricost::web

@@ -1,6 +1,6 @@
 #pragma once
 /// \file grid_index.hpp
-/// Where a thread of a grid begins: device code only.
+/// The first index of a thread of a grid: device code only.
 
 namespace fabricost::measure::gpu {
 

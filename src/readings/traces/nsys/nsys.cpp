@@ -31,7 +31,7 @@ constexpr const char* kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 
 [[nodiscard]] std::int64_t process_of(std::int64_t thread) { return thread & ~std::int64_t{0xFFFFFF}; }
 
-/// What one device of one process did.
+/// The events of one device of one process.
 struct Device {
   RankTrace trace;
   kineto::Events events;

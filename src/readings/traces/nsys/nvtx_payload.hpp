@@ -1,7 +1,7 @@
 #pragma once
 /// \file nvtx_payload.hpp
-/// What NCCL attaches to its NVTX ranges, as Nsight Systems exports it: the bytes of a struct behind a header of 32 bytes (domain, schema,
-/// size of the struct), and tables that say where its members lie. Private to the sources.
+/// Reads what NCCL attaches to its NVTX ranges, as Nsight Systems exports it: the bytes of a struct after a header of 32 bytes (domain,
+/// schema, size of the struct), and tables with the places of its members. Private to the sources.
 
 #include "readings/traces/nsys/sqlite_file.hpp"
 
