@@ -10,7 +10,7 @@
 
 namespace fabricost::python {
 
-/// What is asked, without its machine; nothing for any other object.
+/// The request in an operation, without its machine; empty for any other object.
 [[nodiscard]] std::optional<MoeRequest> exchange_request(pybind11::handle operation);
 
 /// The answer on a machine. \throws as answer(MoeRequest)

@@ -159,7 +159,7 @@ inline constexpr auto argument_order = table_of<Request>.apply([](const auto&...
     if (!names[i].empty() && std::find(first.begin(), first.end(), names[i]) == first.end()) out.first[out.second++] = i;
   return out;
 });
-/// How a value is read from a call and written into a signature: the same code for all requests that have such a value.
+/// The functions that read a value from a call and write it into a signature: shared by all requests with such a value.
 struct ArgumentType {
   void (*read)(pybind11::handle given, std::string_view name, const Range& range, void* value);
   std::string (*default_text)(const void* value);

@@ -61,7 +61,7 @@ void add_method(py::object& type, const char* name, Function&& function, const E
                                                 py::sibling(py::getattr(type, name, py::none())), extra...));
 }
 
-/// What json can write: records as their dict, whatever holds them.
+/// A value that json can write: records become their dict, whatever holds them.
 [[nodiscard]] py::object without_records(const py::object& value) {
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
     py::list out;

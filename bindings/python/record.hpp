@@ -57,7 +57,7 @@ template <class T>
     return value;
 }
 
-/// How Python sees a member of a type: the same code for all classes that have such a member.
+/// The functions that show a member of a type in Python: shared by all classes with such a member.
 struct MemberType {
   pybind11::object (*object)(const void* member);
   bool (*same)(const void* a, const void* b);
@@ -125,7 +125,7 @@ concept KeepsWhatItWasMadeFrom = requires(C& c) {
   c.made;
 };
 
-/// What is known of a record's class beside its members.
+/// The properties of a record's class beside its members.
 struct RecordType {
   void* (*make)();
   void (*drop)(void* record);

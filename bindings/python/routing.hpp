@@ -1,6 +1,6 @@
 #pragma once
 /// \file routing.hpp
-/// How tokens choose experts, as a Python argument: a name, or the measured tokens of each expert.
+/// The routing of tokens to experts as a Python argument: a name, or the measured tokens of each expert.
 
 #include "arguments.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file libcxx13.hpp
-/// What the code uses of C++20 and libc++ 13, that of Debian 12's emscripten, lacks. Put before every file of the web build
+/// Parts of C++20 that the code uses and libc++ 13, of Debian 12's emscripten, lacks. Put before every file of the web build
 /// (bindings/web/CMakeLists.txt); a later libc++ has all of it and leaves this empty.
 
 #include <version>

@@ -55,7 +55,7 @@ def notices():
 
 
 def inside(text):
-    """As the content of a script element."""
+    """The text, escaped for the content of a script element."""
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

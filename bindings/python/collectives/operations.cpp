@@ -165,7 +165,7 @@ template <Collective C>
   return collective_request<C>(objects);
 }
 
-/// What an array reads like: "array of float64, shape (4, 1)".
+/// The text of an array: "array of float64, shape (4, 1)".
 [[nodiscard]] std::string shown(const py::object& array) {
   return fmt::format("<array of {}, shape {}>", py::str(array.attr("dtype")).cast<std::string>(),
                      py::str(array.attr("shape")).cast<std::string>());

@@ -32,7 +32,7 @@ template <class Number>
 [[nodiscard]] pybind11::array number_column(const std::vector<Number>& numbers) {
   return pybind11::array_t<Number>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
 }
-/// What get(row) is of each row, as an array: texts or numbers.
+/// The values of get(row) for all rows, as an array: texts or numbers.
 template <class Row, class Get>
 [[nodiscard]] pybind11::array column_of(const std::vector<Row>& rows, Get get) {
   using T = std::decay_t<decltype(get(rows.front()))>;

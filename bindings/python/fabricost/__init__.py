@@ -1,4 +1,4 @@
-"""How long GPU communication takes, and why.
+"""Predicts how long GPU communication takes, and explains why.
 
 Sizes are numbers of bytes, times seconds, rates bytes per second in one direction; k M G are powers of ten, Ki Mi Gi of two.
 

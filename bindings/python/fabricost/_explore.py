@@ -49,10 +49,10 @@ class Exploration:
         return self.columns[column]
 
     def faster(self, a: int, b: int) -> float:
-        """How likely the step (or token) of row a is shorter than that of row b, 0 to 1.
+        """The probability, 0 to 1, that the step (or token) of row a is shorter than that of row b.
 
-        Half widths of intervals are those of one step; what both share of their errors (stack, form, constants of the GPU) cancels:
-        data/priors/stack.yaml, shared_steps. On one GPU and stack that is more than across GPUs.
+        Half widths of intervals are those of one step; errors that both share (stack, form, constants of the GPU) cancel:
+        data/priors/stack.yaml, shared_steps. Rows on the same GPU and stack share more than rows on different GPUs.
         """
         seconds = [math.sqrt(self["low_seconds"][row] * self["high_seconds"][row]) for row in (a, b)]
         if not all(math.isfinite(one) for one in seconds):

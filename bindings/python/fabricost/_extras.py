@@ -1,4 +1,4 @@
-"""What this package meets: the interpreter, and optional dependencies, with the extra that installs each."""
+"""Checks the surroundings: the interpreter, and optional dependencies, with the extra that installs each."""
 
 from __future__ import annotations
 

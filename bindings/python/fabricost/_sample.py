@@ -72,7 +72,7 @@ def errors(names: dict[str, str], size: float, own: str, count: int, seed: int, 
 
 
 def correlation(a: dict[str, str], size_a: float, b: dict[str, str], size_b: float) -> float:
-    """Of the errors of two predictions that share what has one name in both."""
+    """The correlation of the errors of two predictions, which share each part that has one name in both."""
     octaves = abs(np.log2(size_a / size_b))
     return float(sum(share * np.exp(-octaves / decay) for what, (share, decay) in _shares(_core._data_directory()).items()
                      if what in a and a[what] == b.get(what)))

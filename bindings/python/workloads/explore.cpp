@@ -1,5 +1,5 @@
 /// \file explore.cpp
-/// What fc.explore and fc.explore_serve (fabricost/_explore.py) are made of: the answer, and its points as columns.
+/// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
 #include "bindings.hpp"
 #include "face.hpp"

@@ -40,7 +40,7 @@ function mark(name) {
   document.title = `${VIEWS[name].title} · fabricost`;
 }
 
-/** What the model can be asked. */
+/** Asks the model for its questions, systems and models. */
 async function learn() {
   const { answer } = await model.ask(Symbol('questions'), 'questions');
   const byName = new Map(answer.questions.map((q) => [q.name, q]));

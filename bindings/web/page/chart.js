@@ -3,7 +3,7 @@
 import { el, svg } from './dom.js';
 import { digits, size, time } from './numbers.js';
 
-/** As a telephone is. */
+/** Whether the window is as narrow as a phone. */
 export const isNarrow = () => matchMedia('(max-width: 36rem)').matches;
 const HIGH = 430, LEFT = 64, RIGHT = 16, TOP = 14, BOTTOM = 44;
 

@@ -1,4 +1,4 @@
-// What can be taken away: the link, the same question for the command, Python and C++, and the answer as CSV, JSON, SVG and PNG.
+// The exports: the link, the same question for the command, Python and C++, and the answer as CSV, JSON, SVG and PNG.
 
 import { details, el } from './dom.js';
 

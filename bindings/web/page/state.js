@@ -1,6 +1,6 @@
-// What the page shows, in its address: after # the version, the view, and each field that differs from where the view starts, named as
-// the
-// fields are. Lists repeat their name. Logs are never part of it.
+// The state of the page, in its address: after # the version, the view, and each field that differs from where the view starts, with
+// the names of the
+// fields. Lists repeat their name. Logs are never part of it.
 
 const VERSION = '1';
 

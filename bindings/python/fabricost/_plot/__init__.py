@@ -1,1 +1,1 @@
-"""What fabricost.plot draws with; import it from there."""
+"""The parts that fabricost.plot draws with; import them from there."""

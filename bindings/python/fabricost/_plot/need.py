@@ -13,7 +13,7 @@ DAY = 86400
 
 
 def need(found: Any, *, ax: Any = None) -> Any:
-    """What need tried: the goal's measure against the unknown, the limit, the answer, and where it moves inside the interval.
+    """The search of need: the goal's measure against the unknown, the limit, the answer, and where it moves inside the interval.
 
     found: a Need, or a NeedMachine, whose machines are bars. Filled: enough. Returns the axes. Raises RequestError where nothing could run.
     """

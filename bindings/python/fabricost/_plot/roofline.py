@@ -36,7 +36,7 @@ def roofline(
     ax: Any = None,
     **choice: Any,
 ) -> Any:
-    """What limits: flop/s against flop/byte for one GPU, or the rate of messages against their size, tier by tier.
+    """The limits: flop/s against flop/byte for one GPU, or the rate of messages against their size, tier by tier.
 
     Without an operation and sizes, the roofline of one GPU: flat roofs are its dense arithmetic by type, slopes its tiers, in one
     direction; to be limited by arithmetic, a kernel must do at least as many operations a byte as where they meet. With sizes and no
@@ -211,7 +211,7 @@ def _of_messages(ax: Any, system: System, operation: Operation | None, x: np.nda
 
 
 def _title(ax: Any, state: shared.Shared, more: str) -> None:
-    """What all that is drawn has in common."""
+    """The title: the facts that all curves have in common."""
     facts = [curve.facts for curve in state.curves]
     common = [one for i, one in enumerate(facts[0]) if one and len({other[i] for other in facts}) == 1]
     shared.entitle(ax, state, ", ".join([*common, *([more] if more else [])]))

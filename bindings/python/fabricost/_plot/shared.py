@@ -59,14 +59,14 @@ class Shared:
 
 
 def shown(ax: Any) -> Shared | None:
-    """What earlier calls drew on these axes; None for new or cleared ones."""
+    """The state that earlier calls left on these axes; None for new or cleared ones."""
     found: Shared | None = getattr(ax, "_fabricost", None)
     return found if found is not None and found.curves and found.curves[0].line in ax.lines else None
 
 
 def asked_show(ax: Any, show: str | None, words: Sequence[str], x: str) -> str:
-    """What the vertical axis shows: as asked, as the axes do already, or the first word. Raises RequestError for other words, and
-    for axes that show something else."""
+    """The quantity on the vertical axis: as asked, as the axes show already, or the first word. Raises RequestError for other words,
+    and for axes that show something else."""
     if show is not None and show not in words:
         raise RequestError(f'show: "{show}" is none of {", ".join(words)}')
     before = shown(ax)
@@ -134,5 +134,5 @@ def entitle(ax: Any, state: Shared, title: str) -> None:
 
 
 def forced(choice: Mapping[str, Any]) -> str:
-    """What was asked of the choice, as the title says it."""
+    """The forced parts of the choice, as the title names them."""
     return " ".join(str(getattr(value, "value", value)) for value in choice.values() if value is not None)
