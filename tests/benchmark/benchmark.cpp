@@ -1,4 +1,4 @@
-// What a prediction costs. `build/fabricost_benchmark` prints nanoseconds; the floor is the pair of pow() that norm_q needs.
+// The time of a prediction. `build/fabricost_benchmark` prints nanoseconds; the floor is the pair of pow() that norm_q needs.
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -102,7 +102,7 @@ def python_rows():
 
 
 def layouts_per_second(interpreter, script, *arguments):
-    """What a script beside this one prints, run with an interpreter that has the peer."""
+    """The output of a script beside this one, run with an interpreter that has the peer."""
     path = pathlib.Path(__file__).with_name(script)
     done = subprocess.run([interpreter, path, *arguments], capture_output=True, text=True, check=False)
     try:

@@ -1,5 +1,5 @@
-// What predictions cost beside limits measured in the same breath: every round times each contender once, and a ratio is the median over
-// rounds of two times of one round, so that what else the machine does falls out. Prints CSV; performance_page.py makes a page of it.
+// The time of predictions against limits measured beside them: every round times each contender once, and a ratio is the median over
+// rounds of two times of one round, so that other load of the machine cancels. Prints CSV; performance_page.py makes a page of it.
 //
 //     fabricost_ratios [ROUNDS]        name, nanoseconds of one, and that over a pair of pow(), over a copy, over the minimum of 12 lines
 #include <fabricost/fabricost.hpp>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many lines of include/ and src/ the tests ran.
+"""Counts the lines of include/ and src/ that the tests ran.
 
     coverage.py BUILD [--least PERCENT] [--report FOLDER]
 

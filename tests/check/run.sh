@@ -96,7 +96,7 @@ all=(
   "fuzz_1 400 every second fuzz target"
   "fuzz_2 400 the other fuzz targets"
 )
-# What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
+# The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
 turns=("sanitizers_1 probes_3" "fuzz_1 dask" "sanitizers_2 probes_1" "tidy threads training random_calls" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day

@@ -48,7 +48,7 @@ def members(thing):
 
 
 def command(words):
-    """What `fabricost report` says: status and stderr."""
+    """The output of `fabricost report`: status and stderr."""
     from fabricost import _report_command
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors):
@@ -100,7 +100,7 @@ def indented(title, parts, depth, sign):
 
 
 def outcome(call, depth=0):
-    """What a call returns, or raises: type, message, and what the exception says besides."""
+    """The value that a call returns, or its exception: type, message, and further members."""
     try:
         return told(call(), depth)
     except Exception as error:  # whatever it is belongs to the contract

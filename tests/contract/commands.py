@@ -47,7 +47,7 @@ def listed(group):
 
 
 def printed(tool, line):
-    """What a command says, as lines behind a sign: none stdout, `!` stderr, `>` a file it wrote."""
+    """The output of a command, as lines after a sign: none stdout, `!` stderr, `>` a file it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         for name, target in LINKS.items():
             if target.exists():

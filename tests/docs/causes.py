@@ -35,7 +35,7 @@ def rows(files):
 
 
 def seen_as(row):
-    """What the row says happened, in a few words; empty: its cause's name says it."""
+    """The row's account of what happened, in a few words; empty: the name of its cause says it."""
     return row.get("what", "")
 
 

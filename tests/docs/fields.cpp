@@ -43,7 +43,7 @@ using namespace fabricost;
 
 namespace {
 
-/// What a cell holds of words: fields as code, one line.
+/// The words of a cell of a table: fields as code, on one line.
 std::string cell(std::string_view words) {
   std::string out = with_fields(
       words, [](std::string_view name, std::string_view value) { return fmt::format("`{}{}{}`", name, value.empty() ? "" : " ", value); });
@@ -101,7 +101,7 @@ void print_request(std::string_view name) {
   });
 }
 
-/// What is listed, perhaps absent, or found by name.
+/// The type inside a list, an optional or a named value.
 template <class T>
 struct Inside {
   using Type = T;

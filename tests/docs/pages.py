@@ -73,7 +73,7 @@ def first_difference(page, now):
 
 
 def python_faults(path, folder):
-    """How many examples of a page failed, or None when the package, or what the page needs of it, is not there."""
+    """The number of failed examples of a page, or None when the package, or what the page needs of it, is missing."""
     text = path.read_text(encoding="utf-8")
     if ">>>" not in text:
         return 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What makes the pages of the site: docstrings, groups of names, links, headers, and the checks, which must be able to fail."""
+"""Tests of the generators of the site: docstrings, groups of names, links, headers, and the checks, which must be able to fail."""
 import importlib.util
 import pathlib
 import sys

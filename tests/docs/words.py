@@ -93,7 +93,7 @@ def sentences(text):
 
 
 def faults(text):
-    """What is wrong with a text, as lines."""
+    """The faults of a text, as lines."""
     out = []
     for sentence in sentences(text):
         words = [w for w in sentence.split() if re.search(r"\w", w)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What outsiders read and machines run beside the code: workflows call scripts that exist, THIRD_PARTY.md and the recipes name each library
+"""Tests of files that outsiders read or machines run: workflows call scripts that exist, THIRD_PARTY.md and the recipes name each library
 in use.
 
     project_files.py SOURCE"""

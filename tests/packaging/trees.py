@@ -1,4 +1,4 @@
-"""What must hold of any tree fabricost was put into: used by installed.py and packages.py."""
+"""Checks that hold for any tree fabricost was installed into: used by installed.py and packages.py."""
 import os
 import pathlib
 import shlex
@@ -11,7 +11,7 @@ QUESTION = ["predict", "all_reduce", "--system", "dgx-h100", "--ranks", "8", "--
 
 
 def run(*words, cwd=None, **env):
-    """What a command prints; ends the test with what it says where it fails. FABRICOST_DATA of the caller is not seen."""
+    """The output of a command; ends the test with its messages if it fails. FABRICOST_DATA of the caller is not seen."""
     outside = {k: v for k, v in os.environ.items() if k != "FABRICOST_DATA"}
     env = outside | {k: str(v) for k, v in env.items()}
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, cwd=cwd, env=env)

@@ -1,7 +1,7 @@
 # Runs the port of packaging/vcpkg with vcpkg_functions.cmake in place of vcpkg's own, and builds a consumer against what it installs.
 #   cmake -DCHECKOUT=FOLDER -DPLACE=FOLDER -DJOBS=N -P vcpkg_port.cmake
 # The port is run in a copy of the checkout, as of a release, so that a compiler cache knows its files from the build beside them.
-# What it cannot show: that vcpkg's own dependencies and toolchains do; for that, install the port with vcpkg.
+# Not tested: vcpkg's own dependencies and toolchains; for that, install the port with vcpkg.
 cmake_minimum_required(VERSION 3.25)
 set(SOURCE ${PLACE}/fabricost)
 file(REMOVE_RECURSE ${PLACE}/packages ${PLACE}/moved ${PLACE}/consumer ${SOURCE})

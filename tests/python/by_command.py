@@ -9,7 +9,7 @@ TOOL = os.environ.get("FABRICOST_TOOL", str(pathlib.Path(__file__).resolve().par
 
 
 def asked(*arguments):
-    """What the command answers, as JSON."""
+    """The command's answer, as JSON."""
     words = [str(a) for a in arguments]
     done = subprocess.run([TOOL, *words, "--json"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"fabricost {' '.join(words)}: {done.stderr}"
@@ -17,7 +17,7 @@ def asked(*arguments):
 
 
 def refused(*arguments):
-    """What the command says when it refuses."""
+    """The command's message when it refuses."""
     done = subprocess.run([TOOL, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2 and done.stdout == "", done
     return done.stderr

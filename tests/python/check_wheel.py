@@ -38,7 +38,7 @@ print(len(held), "files,", round(sum(p.stat().st_size for p in home.rglob("*") i
 
 
 def run(*words, cwd, **more):
-    """What a command prints; its stderr where it fails. Nothing of this checkout or this environment is seen."""
+    """The output of a command; its stderr if it fails. Nothing of this checkout or this environment is seen."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FABRICOST", "VIRTUAL_ENV"))}
     if shutil.which("ccache"):
         env.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")

@@ -1,4 +1,4 @@
-"""What the tests of the package have in common: the command they compare with, machines, strange values."""
+"""Shared parts of the package's tests: the command they compare with, machines, strange values."""
 import os
 import pathlib
 import subprocess

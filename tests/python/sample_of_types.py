@@ -1,4 +1,4 @@
-"""What type checkers know of the package: `assert_type` says what an expression is, an ignored error is a mistake that has to be found.
+"""Types that checkers must infer for the package: `assert_type` states one, an ignored error is a mistake that has to be found.
 
 Read by mypy and pyright in test_package.py (strict: an ignore that ignores nothing is an error), never run.
 """

@@ -1,4 +1,4 @@
-"""What callers may get wrong: one exception with the argument's name, never a crash.
+"""Mistakes of callers: one exception with the argument's name, never a crash.
 
 The property test asks 5,000 random questions; FABRICOST_RANDOM_CALLS asks more (100000 in ./quickstart check)."""
 import decimal

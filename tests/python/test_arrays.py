@@ -222,7 +222,7 @@ def of_each(call, times):
 
 @pytest.fixture(scope="module")
 def read():
-    """What reading a number from an object of the package takes, s: 0.10 us on the core where the README's figures hold. Times below are
+    """The time to read a number from an object of the package, s: 0.10 us on the core where the README's figures hold. Times below are
     multiples of it, so that a slow or shared machine is no reason to fail; the least of several tries is the least disturbed."""
     system = fc.load_system("dgx-h100")
     return lambda: min(of_each(lambda: system.nodes, 20_000) for _ in range(5))

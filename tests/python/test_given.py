@@ -117,7 +117,7 @@ def test_units_nobody_knows_how_to_convert_are_refused():
         units = "furlong"
 
     class Wrapped:
-        """What only NumPy's own conversion sees."""
+        """A value that only NumPy's own conversion sees."""
 
         def __init__(self, quantity):
             self.quantity = quantity

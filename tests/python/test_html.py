@@ -1,4 +1,4 @@
-"""How answers look in a notebook: well-formed HTML whose figures are the object's, with every text escaped."""
+"""Answers in a notebook: well-formed HTML whose figures are the object's, with every text escaped."""
 
 from html.parser import HTMLParser
 import json
@@ -15,7 +15,7 @@ VOID = {"meta", "br", "img", "link", "hr", "input"}
 
 
 class Page(HTMLParser):
-    """What is on a page: tags that nest, cells of tables by row, text, attributes."""
+    """The content of a page: tags that nest, cells of tables by row, text, attributes."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""What inference engines run of their own: experts' exchange and all-reduces, as the command prices them."""
+"""Kernels of inference engines: experts' exchange and all-reduces, as the command prices them."""
 import copy
 import math
 import pickle

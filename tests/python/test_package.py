@@ -144,7 +144,7 @@ for ask in {asked!r}:
 
 
 def extras():
-    """Of pyproject.toml: name to modules."""
+    """The extras of pyproject.toml: name to modules."""
     text = (SOURCE / "pyproject.toml").read_text().split("[project.optional-dependencies]", 1)[1].split("\n[", 1)[0]
     return {name: re.findall(r'"([A-Za-z0-9_.-]+)', modules) for name, modules in re.findall(r"(?m)^(\w+) = \[(.*)\]", text)}
 

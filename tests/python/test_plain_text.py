@@ -1,4 +1,4 @@
-"""What Python is told is text that a terminal only shows: no control characters, no bytes that are none."""
+"""Texts that reach Python are plain: no control characters, no invalid bytes."""
 import os
 import re
 

@@ -56,7 +56,7 @@ def apart(one, other):
     first, second = (smooth(image.crop((0, 0, *size))) for image in (one, other))
 
     def missing(there, here):
-        """Of each place of `here` the least difference from what is near it `there`."""
+        """For each place of `here` the least difference from its surroundings in `there`."""
         padded = np.pad(there, ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
         least = np.full(here.shape[:2], np.inf)
         for down in range(0, 2 * SHIFT + 1, 2):
@@ -127,7 +127,7 @@ def settled(axes):
 
 
 def texts(axes):
-    """What is written, as (text, box in pixels): title, labels, ticks, legend, annotations."""
+    """All texts, as (text, box in pixels): title, labels, ticks, legend, annotations."""
     renderer = settled(axes)
     out = []
     for one in [axes, *axes.child_axes]:

@@ -11,7 +11,7 @@ SKIPPED = 77
 
 
 def cases_of(program):
-    """How many cases carry the tag."""
+    """The number of cases that carry the tag."""
     listed = subprocess.run([program, "--list-tests", "[measurements]"], capture_output=True, text=True)
     return int(re.search(r"^(\d+) matching test case", listed.stdout, re.MULTILINE).group(1))
 

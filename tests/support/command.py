@@ -13,7 +13,7 @@ class Command:
         return subprocess.run([self.tool, *self.first, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd)
 
     def works(self, *arguments, cwd=None):
-        """What it prints; fails unless it exits 0 with nothing on stderr."""
+        """The output; fails unless the command exits 0 with nothing on stderr."""
         done = self.run(*arguments, cwd=cwd)
         assert done.returncode == 0, (arguments, done.returncode, done.stderr)
         assert done.stderr == "", done.stderr

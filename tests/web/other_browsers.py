@@ -51,7 +51,7 @@ async (log) => {
 
 
 class Firefox:
-    """As much of WebDriver BiDi as is needed."""
+    """The part of WebDriver BiDi that is needed here."""
 
     def __init__(self):
         import websocket

@@ -40,7 +40,7 @@ def write_sources(path, *runs, **more):
 
 
 class Made:
-    """What one call of the command printed and wrote."""
+    """The output of one call of the command: printed lines and the page."""
 
     def __init__(self, capsys, folder, sources, *more):
         self.page = pathlib.Path(folder).parent / "page.md"

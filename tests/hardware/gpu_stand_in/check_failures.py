@@ -19,8 +19,8 @@ import stand_in
 PROBES = pathlib.Path(__file__).parents[3] / "src" / "measure" / "gpu"
 TABLE = pathlib.Path(__file__).with_name("failures.csv")
 SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
-# Where a release fails, the result is there already; what NVML does not say stays unknown; and where something cannot be captured, the
-# repetitions are launched one by one.
+# If a release fails, the result is there already; a value that NVML does not return stays unknown; and if something cannot be captured,
+# the repetitions are launched one by one.
 RELEASES = ("Destroy", "Free", "Shutdown", "Abort", "Deregister")
 POLLS = ("cudaStreamQuery", "ncclCommGetAsyncError", "asynchronous_error")  # asked while something takes long, and at the end
 UNKNOWN = ("ncclGetVersion", "cudaDeviceGetAttribute", "cudaStreamSynchronize")  # NCCL, clocks, the end of the load on PCIe

@@ -220,7 +220,7 @@ STAND_IN_API cudaError_t cudaHostAlloc(void** to, std::size_t bytes, unsigned fl
   STAND_IN_MAY_WAIT();
   return allocate(to, bytes, {bytes, host_memory, flags, false});
 }
-// What is released is gone even where the call reports an error, as after the loss of a device.
+// Released memory is gone even if the call reports an error, as after the loss of a device.
 STAND_IN_API cudaError_t cudaFree(void* begin) {
   const Failure planned = failure_of(__func__, current);
   const cudaError_t released = begin != nullptr ? release(begin, false) : cudaSuccess;

@@ -217,7 +217,7 @@ void bear(const Birth& birth) {
   *birth.to = new ncclComm{std::make_shared<State>(birth.rank, birth.ranks, birth.device, birth.id.internal)};
 }
 
-// As NCCL's bootstrap, which waits for all ranks.
+// Waits for all ranks, as NCCL's bootstrap does.
 ncclResult_t all_born(const State& state) {
   for (int waited = 0; state.table().born < state.ranks; ++waited) {
     if (waited > 30000) return failed(ncclSystemError, "not all ranks came");

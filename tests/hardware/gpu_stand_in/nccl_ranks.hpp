@@ -50,7 +50,7 @@ class Shared {
   std::string path_;
 };
 
-// What the ranks of a communicator say to each other.
+// The messages between the ranks of a communicator.
 struct Table {
   std::atomic<int> born;
   struct Rank {

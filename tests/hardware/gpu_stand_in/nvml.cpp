@@ -1,5 +1,5 @@
 /// \file nvml.cpp
-/// What the probes ask of NVML, under its names and with its numbers (NVML API reference).
+/// The part of NVML that the probes use, under its names and with its numbers (NVML API reference).
 
 #include "stand_in.hpp"
 

@@ -38,7 +38,7 @@ struct Settings {
 };
 STAND_IN_API const Settings& settings();
 
-/// How a call fails.
+/// The way in which a call fails.
 enum class Failure : int { none, out_of_memory, unsupported, fault, lost };
 inline constexpr std::pair<Failure, const char*> failure_words[] = {
     {Failure::out_of_memory, "out_of_memory"}, {Failure::unsupported, "unsupported"}, {Failure::fault, "fault"}, {Failure::lost, "lost"}};
@@ -66,7 +66,7 @@ STAND_IN_API bool byte_was_turned();
 /// Called after each piece of work.
 void turn_byte_of(const char* work, const std::vector<void*>& pointers);
 
-/// What exists at this moment.
+/// The resources that exist at this moment.
 struct Resources {
   long device_buffers = 0, host_buffers = 0, streams = 0, events = 0, graphs = 0, executable_graphs = 0, communicators = 0,
        registrations = 0;

@@ -57,7 +57,7 @@ std::map<int, CUstream_st*> default_streams;
 std::atomic<long> events{0}, graphs{0}, executable_graphs{0}, abandoned{0};
 thread_local std::set<CUstream_st*> captured_here;
 
-// Of all devices, in pieces of work. A piece counts less than any takes, as no clock of a device may run ahead of the host's.
+// The work of all devices, in pieces. A piece counts less than any takes, as no device's clock may run ahead of the host's.
 std::atomic<long> pieces{0};
 constexpr std::chrono::nanoseconds of_a_piece{100};
 

@@ -1,5 +1,5 @@
 /// \file test_elements.cpp
-/// What collectives are checked with: sums that are exact in every type and order, and results that only the right exchange gives.
+/// The elements that collectives are checked with: sums exact in every type and order, results that only the right exchange gives.
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
 /// \file test_mpi_probe.cpp
-/// What the MPI probe decides without MPI: counts, names, forced algorithms, the watch.
+/// Decisions of the MPI probe that need no MPI: counts, names, forced algorithms, the watch.
 
 #include "catch.hpp"
 #include "measure/mpi/counts.hpp"

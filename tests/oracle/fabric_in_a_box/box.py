@@ -21,7 +21,7 @@ import tempfile
 
 DATA, CONTROL = "10.77.0", "10.78.0"
 LAUNCHER = 254  # the launcher's place in the control network
-# What a bucket holds: whole packets, few of them. A deep bucket fills up while a port is idle and lets the next message through for
+# The size of a token bucket: a few whole packets. A deep bucket fills up while a port is idle and lets the next message through for
 # free: 16 KiB are 1.3 ms at 100 Mbit/s, more than a step's latency.
 BURST = 3200
 QUEUE = 64 << 20  # nothing is ever dropped: a retransmission timeout would be what is measured
@@ -47,7 +47,7 @@ class Cable:
 
 @dataclasses.dataclass
 class Plan:
-    """What to build: nodes `n0`.. with addresses on `eth0`, switches `s0`.., cables, routes of nodes that pass traffic on."""
+    """The network to build: nodes `n0`.. with addresses on `eth0`, switches `s0`.., cables, routes of nodes that forward."""
 
     name: str
     nodes: int
@@ -66,7 +66,7 @@ def flat(nodes=4, mbit=100):
 
 
 def slow_port(nodes=4, mbit=100, slow=50):
-    """As flat, the last node's port slower in both directions."""
+    """The network of `flat`, with the last node's port slower in both directions."""
     return Plan("slow-port", nodes, 1, [port(i, 0, slow if i + 1 == nodes else mbit) for i in range(nodes)])
 
 
@@ -242,7 +242,7 @@ class Box:
         self.write_agent()
 
     def write_agent(self):
-        """What Open MPI calls instead of ssh: `agent ADDRESS COMMAND...` runs the command inside the address's namespace."""
+        """Writes what Open MPI calls instead of ssh: `agent ADDRESS COMMAND...` runs the command inside the address's namespace."""
         self.agent = os.path.join(self.folder, "agent")
         with open(self.agent, "w", encoding="utf-8") as out:
             out.write(f"""#!/bin/sh

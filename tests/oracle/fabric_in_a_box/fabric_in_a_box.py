@@ -30,7 +30,7 @@ EAGER = {"btl_tcp_eager_limit": 1 << 24, "btl_tcp_rndv_eager_limit": 1 << 24, "b
 SEGMENTS = {"coll_tuned_bcast_algorithm_segmentsize": 4096, "coll_tuned_bcast_algorithm_chain_fanout": 1,
             "coll_tuned_allreduce_algorithm_segmentsize": 16384}
 
-# What a fabric is calibrated from.
+# The operations and sizes a fabric is calibrated from.
 FITTED = {"allreduce": "ring", "allgather": "ring"}
 FITTED_SIZES = [64, 4096, 65536, 262144]
 # One launch each: an algorithm of every operation.

@@ -64,7 +64,7 @@ class Rank:
         self.say(begun + "COMPLETE")
 
     def all_reduce(self, number, count):
-        """As many bytes round the ring as a ring's all-reduce moves."""
+        """Sends as many bytes round the ring as a ring's all-reduce moves."""
         self.entries.append({"record_id": number, "process_group": ("0", "default_pg"), "collective_seq_id": number, "p2p_seq_id": 0,
                              "profiling_name": "nccl:all_reduce", "input_sizes": [[count]], "input_dtypes": ["Float"],
                              "output_sizes": [[count]], "output_dtypes": ["Float"], "state": "started", "is_p2p": False,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What surrounds the fabric in a box, tested on recorded runs and by hand: runs without root and without Open MPI.
+"""Tests of the parts around the fabric in a box, on recorded runs and by hand: runs without root and without Open MPI.
 
     test_logic.py TOOL
 """

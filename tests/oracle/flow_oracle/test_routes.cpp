@@ -1,5 +1,5 @@
-// What a collective puts on the links of real machines (network/traffic.hpp), against the sends this simulator executes, each along its
-// route one by one. Who sends what to whom is written twice, once there and once here; the routes are shared.
+// The load of a collective on the links of real machines (network/traffic.hpp), against the sends this simulator executes, each along its
+// route one by one. Senders and receivers are written twice, once there and once here; the routes are shared.
 #include "cases.hpp"
 
 #include <fabricost/network/layout.hpp>

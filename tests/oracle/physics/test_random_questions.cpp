@@ -78,7 +78,7 @@ support::Random dice(int kind, long long i) {
 
 constexpr double rounding = 1 + 1e-9;
 
-/// What must hold of a time and its interval.
+/// Checks that hold for any time and its interval.
 template <class Text>
 void expect_time(Ledger& ledger, double seconds, double low, double high, double min, const Text& question) {
   ledger.expect(std::isfinite(seconds) && std::isfinite(low) && std::isfinite(high), "a time or an end of its interval is not finite",

@@ -27,9 +27,9 @@ const System& shipped_machine(const std::string& name) {
   return *std::find_if(shipped().begin(), shipped().end(), [&](const System& s) { return s.name == name; });
 }
 
-/// What leaves the fullest of n ranks of two binary trees with half of S each, up and down, built edge by edge: the parent of a rank
-/// other than 0 is found by clearing its lowest bit and setting the next; the second tree is the first one mirrored, or shifted by one
-/// where n is odd.
+/// Bytes that leave the fullest of n ranks of two binary trees with half of S each, up and down, built edge by edge: the parent of a
+/// rank other than 0 is found by clearing its lowest bit and setting the next; the second tree is the first one mirrored, or shifted
+/// by one where n is odd.
 double fullest_of_trees(int n) {
   std::vector<double> leaving(static_cast<std::size_t>(n), 0);
   for (int tree = 0; tree < 2; ++tree) {

@@ -93,13 +93,13 @@ class World {
   [[nodiscard]] double own_bytes(int level) const {
     return *std::max_element(own_[static_cast<std::size_t>(level)].begin(), own_[static_cast<std::size_t>(level)].end());
   }
-  /// As bytes(), averaged over the endpoints.
+  /// bytes(), averaged over the endpoints.
   [[nodiscard]] double mean_bytes(int level) const {
     double sum = 0;
     for (const double b : totals_[static_cast<std::size_t>(level)]) sum += b;
     return sum / (ranks_ / below(level));
   }
-  /// As own_bytes() if every step waits for its busiest endpoint: the sum over steps of the maximum.
+  /// own_bytes() if every step waits for its busiest endpoint: the sum over steps of the maximum.
   [[nodiscard]] double serial_bytes(int level) const { return serial_[static_cast<std::size_t>(level)]; }
 
   /// Ranks below one endpoint of a level.

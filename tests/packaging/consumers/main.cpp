@@ -1,4 +1,4 @@
-// What a planner's own tool does: load a machine, ask, print.
+// A planner's own tool in short: load a machine, ask, print.
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -73,7 +73,7 @@ MAKE = {
 
 
 def contents(folder):
-    """What lies in a folder: names, kinds, sizes, times of change."""
+    """The entries of a folder: names, kinds, sizes, times of change."""
     return {entry.name: (entry.stat(follow_symlinks=False).st_mode, entry.stat(follow_symlinks=False).st_size,
                          entry.stat(follow_symlinks=False).st_mtime_ns) for entry in os.scandir(folder)}
 
@@ -98,7 +98,7 @@ def run(tool, arguments, folder, user):
 
 
 def faults_of(tool, case, texts, user):
-    """What is wrong with how the command took one case."""
+    """The faults in how the command took one case."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         folder.chmod(0o777)

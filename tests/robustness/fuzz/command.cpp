@@ -30,7 +30,7 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
   ~Captured() { (void)text(), std::free(text_); }
-  /// What was written; ends the capture.
+  /// The captured text; ends the capture.
   std::string_view text() {
     if (before_ != nullptr) {
       std::fclose(*stream_);

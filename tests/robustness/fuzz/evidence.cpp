@@ -1,4 +1,4 @@
-// What diagnose reads beside tables of times, each reader by itself and in memory where it can be, so that it takes many inputs a second:
+// Inputs of diagnose beside tables of times, each reader by itself and in memory where it can be, so that it takes many a second:
 // dumps, outputs of tools, RAS, reports of ranks, and whatever comes as files, packed or not.
 #include "scratch.hpp"
 #include "targets.hpp"

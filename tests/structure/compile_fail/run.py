@@ -34,7 +34,7 @@ LONGEST = 15  # lines of an error with its notes
 
 
 def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
-    """What is wrong with the case itself, and the first error line of its bad program."""
+    """The faults of the case itself, and the first error line of its bad program."""
     problems = []
     bad = compiler.compile(case.bad, strict=False)
     if case.rejected and bad.ok:

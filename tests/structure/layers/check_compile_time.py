@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What including our headers costs a compiler at -O0, beside <vector>.
+"""Measures the time that including our headers takes a compiler at -O0, beside <vector>.
 
     check_compile_time.py SOURCE_DIR COMPILER [FLAG...]
 
@@ -40,7 +40,7 @@ def cost(command, header, runs):
 
 
 def faults_of(header, seconds, vector, size, limits):
-    """What is beyond the limits."""
+    """The values beyond the limits."""
     most = limits[0] * max(1, vector / VECTOR_SECONDS) * SLACK
     out = []
     if seconds > most:

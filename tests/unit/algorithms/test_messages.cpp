@@ -1,4 +1,4 @@
-// What a step sends at a time, which steps pass on and which combine: by the definition of each algorithm.
+// The messages of a step, the steps that pass on and those that combine: by the definition of each algorithm.
 #include <fabricost/algorithms/schedule_of.hpp>
 
 #include "catch.hpp"

@@ -1,5 +1,5 @@
-// What follows from whom a rank sends to in each step: every algorithm of the registry that says so moves what its
-// phases say, and everybody hears of everybody. An algorithm entered there is tested here without a line of its own.
+// Consequences of each step's partners: every algorithm of the registry that states them moves what its phases
+// say, and every rank's data reaches every rank. A new algorithm is tested here without a further line.
 #include <fabricost/algorithms/schedule_of.hpp>
 
 #include "catch.hpp"
@@ -13,7 +13,7 @@ using support::close;
 
 namespace {
 
-/// What the messages of all steps add up to at one level.
+/// The messages of all steps at one level, summed up.
 struct Counted {
   int steps = 0;      ///< that cross the level, and none further out
   double serial = 0;  ///< sum over steps of the most that leaves any endpoint

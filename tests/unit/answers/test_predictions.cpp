@@ -14,7 +14,7 @@ using namespace fabricost;
 
 namespace {
 
-/// What a request is refused with; empty where it is answered.
+/// The message with which a request is refused; empty where it is answered.
 template <class Request>
 std::string refusal_of(const Request& request) {
   try {

@@ -1,5 +1,5 @@
 /// \file test_whole_machines.cpp
-/// What several questions must say alike of one machine: idle GPUs, tapers, prices, spares, how many GPUs there are.
+/// Values that several questions must give alike for one machine: idle GPUs, tapers, prices, spares, number of GPUs.
 
 #include "catch.hpp"
 

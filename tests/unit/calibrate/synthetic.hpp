@@ -40,7 +40,7 @@ inline std::vector<double> sizes(double first = 512, double last = 512.0 * 1024 
 inline const std::vector<Collective> four_operations{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                                      Collective::all_to_all};
 
-/// As `calibrate` creates blocks for one machine; with `flat` as for several together.
+/// A block as `calibrate` creates it for one machine; with `flat` as for several together.
 inline Block block_of(ConstantSet set, const Constants& prior, double latency, double rate, double spread = 1) {
   Block block;
   block.set = set;

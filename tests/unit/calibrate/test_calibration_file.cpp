@@ -1,4 +1,4 @@
-// What `calibrate` writes is what load_system reads.
+// Files that `calibrate` writes are what load_system reads.
 #include "synthetic.hpp"
 
 #include "unit/specs/files.hpp"

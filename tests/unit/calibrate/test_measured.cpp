@@ -18,7 +18,7 @@ namespace {
 using test::measurements;
 
 const std::vector<std::string> generations{"dgx-a100", "dgx-h100", "dgx-b200"};
-/// As CONTRIBUTING.md fits them.
+/// The options with which CONTRIBUTING.md fits them.
 const CalibrateOptions as_shipped{.leave_out = {"aiconfigurator/h100_sxm/nccl/2.23"}};
 
 Points points_of_systems(const std::filesystem::path& folder, const std::vector<std::string>& systems, const std::string& kind = "nccl") {
@@ -27,7 +27,7 @@ Points points_of_systems(const std::filesystem::path& folder, const std::vector<
   return out;
 }
 
-/// What a fresh calibration of the same points says beside the shipped file, constant by constant, in percent.
+/// The largest difference between a fresh calibration and the shipped file, over all constants, in percent.
 double worst_difference(const Calibration& fit, const std::vector<std::string>& systems) {
   double worst = 0;
   for (std::size_t i = 0; i < fit.sets.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the fit says of its own errors, over random machines: the truth is drawn from the prior, so the stated deviations can be checked.
+// The fit's own error estimates, over random machines: the truth is drawn from the prior, so the stated deviations can be checked.
 #include "synthetic.hpp"
 
 #include "support/fitted.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file changes.hpp
-/// Where a curve changes what it runs, on powers of two.
+/// The sizes, on powers of two, at which a curve changes what it runs.
 
 #include <fabricost/fabricost.hpp>
 

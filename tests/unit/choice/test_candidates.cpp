@@ -43,7 +43,7 @@ const std::set<Algorithm> tabled{Algorithm::ring,
                                  Algorithm::hierarchical,
                                  Algorithm::recursive_doubling};
 
-/// What every algorithm can do; one that is not named can do nothing.
+/// Compares the operations of every algorithm; an algorithm that is not listed must have none.
 void compare(const Fabric& f, const std::map<Algorithm, Ops>& expected, bool byte_wide = false) {
   for (const Algorithm algorithm : tabled) {
     const auto found = expected.find(algorithm);

@@ -1,4 +1,4 @@
-// What logs say NCCL chose on its own, beside what we say it chooses. Forced runs, tuner plugins and "Connected all trees" say nothing.
+// NCCL's own choices in logs, beside the predicted ones. Forced runs, tuner plugins and "Connected all trees" say nothing.
 #include "changes.hpp"
 
 #include <fabricost/readings/points.hpp>

@@ -1,4 +1,4 @@
-// What NCCL runs between nodes, measured on public clusters.
+// NCCL's choices between nodes, measured on public clusters.
 #include "changes.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-// What a tuner plugin chooses: the borders that aws-ofi-nccl's source file states, and every polygon against another way to see whether a
+// A tuner plugin's choices: the borders that aws-ofi-nccl's source file states, and every polygon against another way to see whether a
 // point lies inside.
 #include "changes.hpp"
 
@@ -23,7 +23,7 @@ Candidate ran_at(const System& s, Collective op, int nodes, double bytes, int ra
   one.bytes = Bytes::from_value(bytes);
   return predict(s, one).ran;
 }
-/// What runs on both sides of a border, which belongs to the first.
+/// Checks the pairs on both sides of a border, which belongs to the first.
 void changes_at(const System& s, Collective op, int nodes, double last, Candidate below, Candidate above, int ranks = 0) {
   CAPTURE(s.name, nodes, last);
   CHECK(ran_at(s, op, nodes, last, ranks) == below);

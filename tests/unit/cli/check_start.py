@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the command costs before it does anything: processor time of a whole process, best of many, and its size without symbols.
+"""The cost of starting the command: processor time of a whole process, best of many, and its size without symbols.
 
     check_start.py COMMAND [STRIP]
 

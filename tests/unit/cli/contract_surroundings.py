@@ -1,4 +1,4 @@
-"""What surrounds the answers: help and version, locales, colour in a terminal only, completion in three shells."""
+"""The surroundings of the answers: help and version, locales, colour in a terminal only, completion in three shells."""
 import os
 import pathlib
 import pty

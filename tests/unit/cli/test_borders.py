@@ -1,4 +1,4 @@
-"""What comes in from files and command lines does no harm on its way out: control characters, bytes that are no text, files that are
+"""Input from files and command lines does no harm in the output: control characters, bytes that are no text, files that are
 read or not to be written, cells a spreadsheet would run, overrides that change nothing.
 
     test_borders.py FABRICOST

@@ -148,7 +148,7 @@ def without_rules_of(data, left_out):
 
 
 def cross_validated(tool, cases, data, weights, found):
-    """How many are right when the counts and the rules of their fold are left out: in words, and the share of broken runs."""
+    """The number of right answers without the counts and the rules of their fold: in words, and the share of broken runs."""
     right = {}
     for fold in range(FOLDS):
         held = [case for case in cases if case.fold == fold]

@@ -1,4 +1,4 @@
-"""How often diagnose names the cause people found, and how often it calls a healthy run broken, on public complaint threads and runs.
+"""Measures how often diagnose names the cause people found, and how often it calls a healthy run broken, on public threads and runs.
 
     score.py FABRICOST MEASUREMENTS [--all]
 
@@ -15,7 +15,7 @@ import tempfile
 import cases
 from cases import FINER, SICK, rows
 
-# Of cases that were read while the rules were written: a rule that breaks is seen, how good the rules are is not. UNSEEN says that.
+# Bounds for cases read while the rules were written: they show a rule that breaks, not how good the rules are; UNSEEN shows that.
 BOUNDS = {"confirmed": 0.70, "likely": 0.70, "expected": 0.70, "false alarms": 0.05}
 UNSEEN = {"confirmed": 0.40, "likely": 0.40, "expected": 0.30, "false alarms": 0.10}
 REPORTS = 0.85

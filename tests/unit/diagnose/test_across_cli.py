@@ -1,4 +1,4 @@
-"""What ranks, GPUs, adapters and pairs say beside their siblings, and adapters that are not the named machine's."""
+"""Ranks, GPUs, adapters and pairs compared with their siblings, and adapters that are not the named machine's."""
 import json
 import os
 import sys

@@ -114,7 +114,7 @@ def watched(rank, number, elements):
 
 
 def next_questions(folder):
-    """What to collect next, where several causes remain; a cause that is all but certain asks nothing."""
+    """The next evidence to collect, where several causes remain; none for a cause that is all but certain."""
     hang = ("n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\nn1:1:2 [0] NCCL INFO Connected all rings\n"
             "#       size         count      type   redop    root     time   algbw   busbw #wrong\n")
     found = json.loads(works(written(folder, "hang.log", hang), "--json"))
@@ -178,7 +178,7 @@ def several(folder):
 
 
 def tags(folder):
-    """What launchers put before a line is no part of it."""
+    """Words that launchers put before a line are not part of it."""
     line = "x:1:2 [0] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
     for tag in ("[1,0]<stdout>:", "0: ", "[pod/launch-bound-0/main] ", "[rank0]: ", "\x1b[36m(Worker pid=9)\x1b[0m ", "worker-1  | ",
                 "2026-01-02T03:04:05.678Z ", "[2026-01-02 03:04:05] ", "[default0]:"):

@@ -1,6 +1,6 @@
 /// \file test_failures.cpp
-/// What libraries, launchers and the kernel print when a run fails, each in its own format with hosts and numbers of our own; what ranks
-/// say against each other; and what is no failure.
+/// Messages of libraries, launchers and the kernel when a run fails, each in its own format with hosts and numbers of our own; signals
+/// from comparing ranks; and lines that are no failure.
 
 #include "catch.hpp"
 #include "unit/diagnose/logs.hpp"

@@ -1,4 +1,4 @@
-"""What fabricost diagnose reads beside logs: dumps of ranks, reports of tools, packed files, and a lot of all of it."""
+"""Inputs of fabricost diagnose beside logs: dumps of ranks, reports of tools, packed files, and a lot of all of it."""
 import gzip
 import json
 import os

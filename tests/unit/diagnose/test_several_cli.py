@@ -103,7 +103,7 @@ def warnings_are_quoted(folder):
 
 
 def parts_of_the_library(folder):
-    """Of an error that no rule explains, the file that its line names says what failed: here with words that no rule holds."""
+    """An error that no rule explains is explained by the file that its line names: here with words that no rule contains."""
     for file, cause in (("graph/topo.cc", "container_vm_topology"), ("mnnvl.cc", "imex"), ("bootstrap.cc", "bootstrap_network"),
                         ("transport/net_ib.cc", "link_failed"), ("transport/shm.cc", "no_p2p_shm"), ("misc/argcheck.cc", "program_error")):
         found = answer(folder, f"n0:1:2 [0] {file}:99 NCCL WARN The flux capacitor is empty\n")

@@ -19,7 +19,7 @@ SECONDS_PER_MB, START_SECONDS, MOST_MB = 0.12, 10, 500
 
 
 def log_of(rank, size):
-    """What NCCL prints at INFO and a training program in every step."""
+    """The lines that NCCL prints at INFO and a training program in every step."""
     made = random.Random(rank)
     host, gpu = f"node{rank // 8:03d}", rank % 8
     head = f"{host}:{4000 + gpu}:{5000 + gpu} [{gpu}] NCCL INFO "

@@ -1,4 +1,4 @@
-// What launchers, collectors and terminals put around the lines of a log does not change what is read.
+// Text that launchers, collectors and terminals add around a log's lines does not change what is read.
 #include "files.hpp"
 #include "support/measurements.hpp"
 

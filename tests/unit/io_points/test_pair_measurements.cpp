@@ -42,7 +42,7 @@ std::vector<Conclusion> of(const std::vector<Conclusion>& all, const std::string
 
 Points points_of(const std::filesystem::path& file) { return read_points(file, {.system = "dgx-h100"}); }
 
-/// What the tool printed for a point: GB/s (of both directions together where it adds them) or us.
+/// The number that the tool printed for a point: GB/s (of both directions together where it adds them) or us.
 double printed(const Point& p, bool latency, bool sum) { return latency ? p.seconds * 1e6 : p.bytes / p.seconds / 1e9 * (sum ? 2 : 1); }
 
 int staged_rows(const Points& read) { return skipped_rows(read, "P2P disabled"); }

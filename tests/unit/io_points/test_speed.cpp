@@ -1,4 +1,4 @@
-// How fast a long log is read, and what it costs in memory. The bounds are a slow machine's; the figures are printed.
+// The time and memory that reading a long log takes. The bounds are a slow machine's; the figures are printed.
 #include "files.hpp"
 
 #include <catch.hpp>

@@ -1,5 +1,5 @@
 /// \file test_conditions.cpp
-/// What the rows say of the GPUs that took part and of how they were timed, and a process that goes away.
+/// The rows' account of the GPUs that took part and of how they were timed, and a process that goes away.
 
 #include "fake_device.hpp"
 #include "measure/measure.hpp"

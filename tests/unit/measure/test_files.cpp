@@ -1,4 +1,4 @@
-// What is written is what our own readers read.
+// Written files are readable by our own readers.
 #include "fake_device.hpp"
 #include "measure/files/machine_file.hpp"
 #include "measure/files/partial_file.hpp"

@@ -1,4 +1,4 @@
-// What is worth measuring, on machines of every kind.
+// The points worth measuring, on machines of every kind.
 #include "fake_device.hpp"
 #include "measure/plan/plan.hpp"
 #include "support/message_of.hpp"

@@ -17,7 +17,7 @@ struct Stated {
   double value = 0;
 };
 
-/// What two threads tell each other, as collectives of MPI do: each call waits for the other's, which must be the same one.
+/// A meeting of two threads, as in collectives of MPI: each call waits for the other's, which must be the same one.
 class Meeting {
  public:
   /// Both sides' words. \throws std::logic_error when they are not at the same call, or one stays away

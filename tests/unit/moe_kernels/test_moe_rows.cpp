@@ -19,7 +19,7 @@ const std::string header =
     "source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,time_us,notes\n";
 const std::string good = "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n";
 
-/// What a faulty file says; empty when it is read.
+/// The message of a faulty file; empty when it is read.
 template <class Call>
 std::string spec_fault(Call&& call) {
   try {

@@ -1,4 +1,4 @@
-// What the switches above the NICs carry: slower ports, NICs that one node has lost, exchanges between rails, a job that is
+// Rates of the switches above the NICs: slower ports, NICs that one node has lost, exchanges between rails, a job that is
 // smaller than the machine.
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/hardware/dials.hpp>

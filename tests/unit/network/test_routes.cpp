@@ -1,4 +1,4 @@
-// Where messages go: hand-drawn ways on shipped machines, and properties of every way on every machine.
+// Routes of messages: hand-drawn ways on shipped machines, and properties of every way on every machine.
 #include "catch.hpp"
 #include "support/message_of.hpp"
 #include "machines.hpp"

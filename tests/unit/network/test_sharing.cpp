@@ -41,7 +41,7 @@ Case random_case(std::mt19937& random, bool plain) {
   return c;
 }
 
-/// Where the worst off stands, each counted by its weight.
+/// The lowest rate, each counted by its weight.
 double lowest(const Case& c, const Sharing& s) {
   double out = s.rates[0] / c.weights[0];
   for (std::size_t f = 1; f < s.rates.size(); ++f) out = std::min(out, s.rates[f] / c.weights[f]);

@@ -1,4 +1,4 @@
-// What a collective puts on the links: against sending every message one by one, and against the schedules' own counts.
+// The load of a collective on the links: against sending every message one by one, and against the schedules' own counts.
 #include "catch.hpp"
 #include "support/message_of.hpp"
 #include "machines.hpp"

@@ -99,7 +99,7 @@ std::vector<Corruption> corruptions_of(const System& s) {
 
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
-/// What a machine is asked; each answer is a time, or the question is refused with a message that names the machine.
+/// Counts the questions to a machine; each gets a time, or is refused with a message that names the machine.
 struct Tally {
   long asked = 0, refused = 0, wrong = 0;
   std::string first;

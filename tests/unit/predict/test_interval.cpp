@@ -1,4 +1,4 @@
-// How wide an interval is: by what was measured, where it was measured, and what of the time lies outside the measured sizes.
+// The width of an interval: by what was measured, where it was measured, and the share of the time beyond the measured sizes.
 #include "catch.hpp"
 #include "support/systems.hpp"
 

@@ -1,4 +1,4 @@
-// What must hold on any machine for any question. A failing case prints as one line.
+// Properties of any question on any machine. A failing case prints as one line.
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"

@@ -17,7 +17,7 @@ namespace {
 double seconds(const System& s, const Operation& op, const Ways& ways, std::optional<Algorithm> algorithm = {}) {
   return predict(s, op, {.algorithm = algorithm, .ways = ways}).seconds;
 }
-/// Of a ring under Simple.
+/// The line of a ring under Simple.
 Line ring_line(const System& s, const Operation& op, const Ways& ways) {
   return predict(s, op, {.algorithm = Algorithm::ring, .protocol = Protocol::simple, .ways = ways}).made_from.line;
 }

@@ -1,4 +1,4 @@
-// What prices algorithms nobody has fitted: phases on levels, added up here a second time from the schedule alone.
+// Prices of algorithms without a fitted form: phases on levels, added up here a second time from the schedule alone.
 #include <fabricost/price/price.hpp>
 
 #include "catch.hpp"

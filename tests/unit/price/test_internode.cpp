@@ -1,4 +1,4 @@
-// What the forms between nodes depend on beside size and count: the way from GPU to NIC, added latency, which tier binds.
+// Inputs of the forms between nodes beside size and count: the way from GPU to NIC, added latency, the tier that binds.
 #include <fabricost/price/price.hpp>
 
 #include "catch.hpp"

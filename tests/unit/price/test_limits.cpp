@@ -1,4 +1,4 @@
-// What every price must tend to when the message is very small or very large.
+// Limits of every price when the message is very small or very large.
 #include <fabricost/fabricost.hpp>
 
 #include "catch.hpp"

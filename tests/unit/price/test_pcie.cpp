@@ -20,7 +20,7 @@ Fabric box(int ranks, bool peer_to_peer = false) {
   f.peer_to_peer = peer_to_peer;
   return f;
 }
-/// What the rates above have to be told apart by.
+/// Constants that tell the rates above apart.
 PcieConstants constants() {
   PcieConstants c = detail::pcie_prior;
   c.simple_share = {0.8, 0.7, 0.3};

@@ -1,4 +1,4 @@
-// What a buyer asks gives one answer, whichever question it is asked with: sizes, spares, racks, switches, stacks, prices.
+// A buyer gets one answer from every question that contains it: sizes, spares, racks, switches, stacks, prices.
 #include "catch.hpp"
 
 #include <fabricost/answers/design/explore.hpp>

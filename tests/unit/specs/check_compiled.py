@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What cmake/shipped_numbers.cmake makes of data/: every table, a second version beside the first, broken lines refused with their place.
+"""Checks cmake/shipped_numbers.cmake on data/: every table, a second version beside the first, broken lines refused with their place.
 
     check_compiled.py CMAKE SOURCE_DIR
 

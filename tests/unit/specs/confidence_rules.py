@@ -1,4 +1,4 @@
-"""What the source of a number must name for its confidence to be a promise kept (docs/spec-format.md, "Where a number comes from")."""
+"""Words that the source of a number must contain for its confidence (docs/spec-format.md, "Where a number comes from")."""
 import re
 
 # Documents of those who make a part, set a standard, or build or run a machine.
@@ -20,7 +20,7 @@ VENDOR_CODE = re.compile(
 # Words of a number that was taken from something else than the part it stands for.
 NOT_THIS_PART = re.compile(r"same die|same chip|taken here|taken as |no run over|fitted together|not measured|the constants of")
 
-# What a document calls each GPU whose measurements could be mistaken for a relative's.
+# The name of each GPU in documents, where its measurements could be mistaken for a relative's.
 PART_NAMES = {
     "a100": r"A100", "a800": r"A800", "a10g": r"A10G", "a40": r"\bA40", "b200": r"\bB200", "b300": r"B300", "gb200": r"GB200",
     "gb300": r"GB300", "gh200": r"GH200", "h100-pcie": r"H100 PCIe|h100_pcie", "h100-nvl": r"H100 NVL", "h100-sxm": r"H100 SXM|H100's SXM",

@@ -42,7 +42,7 @@ class Checker:
             print("FAULT", what)
 
     def loader_says(self, kind, document):
-        """What the command says of a document (empty: it loads). Parts are named by a system beside them."""
+        """The command's message about a document (empty: it loads). A system beside them names parts."""
         folder = pathlib.Path(self.folder.name)
         file = folder / f"{kind}.yaml"
         file.write_text(yaml.safe_dump(document, sort_keys=False))

@@ -3,7 +3,7 @@ import yaml
 
 KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "transport": ["transports"],
          "calibration": ["calibrations"], "model": ["models"], "diagnosis": ["diagnosis"]}
-# What the build compiles in (cmake/shipped_numbers.cmake): no command reads these
+# Compiled in by the build (cmake/shipped_numbers.cmake): no command reads these
 COMPILED = {"prior": ["priors"], "tuner": ["tuners"], "engine": ["engines"], "policy": ["policies"],
             "plugin": ["plugins"]}
 

@@ -15,7 +15,7 @@ def shipped_files(checker):
 
 
 def written_files(checker):
-    """What `fabricost calibrate -o` writes, for one machine and for several together, is valid too."""
+    """A file that `fabricost calibrate -o` writes, for one machine or for several together, is valid too."""
     folder = pathlib.Path(checker.folder.name) / "written"
     folder.mkdir()
     log = str(checker.data / "measurements" / "dgx-h100-all-reduce.txt")

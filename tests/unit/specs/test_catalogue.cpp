@@ -40,7 +40,7 @@ std::vector<fs::path> shipped_files() {
   return out;
 }
 
-/// Where two trees differ first; empty: nowhere.
+/// The first place where two trees differ; empty: none.
 std::string difference(const SpecNode& a, const SpecNode& b, const std::string& path = "root") {
   if (a.kind != b.kind) return path + ": kind";
   if (a.text != b.text) return path + ": \"" + a.text + "\" and \"" + b.text + '"';
@@ -57,7 +57,7 @@ std::string difference(const SpecNode& a, const SpecNode& b, const std::string& 
   return {};
 }
 
-/// What a catalogue holds of `text`, or the parser's tree where it holds nothing.
+/// The tree that a catalogue holds for `text`; empty if it holds none.
 std::optional<SpecNode> held(std::string_view catalogue, const std::string& text) {
   auto file = std::make_shared<SpecFile>();
   file->text = text;

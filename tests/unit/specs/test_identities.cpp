@@ -17,7 +17,7 @@ using namespace specs;
 
 namespace {
 
-/// What the index over a data directory refuses it with; empty: nothing.
+/// The message with which the index over a data directory refuses it; empty: it accepts it.
 std::string stated_of(const Folder& data) {
   try {
     (void)GpuIdentities(data.path("."));

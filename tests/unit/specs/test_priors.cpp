@@ -1,4 +1,4 @@
-// What a machine is priced with before anybody measured it: data/priors, row by row, unless a calibration says otherwise.
+// Prices of a machine without any measurement: data/priors, row by row, unless a calibration says otherwise.
 #include "files.hpp"
 
 #include "support/skipped.hpp"

@@ -1,4 +1,4 @@
-// What is saved is read again: machines as they were asked for, with any text in their values.
+// Saved files are read again: machines as they were requested, with any text in their values.
 #include "files.hpp"
 
 #include "catch.hpp"

@@ -12,7 +12,7 @@ using namespace fabricost;
 
 namespace {
 
-/// What is said of a measurement one of whose files was changed.
+/// The message about a measurement one of whose files was changed.
 std::string said(const made_up::Machine& made, bool machine_file, const std::function<std::string(std::string)>& change) {
   const made_up::Files files(made);
   const std::filesystem::path file = machine_file ? files.machine_file() : files.points();

@@ -1,4 +1,4 @@
-/// What was put into a made-up machine comes out of its measurement: rates within 1 %, latencies within 5 %; a machine whose file is loaded
+/// The values of a made-up machine come out of its measurement: rates within 1 %, latencies within 5 %; a machine whose file is loaded
 /// again answers with its own numbers.
 
 #include "catch.hpp"

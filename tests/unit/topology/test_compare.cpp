@@ -1,4 +1,4 @@
-// What differs between a machine and a stock one.
+// Differences between a machine and a stock one.
 #include "unit/topology/topologies.hpp"
 
 #include <fabricost/specs/load.hpp>

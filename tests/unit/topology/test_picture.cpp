@@ -18,7 +18,7 @@ struct Box {
   std::string text;
 };
 
-/// Where words stand, by a font of 0.6 em a character: wider than the fonts the file names.
+/// The boxes of words, by a font of 0.6 em a character: wider than the fonts the file names.
 std::vector<Box> words_of(const pugi::xml_node& svg) {
   std::vector<Box> out;
   for (const pugi::xml_node& text : svg.children("text")) {

@@ -1,4 +1,4 @@
-"""What the checks of `fabricost trace` share: its answer as a dict, rows of one operation, closeness."""
+"""Shared parts of the checks of `fabricost trace`: its answer as a dict, rows of one operation, closeness."""
 import json
 import sys
 

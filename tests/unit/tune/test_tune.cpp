@@ -1,4 +1,4 @@
-// What tune says, asked again one size at a time.
+// The advice of tune, computed again one size at a time.
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/tune/tune.hpp>

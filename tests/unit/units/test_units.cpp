@@ -13,7 +13,7 @@ using namespace fabricost::literals;
 
 namespace {
 
-// What arithmetic between the types yields. That it yields nothing else is for tests/compile_fail.
+// Results of arithmetic between the types. That there are no others is tested by tests/compile_fail.
 template <class A, class B>
 constexpr bool same = std::is_same_v<A, B>;
 
@@ -56,7 +56,7 @@ static_assert(80_GiB == GiB(80) && 4.5_us == us(4.5));
 // A count divided by a count is a count of the quotient's unit.
 static_assert(same<decltype(in(Bytes{}, GB) / in(Time{}, s)), decltype(in(Bandwidth{}, GB_per_s))>);
 
-/// What payload() says to an efficiency; "accepted" when it takes it.
+/// The answer of payload() to an efficiency; "accepted" when it takes it.
 std::string answer_to(double efficiency) {
   try {
     static_cast<void>(payload(Gbit_per_s(400), efficiency));

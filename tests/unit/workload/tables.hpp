@@ -125,7 +125,7 @@ inline std::vector<fabricost::Issue> faults(const std::string& text) {
   return {};
 }
 
-/// Where a column of the last line of a text starts, from 1 (no quoted cells before it).
+/// The column at which a name's cell starts in the last line of a text, from 1 (no quoted cells before it).
 inline int column_of(const std::string& text, const std::string& name) {
   const std::string last = text.substr(text.rfind('\n', text.size() - 2) + 1);
   std::size_t at = 0;

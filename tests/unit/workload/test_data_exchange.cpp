@@ -52,7 +52,7 @@ jobs::Job open_job(int i, bool experts) {
   return job;
 }
 
-/// What the data term is at the very least: shared parameters over every tp-th GPU, experts over every ep-th.
+/// The least possible data term: shared parameters over every tp-th GPU, experts over every ep-th.
 double min_data(const jobs::Job& job, const System& s) {
   const Layout& l = job.layout;
   const Model& m = jobs::model(job.model);

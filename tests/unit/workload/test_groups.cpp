@@ -1,4 +1,4 @@
-// Where the ranks of a parallel group sit, and what its collectives cost.
+// The places of a parallel group's ranks, and the cost of its collectives.
 #include "jobs.hpp"
 
 #include <fabricost/kernels/groups.hpp>

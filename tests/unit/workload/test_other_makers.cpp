@@ -1,4 +1,4 @@
-// What assuming NVIDIA's shares of the peak is worth on other makers' processors, by published steps priced without any of their own.
+// The error of assuming NVIDIA's shares of the peak for other makers' processors, by published steps priced without any of their own.
 #include "support/measurements.hpp"
 #include "support/written_file.hpp"
 

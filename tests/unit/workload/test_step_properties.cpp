@@ -1,4 +1,4 @@
-// What must hold for the step of every layout: random jobs on random machines.
+// Properties of the step of every layout: random jobs on random machines.
 #include "jobs.hpp"
 
 #include <fabricost/training/step.hpp>
