@@ -1,4 +1,4 @@
-# What reads files of strangers: the stack and copies of known size are checked, and the linker's tables are read-only once a program runs.
+# Hardens code that reads strangers' files: checked stack and copies of known size; linker's tables read-only once a program runs.
 #   fabricost_hardened(TARGET [small|fast])    small: code that runs once per question; fast: only functions with buffers of characters
 # The model's headers, which price millions of questions and parse nothing, are compiled into programs as these are. A build with sanitizers
 # or fuzzers checks more by itself.

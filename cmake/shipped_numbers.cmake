@@ -391,7 +391,7 @@ function(fabricost_numbers data out)
 
 namespace fabricost {
 
-/// Where a fit may take a number, and the standard deviation, in log, around it before anything was measured.
+/// The range in which a fit may take a number, and its standard deviation, in log, before any measurement.
 struct FitRange {
   double min = 0, max = 0;
   double spread = 0;

@@ -1,4 +1,4 @@
-// What a log says about a machine: constants fitted to its points, and how far off predictions are before and after.
+// Calibrates a machine from a log: constants fitted to its points, and how far off predictions are before and after.
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/specs/load.hpp>

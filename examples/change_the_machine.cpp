@@ -1,4 +1,4 @@
-// What if: the same question on a machine with one value changed, and what dividing by the headline rate would have said.
+// Changes one value of a machine and asks the same question again; beside it the answer of dividing by the headline rate.
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -10,7 +10,7 @@ import sys
 
 
 def fault(text, version):
-    """What a release lacks; None when nothing."""
+    """The fault of a release's section; None when there is none."""
     found = re.search(rf"^## {re.escape(version)}(?P<note>[^\n]*)\n(?P<body>.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if found is None:
         return f"CHANGELOG.md has no section \"## {version}\""

@@ -28,7 +28,7 @@ ErrorSummary baseline(const ValidationReport& report, const std::function<double
   return summarise(priced);
 }
 
-/// What NCCL's tuner believes of its own pick; point to point it has no model, so those at the tier's usable rate.
+/// The time that NCCL's tuner expects of its own choice; for point to point it has no model: the tier's usable rate.
 double believed(const System& system, const Operation& op) {
   const Fabric f = fabric_of(system, op);
   const TunerTable table = tuner_table(op.collective, f, is_byte_wide(op.dtype));

@@ -47,7 +47,7 @@ def collection(where, regime):
 
 
 def summary(figures):
-    """What no fit has seen beside what was fitted."""
+    """The sources that no fit has seen beside those that were fitted."""
     groups = {}
     for key in sorted(figures.samples, key=lambda k: (PLACES.index(k[1]), k[3])):
         groups.setdefault(collection(key[1], key[3]), {True: [], False: []})[key[0]].append(figures.samples[key])

@@ -35,7 +35,7 @@ std::string size_of(const ComparedPoint& p) {
   return s < 65536 ? "below 64 KiB" : s <= 4194304 ? "64 KiB to 4 MiB" : "above 4 MiB";
 }
 
-/// How its calls were launched and what says which NCCL ran.
+/// The launch of its calls, and the evidence for the version of NCCL that ran.
 std::string regime_of(const ComparedPoint& p) {
   static constexpr std::array<std::string_view, 7> words{"launch not said", "from Python", "queued", "a process per GPU",
                                                          "threads",         "one process", "XLA"};

@@ -1,5 +1,5 @@
 /// \file left_out.cpp
-/// What predictions are worth where nothing, or little, was measured: parts of the data are kept from the fit and predicted.
+/// The error of predictions where nothing, or little, was measured: parts of the data are kept from the fit and predicted.
 
 #include "own_prior.hpp"
 #include "sections.hpp"
@@ -140,8 +140,8 @@ std::string parts_left_out(const Measurements& data) {
   return out + "\n";
 }
 
-/// How far repeated measurements of a cluster lie from their median: no model can be nearer to them. Point by point, as merge_repeats joins
-/// them: what repeats have in common is in the merged point.
+/// The distance of a cluster's repeated measurements from their median: no model can be nearer to them. Point by point, as merge_repeats
+/// joins them: what repeats have in common is in the merged point.
 std::string repeats_of(const Measurements& data, const std::string& cluster) {
   const auto key = [](const Point& p) {
     return std::tuple(p.nodes, p.gpus_per_node, p.collective, p.dtype, p.bytes, p.library.str(), p.gpu_direct, p.algorithm, p.protocol);

@@ -75,20 +75,20 @@ class Errors:
 
 
 def nodes_of_domain(machine):
-    """How many nodes an NVLink domain of it spans; 1 of a machine that is not shipped."""
+    """The number of nodes that an NVLink domain of it spans; 1 for a machine that is not shipped."""
     system = shipped(machine)
     return max(1, system.domain // system.gpus_per_node) if system else 1
 
 
 def family(point, nodes):
-    """Where the ranks are, and whose kernels they run. `nodes`: of one domain."""
+    """The place of the ranks, and whose kernels they run. `nodes`: of one domain."""
     if point["nodes"] <= 1:
         return ENGINES if str(point["library"]) in ENGINE_NAMES else INSIDE
     return RACK if point["nodes"] <= nodes else BETWEEN
 
 
 def regime(point, where, said):
-    """How its calls were launched, or how far the ranks are spread. `said`: of the launch, by sources.yaml."""
+    """The launch of its calls, or the spread of its ranks. `said`: the launch according to sources.yaml."""
     if where == BETWEEN:
         nodes = int(point["nodes"])
         return "2 nodes" if nodes == 2 else "3 to 8 nodes" if nodes <= 8 else "9 to 64 nodes" if nodes <= 64 else "more nodes"

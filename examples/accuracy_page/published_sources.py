@@ -167,7 +167,7 @@ class Copies:
                 self.rows[path.name, row["source"]].append(row)
 
     def place(self, run):
-        """Where a fetched file goes."""
+        """The path of a fetched file."""
         at = urllib.parse.urlsplit(run["from"]["url"])
         commit = f"@{run['commit']}" if "commit" in run else ""
         return self.folder / "fetched" / at.netloc / f"{at.path.strip('/')}{commit}" / run.get("path", "raw")
@@ -206,7 +206,7 @@ class Copies:
 
 
 def record(run, copies):
-    """What sources.yaml says of the first copy as it is: `rows: 60, sha256: ...`, of each part of the file that can be read."""
+    """The entry of sources.yaml for the first copy: `rows: 60, sha256: ...`, of each part of the file that can be read."""
     said = {}
     how = FORMATS.get(run.get("as", ""))
     for text in [path.read_text(encoding="utf-8", errors="replace") for path in copies.files_of(run)[:1]] or [None]:

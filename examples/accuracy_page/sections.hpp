@@ -30,11 +30,11 @@ struct Measurements {
 /// \throws fabricost::Error when a file is missing or malformed
 [[nodiscard]] Measurements read_measurements(const std::string& folder);
 
-/// What could not be priced, one line a reason.
+/// The points that could not be priced, one line a reason.
 [[nodiscard]] std::string not_priced(const fabricost::ValidationReport& report);
 
 [[nodiscard]] std::string introduction();
-/// What no fit has seen: other machines, nccl-tests inside one node, runs of unclear health.
+/// Points that no fit has seen: other machines, nccl-tests inside one node, runs of unclear health.
 [[nodiscard]] std::string never_fitted(const Measurements& data);
 /// Errors on the systems whose points were fitted, beside NCCL's own model and the datasheet.
 [[nodiscard]] std::string fitted_systems(const Measurements& data);

@@ -62,7 +62,7 @@ inline void use_fits(fabricost::ConstantSet set, fabricost::System& system, std:
 
 [[nodiscard]] std::string all_reduces(const std::filesystem::path& measurements);
 [[nodiscard]] std::string expert_kernels(const std::filesystem::path& measurements);
-/// What machines of which no kernel was measured get.
+/// Predictions for machines without any measured kernel.
 [[nodiscard]] std::string unmeasured();
 
 }  // namespace kernels

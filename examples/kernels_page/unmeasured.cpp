@@ -1,5 +1,5 @@
 /// \file unmeasured.cpp
-/// What machines get of which no kernel was measured, beside their measured neighbour.
+/// Predictions for machines without any measured kernel, beside their measured neighbour.
 
 #include "sections.hpp"
 

@@ -35,12 +35,12 @@ COLOURS = 64
 
 
 def missing() -> list[str]:
-    """What pip has to install before a notebook can run."""
+    """The packages that pip has to install before a notebook can run."""
     return [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
 
 
 def text_of_page(page: str) -> str:
-    """What a reader of HTML sees, roughly: no tags, no styles."""
+    """The text that a reader of HTML sees, roughly: no tags, no styles."""
     page = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]*>", " ", page))
 
@@ -145,7 +145,7 @@ def run(notebook: Any) -> None:
 
 
 def faults_of(notebook: Any) -> list[str]:
-    """What no stored notebook may hold."""
+    """The faults of a stored notebook."""
     faults = []
     for number, cell in enumerate((c for c in notebook["cells"] if c["cell_type"] == "code"), 1):
         for output in cell["outputs"]:

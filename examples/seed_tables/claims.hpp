@@ -1,6 +1,6 @@
 #pragma once
 /// \file claims.hpp
-/// How many claims the texts make, and how they came out. The counts come from reading all five texts sentence by sentence, 310 claims;
+/// The number of the texts' claims by verdict. The counts come from reading all five texts sentence by sentence, 310 claims;
 /// they are carried as they are.
 
 #include <array>

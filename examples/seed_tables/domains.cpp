@@ -1,5 +1,5 @@
 /// \file domains.cpp
-/// How many GPUs one fabric joins, what they can exchange together, and whether the switches have the ports for it; the rack
+/// The number of GPUs that one fabric joins, their rate of exchange, and whether the switches have the ports for it; the rack
 /// against the node (texts 000 to 004).
 
 #include "specs.hpp"

@@ -1,5 +1,5 @@
 /// \file memory.cpp
-/// What fits where: arithmetic on memory sizes (texts 000 to 003). fabricost's planner, a later stage, will refuse layouts that do not fit;
+/// Arithmetic on memory sizes: what fits where (texts 000 to 003). fabricost's planner, a later stage, will refuse layouts that do not fit;
 /// here is the arithmetic alone.
 
 #include "specs.hpp"

@@ -1,5 +1,5 @@
 /// \file money.cpp
-/// What communication overhead costs (text 003), in the library's own units: GPUs x rent x time.
+/// The cost of communication overhead (text 003), in the library's own units: GPUs x rent x time.
 
 #include <fabricost/economics/reliability.hpp>
 #include <fabricost/specs/prices.hpp>

@@ -26,7 +26,7 @@ struct Section {
 /// The `topo -m` example and the three GPUs that contradict each other (topology.cpp).
 [[nodiscard]] std::string topology_example();
 
-/// How many claims of the texts came out how, by topic and by text (claims.cpp).
+/// The number of the texts' claims by verdict, by topic and by text (claims.cpp).
 [[nodiscard]] std::string claim_summary();
 
 }  // namespace seed_tables

@@ -56,7 +56,7 @@ struct Model {
 [[nodiscard]] const Model& llama_70b();
 [[nodiscard]] const Model& llama_405b();
 inline constexpr double half_precision = 2;  ///< bytes of an FP16 or BF16 number
-/// What `tokens` tokens ask of tensor parallelism over `ranks` GPUs, in 16 bit.
+/// The request for `tokens` tokens under tensor parallelism over `ranks` GPUs, in 16 bit.
 [[nodiscard]] fabricost::TensorQuestion tensor_question(double tokens, int ranks, bool sequence_parallel = false);
 /// Bytes of the activations of `tokens` tokens: what tensor parallelism all-reduces twice a layer.
 [[nodiscard]] double activation_bytes(const Model& model, double tokens);

@@ -1,5 +1,5 @@
 /// \file tables.cpp
-/// What all tables share: verdicts, numbers as text, finding a row, and the additive reference of the tests.
+/// Shared by all tables: verdicts, numbers as text, finding a row, and the additive reference of the tests.
 
 #include "tables.hpp"
 

@@ -11,7 +11,7 @@
 
 namespace seed_tables {
 
-/// What comparing a text's figure with ours came to.
+/// The result of comparing a text's figure with ours.
 enum class Verdict : unsigned char {
   reproduced,    ///< the figure follows from the specs, counted as the text counts it
   qualified,     ///< the figure exists, but means something else or holds only in part; the row says what

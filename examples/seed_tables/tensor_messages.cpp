@@ -1,5 +1,5 @@
 /// \file tensor_messages.cpp
-/// What tensor parallelism sends, counted from the library's list of messages (texts 001 and 003), and the step of Llama 3 405B on the two
+/// The messages of tensor parallelism, counted from the library's list (texts 001 and 003), and the step of Llama 3 405B on the two
 /// machines text 001 compares.
 
 #include "specs.hpp"

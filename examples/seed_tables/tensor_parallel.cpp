@@ -1,5 +1,5 @@
 /// \file tensor_parallel.cpp
-/// What tensor parallelism costs: the share of two all-reduces a layer beside the layer's own work, when decoding (text 001) and
+/// The cost of tensor parallelism: the share of two all-reduces a layer beside the layer's own work, when decoding (text 001) and
 /// when training (text 003). Messages and their price are the library's (training/tensor_parallel.hpp); the work is the texts' own
 /// arithmetic, and attention over the KV cache is left out as in the texts.
 ///

@@ -1,5 +1,5 @@
 /// \file tiers.cpp
-/// What lies above what in a machine, one way: the hierarchies of texts 001 and 003, their ratios, and latencies.
+/// The hierarchy of tiers in a machine, one way: those of texts 001 and 003, their ratios, and latencies.
 
 #include "specs.hpp"
 

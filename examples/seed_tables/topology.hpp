@@ -1,6 +1,6 @@
 #pragma once
 /// \file topology.hpp
-/// Where two GPUs of a PCIe tree meet, and a check that a matrix of such meetings describes a tree.
+/// The tier where two GPUs of a PCIe tree meet, and a check that a matrix of meetings describes a tree.
 
 #include <optional>
 #include <string_view>

@@ -15,7 +15,7 @@ namespace training {
 [[nodiscard]] std::string never_fitted(const Published& data);
 /// Peaks of memory, every group that states them; layouts that ran or ended out of memory.
 [[nodiscard]] std::string memory(const Published& data);
-/// What choosing a layout by the model costs against the best that was measured.
+/// The loss from choosing a layout by the model, against the best that was measured.
 [[nodiscard]] std::string choices(const Published& data);
 /// Groups nobody fits, with the reason.
 [[nodiscard]] std::string set_aside(const Published& data);

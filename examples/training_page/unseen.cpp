@@ -30,7 +30,7 @@ std::string table(const Groups& groups, const char* first) {
   return out;
 }
 
-/// How many rows are not priced, by the reason.
+/// The number of rows that are not priced, by the reason.
 std::string not_priced(const std::vector<TrainingRow>& rows) {
   std::map<std::string, int> reasons;
   for (const TrainingRow& r : rows)
@@ -40,7 +40,7 @@ std::string not_priced(const std::vector<TrainingRow>& rows) {
   return out + "\n";
 }
 
-/// Of each submitter's rows, by a fit without them.
+/// The errors of each submitter's rows, by a fit without them.
 std::string by_submitter(const Published& data) {
   std::string out =
       "The rows that are fitted, by who submitted them, each by a fit of all others:\n\n"
