@@ -2,7 +2,7 @@
 /// \file operation.hpp
 /// The operations: collectives and point-to-point transfers in the conventions of nccl-tests.
 ///
-/// `bytes` is what nccl-tests prints as size:
+/// `bytes` is the size that nccl-tests prints:
 ///   all_reduce, broadcast, reduce, send_recv   the buffer of one rank
 ///   all_gather                                 everything a rank has received at the end (n times its own part)
 ///   reduce_scatter, all_to_all                 everything a rank holds at the start (n times what it keeps, or sends to one peer)

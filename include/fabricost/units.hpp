@@ -4,7 +4,7 @@
 ///
 /// A quantity holds one double in its coherent unit (byte, second, byte per second, joule, dollar, ...). Numbers enter
 /// through a named unit, `GiB(80)` or `80_GiB`, and leave through `in(memory, GiB).value()`. Prefixes k M G T P are
-/// powers of ten, Ki Mi Gi Ti powers of two, everywhere. What a plain double would let through does not compile:
+/// powers of ten, Ki Mi Gi Ti powers of two, everywhere. Mistakes that a plain double would let through do not compile:
 ///
 ///   bits on the wire as bytes    Bandwidth b = Gbit_per_s(400);         write payload(Gbit_per_s(400), 0.97)
 ///   both directions as one       Bandwidth b = GB_per_s_duplex(900);    write one_way(GB_per_s_duplex(900))
@@ -12,7 +12,7 @@
 ///   a number without a unit      Bytes n = 4096;                        write B(4096)
 ///   power taken for energy       Joules e = kW(10.2);                   write kW(10.2) * h(24)
 ///
-/// docs/units-mistakes.md goes from a compiler's message to the mistake and its fix, and lists what no compiler sees.
+/// docs/units-mistakes.md goes from a compiler's message to the mistake and its fix, and lists mistakes that no compiler sees.
 /// A quantity is as large as its double and is passed like one. Messages of the compiler name it by its powers:
 /// `Quantity<byte<1>, second<-1>>` is a bandwidth.
 
@@ -36,7 +36,7 @@ struct Unit;
 /// The base units of quantities, to a power. None of them converts into another.
 namespace power {
 template <int N>
-struct byte;  ///< payload: what a message or a memory holds
+struct byte;  ///< payload: the content of a message or a memory
 template <int N>
 struct wire_bit;  ///< bits on a wire include encoding and headers, so no constant factor leads from them to payload
 template <int N>

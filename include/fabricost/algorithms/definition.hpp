@@ -3,12 +3,12 @@
 /// Definition of an algorithm: a struct of static members, entered in registry.hpp; the rest follows from it.
 ///
 ///   name         as people and files write it
-///   not_for      why a collective is none of its, or nullptr
-///   why_not      why it cannot run in a Case, where that takes more than the collective
-///   add_phases   what it moves, in closed form: serial steps and bytes, level by level
-///   steps, partner   what each rank sends to whom in every step, one partner at a time: links and their shares
+///   not_for      the reason why it is not an algorithm for a collective, or nullptr
+///   why_not      the reason why it cannot run in a Case, where that needs more than the collective
+///   add_phases   the data it moves, in closed form: serial steps and bytes, level by level
+///   steps, partner   the receiver and data of each rank in every step, one partner at a time: links and their shares
 ///                    follow, and a test holds the phases to it
-///   traffic      instead, where everybody sends to everybody or switches combine: said with the sends of a
+///   traffic      instead, where all ranks send to all or switches combine: written with the sends of a
 ///                Network, which is network/traffic_counter.hpp
 ///
 /// Defaults supplies members that a file omits. No algorithm knows the hardware it runs on.

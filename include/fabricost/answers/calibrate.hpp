@@ -129,7 +129,7 @@ struct FitAnswer {
   std::vector<FittedSet> sets{};
   std::vector<Skipped> left{};          ///< rows that were not fitted
   std::string origin{};                 ///< how and from what, for the files' source
-  std::vector<std::string> warnings{};  ///< what speaks against fitting these points
+  std::vector<std::string> warnings{};  ///< reasons not to fit these points
 
   [[nodiscard]] double median_error() const { return median_after / 100; }
   [[nodiscard]] double mean_error() const { return mean_after / 100; }
@@ -186,7 +186,7 @@ using FittedFile = std::pair<std::string, std::string>;
 /// Constants of collectives.
 struct CalibrationAnswer : FitAnswer {
   Calibration made;
-  Points fitted;       ///< what was read
+  Points fitted;       ///< the points that were read
   SavedSystem system;  ///< with the fitted constants; extends is empty where several machines were fitted together
   [[nodiscard]] std::vector<SetAsidePoint> set_aside_points() const;
   [[nodiscard]] std::vector<std::string> set_aside() const;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file constants.hpp
-/// The constants of the model, one by one: what each is worth on a machine, what it is worth where nothing was
-/// measured, and how a fit treats it.
+/// The constants of the model, one by one: the value of each on a machine, its value where nothing was
+/// measured, and its treatment in a fit.
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/fields/fields.hpp>

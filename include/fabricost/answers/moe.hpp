@@ -112,7 +112,7 @@ struct MoeAnswer {
   }
 };
 
-/// Checks what can be checked without a machine. \throws Refusal, RequestError
+/// Checks everything that needs no machine. \throws Refusal, RequestError
 void check(const MoeRequest& request);
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
 [[nodiscard]] MoeAnswer answer(const MoeRequest& request);

@@ -87,7 +87,7 @@ struct PipelineStage {
 };
 
 struct PipelineAnswer {
-  PipelineRequest request;  ///< what was left out is filled in
+  PipelineRequest request;  ///< with defaults filled in
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1;
   double step_seconds = 0, work_seconds = 0, bubble_seconds = 0, bubble_over_total = 0, bubble_over_ideal = 0, makespan_seconds = 0;

@@ -325,7 +325,7 @@ struct PlanAnswer {
 /// A stack as it runs on a machine, loaded: on TPUs the default is default_tpu_stack. \throws as load_stack
 [[nodiscard]] NamedStack stack_on(const NamedStack& stack, const System& system);
 
-/// A file of a trace, and what is in it.
+/// A file of a trace, and its content.
 struct TimelineFile {
   std::string name, text;
 };

@@ -48,7 +48,7 @@ struct GroupedRequest {
                  asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
-/// Checks what can be checked without a machine. \throws Refusal
+/// Checks everything that needs no machine. \throws Refusal
 void check(const GroupedRequest& one);
 /// The name shown for the collective.
 [[nodiscard]] std::string name_of(const GroupedRequest& one);

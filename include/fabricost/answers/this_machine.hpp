@@ -1,6 +1,6 @@
 #pragma once
 /// \file this_machine.hpp
-/// This machine: its measurement, and what it is beside a stock system (machine/this_machine.hpp).
+/// This machine: its measurement, and its comparison with a stock system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/diagnose.hpp>
@@ -62,10 +62,10 @@ struct MeasurePlanRequest : MeasureRequest {};
 
 /// Callbacks during a measurement. Every process calls `interrupted`, only the first one the others.
 struct MeasureWatch {
-  std::function<void()> begin = [] {};                                  ///< before the first point; what it throws ends all processes
+  std::function<void()> begin = [] {};                                  ///< before the first point; an exception ends all processes
   std::function<void(const measure::Row&)> point = [](const auto&) {};  ///< as soon as it is measured
   std::function<void(const measure::Progress&)> progress = [](const auto&) {};
-  std::function<bool()> interrupted = [] { return false; };  ///< true ends the run early; what was measured stays
+  std::function<bool()> interrupted = [] { return false; };  ///< true ends the run early; points measured so far stay
 };
 
 /// A row of the file of points (docs/reference/measured-files.md).
@@ -127,7 +127,7 @@ struct ProbedMachine {
   std::vector<std::string> remarks{};
   std::optional<std::string> system{};
   std::string system_because{};
-  bool speaks = true;  ///< of several processes the first does
+  bool speaks = true;  ///< whether this process prints: the first of several does
 };
 
 struct PlannedStep {
@@ -155,7 +155,7 @@ struct MeasurePlanAnswer : ProbedMachine {
   }
 };
 
-struct MeasuredRun;  ///< what the machine's file is written of
+struct MeasuredRun;  ///< the content of the machine's file
 
 struct MeasureAnswer : ProbedMachine {
   std::vector<MeasuredPoint> rows;

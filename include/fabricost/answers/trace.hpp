@@ -4,7 +4,7 @@
 ///
 /// wire      last start to last end over the ranks of a group; where not all of them are traced, an upper bound
 /// waiting   of a rank, from its own start to the last one's
-/// exposed   of a rank's time in it, what no kernel of its own covered
+/// exposed   the part of a rank's time in it that no kernel of its own covers
 
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
@@ -247,7 +247,7 @@ struct TraceAnswer {
   std::optional<TraceReplay> replay{};
   std::vector<TracedAgainst> against{};
   std::vector<std::string> parted{};
-  std::shared_ptr<const FoundTrace> found{};  ///< what pictures are drawn from
+  std::shared_ptr<const FoundTrace> found{};  ///< the trace that pictures are drawn from
 
   static constexpr auto fields() {
     using A = TraceAnswer;

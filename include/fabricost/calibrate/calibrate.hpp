@@ -66,7 +66,7 @@ struct CalibratedSet {
   double smallest = 0, largest = 0;  ///< measured sizes, bytes
   int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
   std::set<std::string_view> launches;  ///< how its points were launched
-  std::set<std::string> libraries;      ///< what ran: "nccl-2.23", or "nccl" where nothing says which
+  std::set<std::string> libraries;      ///< libraries that ran: "nccl-2.23", or "nccl" without a stated version
   int points = 0;
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
@@ -109,7 +109,7 @@ void apply_mean(const Calibration& calibration, System& system);
 void apply_transport_mean(const Calibration& calibration, System& system);
 
 /// A calibration file with all sets of `calibration` under `parts:`, or with the given set only.
-/// \param date yyyy-mm-dd \param origin what was measured
+/// \param date yyyy-mm-dd \param origin the measurement
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
                                            std::string_view origin);
 [[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);

@@ -27,7 +27,7 @@ namespace fabricost {
 /// One set of constants to be fitted.
 struct Block {
   ConstantSet set = ConstantSet::scale_up;
-  std::string name;    ///< of what shares it: a generation, a transport, a system
+  std::string name;    ///< of the group that shares it: a generation, a transport, a system
   Constants prior;     ///< starting values and centre of the prior
   double spread = 1;   ///< how much the table's own spreads are widened; ignored where `flat` is above zero
   double flat = 0;     ///< one spread for every constant

@@ -26,7 +26,7 @@ struct Choice {
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
   CallLaunch launch{};
-  Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; what NCCL itself is forced to run is NCCL's
+  Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's at small sizes; a pair forced on NCCL stays NCCL's
   Ways ways{};
 
   [[nodiscard]] bool allows(Candidate c) const {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file launch.hpp
-/// Who launches a collective on which GPUs, and how long that takes the host. A call takes what the GPUs and the host need beside each
-/// other, nearly the larger of the two:
+/// The launch of a collective: who launches it on which GPUs, and the host's time for it. The host works beside the GPUs, so that a call
+/// takes nearly the larger of the two times:
 ///
 ///   t = norm_4( GPU , host )      host = share g ( l + p sends and receives of a rank )      l = host_gpu, p = host_peer
 ///

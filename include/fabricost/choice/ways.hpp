@@ -9,7 +9,7 @@
 ///   pxn           messages reach their rail over NVLink before they leave the node (NCCL_PXN_DISABLE=1 turns it off)
 ///   put, gin      a one-sided message through the NIC, posted by the processor's proxy, or by the GPU (price/put.hpp)
 ///   relay         idle GPUs of a mesh pass messages on
-///   registered    buffers registered with the library: nobody published a pair with figures, so that prices stay as they are
+///   registered    buffers registered with the library: no pair of figures is published, so that prices stay as they are
 ///   nic_block     bytes of a message that one NIC takes before the GPU's next one does; 0: all share them evenly
 
 namespace fabricost {

@@ -123,7 +123,7 @@ struct RuleSeen {
 /// A command whose outcome would tell the remaining causes apart.
 struct NextQuestion {
   std::string ask, tells;
-  double bits = 0;  ///< what its outcome is expected to settle, of the entropy of the remaining causes
+  double bits = 0;  ///< expected reduction of the entropy of the remaining causes
 };
 
 /// A difference between a run and one that went well.
@@ -163,7 +163,7 @@ struct DiagnosisRequest {
 
 struct Diagnosis {
   RunState state = RunState::nothing_to_judge;
-  bool healthy = true;  ///< the run was seen to end, and nothing speaks against it
+  bool healthy = true;  ///< the run was seen to end, without evidence of a fault
   std::string verdict;
   std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; other if a failure is not understood
   std::vector<RuleSeen> rules;        ///< all that held, in the order of their files

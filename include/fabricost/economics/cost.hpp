@@ -112,8 +112,8 @@ struct Rent : Sourced<DollarRate> {
   return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
 }
 
-/// When a machine can be had at the earliest: as its GPU's entry says; else on the day of the prices, where one of them is known of it;
-/// none where nobody knows.
+/// The earliest delivery of a machine: as its GPU's entry says; else the day of the prices, if one of them is known for it;
+/// empty if it is not known.
 [[nodiscard]] inline std::optional<Sourced<Day>> delivery_of(const System& system, const Prices& prices) {
   const GpuPrice* listed = prices.of(system.gpu.name);
   if (listed != nullptr && listed->delivery) return listed->delivery;

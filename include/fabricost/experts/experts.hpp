@@ -68,7 +68,7 @@ namespace detail {
   return system;
 }
 
-/// Seconds of a line's serial steps without data: what a streamed part adds after the other.
+/// Seconds of a line's serial steps without data: the time a streamed part adds after the other.
 [[nodiscard]] inline double steps_of(const Line& line) {
   double out = line.latency;
   for (const Part& p : line.base_parts)

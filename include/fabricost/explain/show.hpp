@@ -1,6 +1,6 @@
 #pragma once
 /// \file show.hpp
-/// A machine as text: its tiers with their one-way rates, what its headline counts, the sources.
+/// A machine as text: its tiers with their one-way rates, the parts of its headline rate, the sources.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>

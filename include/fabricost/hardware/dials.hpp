@@ -46,7 +46,7 @@ template <class SystemOrConst>
 
 namespace detail {
 
-/// Raises what stands between GPU and NIC, and the ports of the switches, to `rate` per NIC; what is faster already stays.
+/// Raises the links between GPU and NIC, and the ports of the switches, to `rate` per NIC; faster ones stay as they are.
 inline void widen_way(System& system, const Tier& nic, double rate) {
   const double per_gpu = rate * nic.endpoints / nic.shared_by / system.gpus_per_node;
   for (Tier& tier : system.tiers) {

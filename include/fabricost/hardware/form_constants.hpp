@@ -15,28 +15,28 @@ struct ScaleUpForm {
   double tree_chain;          ///< a step of a chain of at least 14 steps (8 ranks), in tree_hops
   double tree_chain_power;    ///< exponent by which shorter chains are cheaper
   double tree_ll_share;       ///< rate of an LL tree over a Simple one's inside one domain
-  double exchange_chunk;        ///< what a channel of an exchange moves at once
+  double exchange_chunk;        ///< bytes that a channel of an exchange moves at once
   double exchange_peer;         ///< an exchange of n ranks takes at least this, times n^(3/2),
-  double exchange_peer_ranks;   ///< up to this many ranks; each further one takes what the last did
+  double exchange_peer_ranks;   ///< up to this many ranks; each further one takes as long as the last
   double exchange_peer_overlap; ///< order of the norm between that and LL's volume
   double rack_hop_power;        ///< exponent by which a Simple ring's step gets shorter beyond 8 ranks
-  double switch_head;           ///< what in-switch algorithms pay per rank that gathers a part, up to 32
+  double switch_head;           ///< time of in-switch algorithms per rank that gathers a part, up to 32
   double switch_rank;           ///< and a reduction per rank, once its data fill the threads
   double switch_rank_size;      ///< the size over which they do
   double switch_gather;         ///< an in-switch all_gather's time for its bytes over an all_reduce's
   double switch_scatter;        ///< the same of reduce_scatter
   double rack_floor;            ///< floor of an NVLSTree in the smallest rack, over a server's
   double rack_floor_power;      ///< exponent of its growth with the ranks
-  double planned_share;       ///< of the one-way rate, what NCCL plans with where a link does not state `usable`
-  double host_gpu;            ///< what a processor takes to launch a collective on one GPU (choice/launch.hpp)
+  double planned_share;       ///< share of the one-way rate that NCCL plans with where a link states no `usable`
+  double host_gpu;            ///< a processor's time to launch a collective on one GPU (choice/launch.hpp)
   double host_peer;           ///< to add a send or a receive to an exchange
-  double host_module;         ///< what a module of XLA adds to the collective in it
+  double host_module;         ///< time that a module of XLA adds to the collective in it
   double host_threads;        ///< share of it that threads of one process leave, which wait for each other's locks
   double rccl_ll_until;       ///< size up to which RCCL runs LL inside a node
   double rccl_ll128_until;    ///< the same of LL128 in an all_reduce of eight
   double rccl_ring_until;     ///< size up to which that is a ring, before it takes two steps
-  double rccl_call;           ///< what a call took beside its kernel in the runs behind a set of constants, inside a node
-  double rccl_module;         ///< what a module of XLA takes around a collective of RCCL, beside it
+  double rccl_call;           ///< time of a call beside its kernel in the runs behind a set of constants, inside a node
+  double rccl_module;         ///< time of a module of XLA around a collective of RCCL, beside it
   double rccl_module_rank;    ///< and for each rank
   double rccl_module_peer;    ///< and for each send or receive of a rank
 };
@@ -44,7 +44,7 @@ struct ScaleUpForm {
 /// Constants of price/pcie.hpp, and of copies between GPU and host (predict/host_copy.hpp).
 struct PcieForm {
   double planned_share;       ///< as ScaleUpForm::planned_share, for PCIe
-  double peers_ll_share;      ///< of LL's rate, what is left across two sockets where GPUs write to each other
+  double peers_ll_share;      ///< share of LL's rate that is left across two sockets where GPUs write to each other
   double planned_sockets;     ///< bytes that NCCL plans to move in a second between two AMD processors
   double host_copies_from;    ///< smallest copy between GPU and host that `measure` times
   double host_copies_to;      ///< and the largest
@@ -63,7 +63,7 @@ struct TransportForm {
   double tree_efficiency;          ///< rate of a tree over the NICs, relative to a ring's
   double tree_crowded;             ///< fraction of it that remains beyond two domains: 1/1.85
   double tree_near;                ///< domains up to which a tree's network steps all take the same
-  double tree_far;                 ///< what each doubling of domains beyond adds to a step, as a fraction
+  double tree_far;                 ///< fraction of a step that each doubling of domains beyond adds
   double tree_rate_overlap;        ///< order of the norm of the rates inside and between domains
   double tree_ll128_start;         ///< an LL128 tree's network step for an empty message, in ll128_steps
   double tree_ll128_growth_size;   ///< per device, at which half of one more ll128_step is added

@@ -43,7 +43,7 @@ struct IntervalWidths {
   double unknown_library;  ///< in quadrature: nothing says which version of the library ran
   double host_bound;       ///< of a time that the host's launches hold
   double host_bound_here;  ///< the same on a machine whose processor was measured
-  double xla_module;       ///< of what a module of XLA adds
+  double xla_module;       ///< of the time that a module of XLA adds
   double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
 };
 

@@ -42,7 +42,7 @@ struct DomainKernelConstants {
   double copy;   ///< per rank that a token goes to, one after the other
   double step;   ///< per doubling of ranks: all ranks wait for the flags of all others
   double floor;  ///< latency that the volume can hide
-  double token;  ///< a rank's time per token besides the link: packing, adding, converting
+  double token;  ///< time of a rank per token besides the link: packing, adding, converting
   double share;
   double overlap;  ///< order of the norm of work and wire
 };

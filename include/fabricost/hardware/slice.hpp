@@ -7,8 +7,8 @@
 /// as Google Cloud's pages on TPU v4, v5p and v6e list them: with three axes whole cubes, 4a x 4b x 4c with a, b and c as equal as they can
 /// be, every axis closed; below a cube, and with two axes, powers of two, 2 x 4 x 4 or 8 x 16, not closed unless it is the whole pod.
 ///
-/// A slice has no pod: the groups of a job lie inside its slice and get none of their own. So whoever first has a machine and a count of
-/// its GPUs takes the slice, and what it asks with it sees one machine.
+/// A slice has no pod: the groups of a job lie inside its slice and get none of their own. The first function that has both a machine and a
+/// number of its GPUs takes the slice; all functions that it calls see the same machine.
 
 #include <fabricost/hardware/system.hpp>
 

@@ -33,11 +33,11 @@ struct System {
   Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
   bool tuner_assumed = false;  ///< nothing says which version it was: widens intervals inside a domain
   Sourced<Bandwidth> host_memory_rate;  ///< reads and writes together that the processors of one node reach; 0: not known
-  Sourced<Time> host_launch;   ///< what its processor takes to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
+  Sourced<Time> host_launch;   ///< its processor's time to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;
   Sourced<Dollars> price;
   Sourced<Bytes> host_memory;  ///< of one node; 0: not known
-  std::string seller;          ///< who rents it out, as data/prices names sellers; empty: nobody in particular
+  std::string seller;          ///< the cloud that rents it out, by its name in data/prices; empty: no particular one
   std::vector<Tier> tiers;  ///< from the inside out, memories first
   Provenance provenance;
   std::string notes;

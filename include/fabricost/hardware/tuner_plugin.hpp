@@ -1,7 +1,7 @@
 #pragma once
 /// \file tuner_plugin.hpp
 /// Tuner plugins: libraries beside NCCL that choose before its own tuner does, as Amazon's does on its machines. One enumerator for each
-/// file of data/plugins; what they choose is in choice/plugin.hpp.
+/// file of data/plugins; their choices are in choice/plugin.hpp.
 
 #include <array>
 #include <cstddef>

@@ -81,7 +81,7 @@ struct Layout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Placing placing = Placing::data_inside;
   Precision precision = Precision::bf16;
-  SetOf<RecomputeModule> recompute_modules{};  ///< what selective recomputation repeats; none: what the stack does
+  SetOf<RecomputeModule> recompute_modules{};  ///< modules that selective recomputation repeats; none: the stack's
   int offload_layers = 0;                      ///< layers of a stage whose activations wait in host memory for their backward
   double offload_optimizer = 0;                ///< share of the optimizer's states that is kept and updated in host memory
   bool cuda_graphs = false;                    ///< layers are replayed as graphs: no launches, static buffers

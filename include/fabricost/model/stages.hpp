@@ -46,7 +46,7 @@ struct LayerSplit {
 };
 
 /// Divides layers into chunks, both at least 1.
-/// \param ends what the last chunk has besides, in layers: the output matrix, prediction modules
+/// \param ends further content of the last chunk, in layers: the output matrix, prediction modules
 [[nodiscard]] inline LayerSplit split_layers(int layers, int chunks, int ends = 1) {
   const int max = (layers + chunks - 1) / chunks;
   const int missing = max * chunks - layers, last = std::min({missing, ends, max}), rest = missing - last;

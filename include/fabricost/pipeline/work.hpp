@@ -44,7 +44,7 @@ struct PipelineRun {
   std::vector<std::vector<Bar>> bars;    ///< by stage, in order
   std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: one microbatch's activations in 1/stages of the layers
   double makespan = 0;                   ///< from the first start to the last end, s
-  double longest_stage = 0;              ///< longest time from a stage's first start to its last end: what a step costs
+  double longest_stage = 0;              ///< longest time from a stage's first start to its last end: the time of a step
                                          ///< when steps follow one another
   double work = 0;                       ///< microbatches (F + B + W), s
   [[nodiscard]] double bubble() const { return longest_stage - work; }

@@ -111,7 +111,7 @@ class Curve {
 
 namespace detail {
 
-/// Why nothing that the choice allows can run, and what could.
+/// Explains why no allowed pair can run, and names algorithms that could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
   const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket : is_exchange(op) ? Algorithm::direct : Algorithm::ring;
   const Candidate wanted{choice.algorithm.value_or(natural), choice.protocol.value_or(Protocol::simple)};
@@ -132,8 +132,8 @@ namespace detail {
   return out;
 }
 
-/// Numbers of chips that could run what these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
-/// 16 or 64"; empty if that is not why.
+/// Numbers of chips that can run where these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
+/// 16 or 64"; empty if that is not the reason.
 [[nodiscard]] inline std::string no_part_of_torus(const System& system, const Choice& choice, const Fabric& f) {
   const Tier* tier = system.tier(TierRole::scale_up);
   const bool forced = choice.algorithm || choice.protocol;
@@ -242,7 +242,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 }
 
 /// Kernels of an inference engine that a choice allows, whatever its rule: all, or of an algorithm that only engines have, then at every
-/// size up to the engine's largest. What NCCL itself can be forced to is NCCL's.
+/// size up to the engine's largest. A pair that NCCL itself can be forced to is NCCL's.
 [[nodiscard]] inline ReducePieces allowed_pieces(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
   if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce) return {};
   if (!choice.algorithm && choice.protocol) return {};

@@ -59,7 +59,7 @@ template <class MakeFabric>
   return {.operation = op, .terms = {}, .made_from = {.choice = choice, .fabric = fabric(), .line = {}, .engine = {}}};
 }
 
-/// Adds the answer: what runs at this size and its price, line().
+/// Adds the answer: the pair that runs at this size and its price, line().
 template <class Price>
 void complete(Prediction& p, const System& system, Candidate ran, Price&& line) {
   const Operation& op = p.operation;
@@ -149,7 +149,7 @@ class Launched {
   [[nodiscard]] bool any() const { return beside_ > 0 || after_ > 0; }
   /// Zero where a module launches.
   [[nodiscard]] const HostTime& host() const { return host_; }
-  /// Half width, in log, of what is known of its own time.
+  /// Half width, in log, of its own time.
   [[nodiscard]] double width() const { return width_; }
   /// Seconds of a call. \param gpu those of its GPUs \param factor on its own time
   [[nodiscard]] double operator()(double gpu, double factor = 1) const {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file prediction.hpp
-/// An answer that carries its explanation: time, what ran, terms that sum to the time, the limiting tier, the
-/// uncertainty, and all inputs, so that an explanation only prints and decides nothing again.
+/// An answer that carries its explanation: time, the pair that ran, terms that sum to the time, the limiting tier, the
+/// uncertainty, and all inputs, so that an explanation only prints and makes no decision of its own.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/fixed_list.hpp>
@@ -49,11 +49,11 @@ struct Extrapolated {
 struct MadeFrom {
   Choice choice;
   Fabric fabric;         ///< for a copy between GPU and host, `inner_tier` is the tier between the two
-  Line line;             ///< the price of what ran, excluding the cost of a call from Python
+  Line line;             ///< the price of the pair that ran, excluding the cost of a call from Python
   ReducePieces engine;   ///< the kernels of an inference engine, by size; empty: the library only
   HostCall host_call{};  ///< cost of a call from Python; all zero: replayed in a CUDA graph
-  HostTime host{};       ///< what launching takes; all zero: not asked
-  double gpu_seconds = 0;  ///< what the GPUs need where that was asked
+  HostTime host{};       ///< the time of launching; all zero: not requested
+  double gpu_seconds = 0;  ///< the GPUs' time, where that was requested
 };
 
 struct Prediction {

@@ -73,7 +73,7 @@ struct Certainty {
   return pcie_reach(f) == 2 ? w.pcie_sockets : w.pcie_datasheet;
 }
 
-/// \param line the price of what ran
+/// \param line the price of the pair that ran
 [[nodiscard]] inline Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, const Line& line,
                                             double bytes) {
   const IntervalWidths& w = c.interval;

@@ -12,7 +12,7 @@
 ///       peer leave 14 of 32 idle. A send_recv has p0 of its communicator: 1 channel of 32 among 32 and more ranks
 ///   bL  LL rate of one of the 32 channels, a share of the link's rate: threads set it, not how many channels rings open
 ///   Bk  max(chunk / ck, BS / 32), ck the time a channel was measured to take for a chunk of 512 KiB: channels of faster links are faster
-///   e   what n ranks take at least, 105 ns n (min(n, 72))^(1/2): beyond some 24 peers more than b
+///   e   the least time of n ranks, 105 ns n (min(n, 72))^(1/2): beyond some 24 peers more than b
 ///
 /// Fitted together with ring.hpp on 8 GPUs of three generations and on racks of 4 to 72 GB200. The rule of p: NVIDIA/nccl src/enqueue.cc;
 /// measured send_recvs of H100 and GB200 step at its sizes. Up to NCCL 2.28 LL goes on to 16 KiB a channel of a peer, 512 KiB, not 16.

@@ -30,7 +30,7 @@ enum class RlOverlap : unsigned char { none, one_step, continuous };
 inline constexpr std::array<std::string_view, 3> rl_overlap_names{"none", "one_step", "continuous"};
 [[nodiscard]] constexpr std::string_view name(RlOverlap o) { return rl_overlap_names[static_cast<std::size_t>(o)]; }
 
-/// The request: what is given of training and engines is fixed, the rest is searched.
+/// The request: the given parts of training and engines are fixed, the others are searched.
 struct RlQuestion {
   TrainingQuestion training;  ///< one update; its GPUs are set by the search
   ServingQuestion rollout;    ///< likewise
@@ -62,8 +62,8 @@ struct RlTime {
   double training = 0;
   double sync = 0;
   double reload = 0;  ///< trainer's states to host memory and back
-  double framework = 0;  ///< what the framework adds to generation and training
-  double hidden = 0;     ///< what overlap saves; subtracted
+  double framework = 0;  ///< time that the framework adds to generation and training
+  double hidden = 0;     ///< time that overlap saves; subtracted
 
   /// Without the framework's part.
   [[nodiscard]] double rollout() const { return prompts + generation + tail; }

@@ -34,7 +34,7 @@ struct RolloutTime {
   double seconds = 0;
   double prompts = 0;  ///< prefill
   double steady = 0;   ///< decoding at the full batch
-  double tail = 0;     ///< what draining adds
+  double tail = 0;     ///< time that draining adds
   double running = 0;  ///< sequences of an engine at the full batch
   double token = 0;    ///< s per token of a sequence at the full batch
 };

@@ -19,7 +19,7 @@ struct LayerExchange {
   StepGroup group = StepGroup::tensor;
   Collective collective = Collective::all_reduce;
   Placement at;
-  double bytes = 0;                  ///< as nccl-tests counts them (operation.hpp); of tokens to experts: what a rank sends
+  double bytes = 0;                  ///< as nccl-tests counts them (operation.hpp); of tokens to experts: bytes that a rank sends
   double seconds = 0;                ///< of one
   double forward = 0, backward = 0;  ///< how many a layer's forward and backward need
   double exposed = 1;                ///< share that nothing hides

@@ -50,7 +50,7 @@ struct TrainingQuestion {
   bool cuda_graphs = false;
   Adapters adapters{};
 
-  /// The part of the request that every layout of the search has alike.
+  /// The part of the request that is the same for every layout of the search.
   void set_common(Layout& l) const {
     l.sequence = sequence, l.global_batch = global_batch, l.precision = precision, l.shard = shard;
     l.recompute_modules = recompute_modules;

@@ -21,7 +21,7 @@ struct ValidationOptions {
   std::function<void(System&)> adjust{};  ///< called on every machine after loading: for constants that are not in a file
 };
 
-/// One measured point and what was predicted for it.
+/// One measured point and its prediction.
 struct ComparedPoint {
   Point point;
   Prediction prediction;

@@ -1,12 +1,12 @@
 #pragma once
 /// \file need.hpp
-/// The least of one thing that meets a goal: NIC bandwidth, GPUs, the domain's size, sequences a step. A question asked backwards: the
+/// The least of one quantity that meets a goal: NIC bandwidth, GPUs, the domain's size, sequences a step. A question asked backwards: the
 /// forward one (plan) is asked at every value of a grid, so that an unknown need not be monotone, and a continuous unknown is bisected
 /// between the last value that fails and the first that holds.
 ///
 ///   holds       the step, or the rate, meets the goal as predicted
 ///   interval    the least value where the prediction's fast end meets it, and where its slow end does. Goals that are ratios (of a term,
-///               of a step to another) vary only what is communicated: the rest of the error stands above and below the line.
+///               of a step to another) vary only the communication: all other errors are in both parts of the ratio.
 ///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
 ///   scaling     tokens per GPU >= x times those at the least value that can run: of GPUs at one batch, strong scaling
 ///   most        the largest value that meets the goal: how long a sequence, how many GPUs
@@ -36,7 +36,7 @@ struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
   std::optional<double> step_seconds, mfu, scaling, tokens, in_seconds;
   bool goodput = false, most = false;
-  GoodputRequest failures{};  ///< what goodput is asked with, besides GPUs
+  GoodputRequest failures{};  ///< the request for goodput, without GPUs
 
   static constexpr auto fields() {
     using R = NeedRequest;

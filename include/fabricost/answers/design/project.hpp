@@ -1,14 +1,14 @@
 #pragma once
 /// \file project.hpp
-/// A whole training run on one or several machines: step and layout, GPUs, what failures leave, days, racks, power, energy, money. Each
-/// part is the answer of the question of that name (plan, goodput, cost, need), asked with what the others found.
+/// A whole training run on one or several machines: step and layout, GPUs, goodput, days, racks, power, energy, money. Each part is the
+/// answer to the question of that name (plan, goodput, cost, need), with the results of the others in its request.
 ///
 ///   gpus       given, or the least with which the run ends in time, failures included (need)
 ///   paid       the job's GPUs, those that its groups leave idle in their domains, and spare nodes; racks whole, spares of idle nodes first
 ///   spares     given, or as many as keep the job waiting at most 0.1 % of its time; where the machine has no room for them, none are paid
 ///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
 ///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
-///   delivery   as the user was told, else as announced (data/prices); what has a price is on sale on the day of the prices
+///   delivery   as the user states it, else as announced (data/prices); a part with a price is on sale on the day of the prices
 ///   start      the later of delivery and the start asked for (default the day of the prices); ends = start + seconds
 ///   seconds    occupied / use, where the run has the machine for a share of each day; each turn costs a checkpoint and a restart
 ///   intervals  of a step (nine in ten) and of goodput are independent: logarithms of their ends are added in quadrature
