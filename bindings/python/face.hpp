@@ -248,7 +248,7 @@ template <class Ask>
 }
 
 /// Adds module.function(...), which answers the request.
-/// \param given selects what Python gets of the answer; by default all of it
+/// \param given selects the part of the answer that Python gets; by default all of it
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {

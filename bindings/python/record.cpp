@@ -85,7 +85,7 @@ struct Record {
   [[nodiscard]] bool same(const void* a, const void* b) const {
     return std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.type->same(place_of(a, m), place_of(b, m)); });
   }
-  /// All members and, with `kept`, what the record was made from.
+  /// All members and, with `kept`, the source of the record.
   [[nodiscard]] py::tuple values(const void* record, bool kept) const {
     py::tuple out(members.size() + (kept ? 1 : 0));
     for (std::size_t i = 0; i < members.size(); ++i) out[i] = members[i].type->object(place_of(record, members[i]));

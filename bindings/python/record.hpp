@@ -113,7 +113,7 @@ template <class C, class T>
 
 /// Computes an attribute; `self` is the address of the C++ object.
 using Getter = std::function<pybind11::object(const void* self)>;
-/// Adds a read-only property to a class of C++ objects. (Code of all classes: what is written for one class is compiled once a class.)
+/// Adds a read-only property to a class of C++ objects. (Code of all classes: code for one class would be compiled once a class.)
 /// \param text type in the stub
 void add_property(pybind11::handle type, const char* name, const char* doc, Getter get, const std::string& text);
 

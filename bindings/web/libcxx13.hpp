@@ -72,7 +72,7 @@ inline to_chars_result to_chars(char* first, char* last, double value, chars_for
   return {first + size, errc{}};
 }
 
-/// A page has one thread: what would run beside runs at once.
+/// A page has one thread: work meant to run beside it runs at once.
 class jthread {
  public:
   template <class Work>

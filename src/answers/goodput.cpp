@@ -89,7 +89,7 @@ void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
   (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // checks the number of lost rails
 }
 
-/// Nodes of another fleet in the place of the job's: what asking for that fleet gives.
+/// Puts another fleet in the place of the job's; the answer is then that of a request with that fleet.
 void take_fleet(FailureQuestion& q, const FailureFleet& fleet, double gpus_per_node, const GoodputRequest& a) {
   q.rate = fleet.rate;
   q.rate.per_node *= gpus_per_node / fleet.gpus_per_node;  // published per node of its own size: nodes of another size fail by their GPUs

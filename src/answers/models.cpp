@@ -1,5 +1,5 @@
 /// \file models.cpp
-/// The named models, and what follows from the shape of one.
+/// The named models, and quantities that follow from the shape of one.
 
 #include <fabricost/answers/models.hpp>
 #include <fabricost/model/flops.hpp>

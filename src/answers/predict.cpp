@@ -158,7 +158,7 @@ struct LoadedRequest {
   if (out.choice.inference.from_host && *r.operation != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
   check_ranges(r);
-  // what a call from Python adds stands beside the engines' kernels
+  // the cost of a call from Python is stored beside the engines' kernels
   const bool engine = r.library && !is_nccl(*r.library);
   const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host || r.symmetric, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
@@ -190,7 +190,7 @@ PredictAnswer answer_of(const System& system, const Prediction& prediction) {
 
 namespace {
 
-/// The same with another NCCL: its tables, its costs inside a domain, and what it does without being asked.
+/// The same with another NCCL: its tables, its costs inside a domain, and its defaults.
 [[nodiscard]] UpgradeAnswer upgraded(const LoadedRequest& a, const PredictRequest& r, double seconds) {
   PredictRequest with = r;
   with.library = r.upgrade;

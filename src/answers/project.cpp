@@ -1,5 +1,5 @@
 /// \file project.cpp
-/// Asks plan, goodput, cost and need about one run, each with what the others found.
+/// Asks plan, goodput, cost and need about one run, each with the results of the others.
 
 #include "answers/need/runs.hpp"
 #include "answers/typed/own_machines.hpp"
@@ -57,8 +57,8 @@ struct Calendar {
   }
 };
 
-/// \param own_day the user's word, which comes first \throws RequestError where it must end by a day before it can begin, or nobody knows
-/// when
+/// \param own_day the user's day, which comes first \throws RequestError where it must end by a day before it can begin, or no day is
+/// known
 void add_delivery(ProjectedRun& out, const System& system, const Prices& prices, const Calendar& calendar, std::optional<Day> own_day) {
   if (own_day) {
     out.delivery = day_text(*own_day), out.delivery_source = "as given";
@@ -177,7 +177,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count();
 }
 
-/// Ends of what is proportional to the time of the run.
+/// The ends of a quantity proportional to the time of the run.
 [[nodiscard]] Ends scaled(double value, const ProjectedRun& run) {
   return {value * run.interval_seconds.first / run.seconds, value * run.interval_seconds.second / run.seconds};
 }

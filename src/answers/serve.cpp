@@ -62,7 +62,7 @@ void set_format(ServingQuestion& q, const ServeRequest& r, const System& system)
   q.format.kv_width = r.kv_precision.value_or(q.format.weights) == WeightFormat::bf16 ? 2 : 1;
 }
 
-/// Sets how kernels are launched, what is offloaded to host memory, and how tokens choose experts.
+/// Sets the launch of kernels, the data offloaded to host memory, and the routing of tokens.
 void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system) {
   if (r.launch) (*r.launch == Launch::graph ? q.stack.prefill_launch : q.stack.decode_launch) = *r.launch;
   q.host = {.weights = r.offload_weights_bytes.value_or(0), .cache = r.offload_kv_bytes.value_or(0)};

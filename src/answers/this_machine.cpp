@@ -1,5 +1,5 @@
 /// \file this_machine.cpp
-/// Measures this machine within the time budget; computes its figures from what was measured.
+/// Measures this machine within the time budget; computes its figures from the measured points.
 
 #include <fabricost/answers/this_machine.hpp>
 

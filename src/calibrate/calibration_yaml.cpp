@@ -53,7 +53,7 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
   return out;
 }
 
-/// The machines of a set, with what was measured on each.
+/// The machines of a set, with the operations measured on each.
 std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out;
   for (const FittedOn& one : set.fitted_on) {

@@ -193,7 +193,7 @@ void Preparation::add(const Point& point, int crossing) {
                       .launch = io::launch_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
-  // what the GPUs took beside the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)
+  // the GPUs' time without the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)
   const double host = now.made_from.host.seconds(), overlap = system.constants.custom.form.host_overlap;
   const double left = std::pow(point.seconds, overlap) - std::pow(host, overlap);
   const double seconds = host > 0 ? std::pow(std::max(left, 0.0), 1 / overlap) : point.seconds;

@@ -1,5 +1,5 @@
 /// \file face.cpp
-/// Options by their fields, and what they print.
+/// Options of fields, and the printed answers.
 
 #include "cli/face.hpp"
 

@@ -68,7 +68,7 @@ template <HasFields Request, HasFields Other>
   return given_beyond(typed, option_fields<Request>(), option_fields<Other>());
 }
 
-/// The option of `fields` that ends in what another question's option is called: --global-batch for --batch; empty: none.
+/// The option of `fields` that ends in the name of another question's option: --global-batch for --batch; empty: none.
 [[nodiscard]] std::string_view namesake_of(std::string_view option, const std::vector<OptionField>& fields);
 
 /// Options of a subcommand with one question, or with several that a first word selects.

@@ -29,7 +29,7 @@ struct Terminal {
   [[nodiscard]] std::string strong_headings(std::string_view text) const;
 };
 
-/// Thrown by a job that asks for exit status 1 with its whole output: what it was to check does not hold.
+/// Thrown by a job that asks for exit status 1 with its whole output: its check did not hold.
 struct CheckFailed {
   std::string output;
 };

@@ -1,5 +1,5 @@
 /// \file clues.cpp
-/// Evaluates the rows: which hold, and what they say in the words of their file.
+/// Evaluates the rows: those that hold, with their words from the file.
 
 #include "diagnose/context.hpp"
 

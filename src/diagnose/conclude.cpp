@@ -1,6 +1,6 @@
 /// \file conclude.cpp
 /// The verdict, of five: the run failed, it is slow, slower than predicted, as predicted, or there is nothing to judge. A failure is a line
-/// that says so and after which the table does not go on: what was measured outvotes words. A run is slow if a fault is
+/// that says so and after which the table does not go on: measurements outvote words. A run is slow if a fault is
 /// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A
 /// line that speaks of an error which no rule explains is a failure that is not understood.
 
@@ -54,9 +54,9 @@ void merge(std::vector<Finding>& findings, const Context& c) {
   std::stable_sort(findings.begin(), findings.end(), likelier);
 }
 
-/// The commands that tell most of the remaining causes apart. The outcome of a command is known for each cause, so what it settles is the
-/// entropy of its outcomes; each is asked after those before it, and of two that settle as much, the one about fewer causes. What no rule
-/// names has the probability that none of the causes holds.
+/// The commands that best separate the remaining causes. The outcome of a command is known for each cause, so its gain is the
+/// entropy of its outcomes; each is chosen after those before it, and of two with equal gain the one about fewer causes. An outcome that no
+/// rule names has the probability that none of the causes holds.
 std::vector<NextQuestion> questions_for(const std::vector<Finding>& causes, const Context& c) {
   constexpr std::size_t most = 3;
   constexpr int hundredths = 100;
@@ -209,7 +209,7 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
 
-/// The signs of the rules behind the causes that are named. A rule for what is not understood explains no line.
+/// The signs of the rules behind the named causes. A rule for errors that are not understood explains no line.
 std::set<std::string> explained_signs(const Diagnosis& out, const Context& c) {
   std::set<std::string> rules, signs;
   for (const RuleSeen& seen : out.rules)
@@ -226,7 +226,7 @@ std::set<std::string> explained_signs(const Diagnosis& out, const Context& c) {
   return signs;
 }
 
-/// Quotes the warnings of NCCL that no cause explains: whatever the verdict, somebody may know better what they mean.
+/// Quotes the warnings of NCCL that no cause explains, whatever the verdict: a reader may know what they mean.
 void quote_warnings(Diagnosis& out, const Context& c) {
   constexpr std::size_t most = 3;
   const std::set<std::string> signs = explained_signs(out, c);

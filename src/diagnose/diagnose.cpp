@@ -242,7 +242,7 @@ void make_plain(Diagnosis& out) {
   std::for_each(out.notes.begin(), out.notes.end(), plain);
 }
 
-/// Adds what differs from a run that went well, which is also a judge where nothing else is.
+/// Adds differences from a run that went well, which also decides the verdict without another comparison.
 void compare_with(const std::filesystem::path& good, const Context& c, const std::filesystem::path& file, Diagnosis& out) {
   const diagnosis::Inputs inputs({good});
   std::string test;

@@ -64,7 +64,7 @@ std::optional<Facts> rate_of_one_adapter(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// About half of what all adapters of the named machine give, at the best of the large sizes and at most of them alike.
+/// About half of the rate of all adapters of the named machine, at the best of the large sizes and at most of them.
 std::optional<Facts> half_of_the_adapters(const Context& c, const Numbers& n) {
   if (c.guessed || !is_slow_between_nodes(c) || c.judged.ratio < n["least"] || c.judged.ratio > n["most"])
     return std::nullopt;

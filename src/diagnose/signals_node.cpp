@@ -141,7 +141,7 @@ std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
   return Facts{cited(c.info.matrix.front().line), fmt::format("{}", gpus)};
 }
 
-/// In NCCL's topology no PCIe link carries what the adapters do.
+/// In NCCL's topology no PCIe link has the rate of the adapters.
 std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
   double pcie = 0, network = 0;
   const io::LogLine* line = nullptr;

@@ -92,7 +92,7 @@ std::optional<Facts> collective_timed_out(const Context& c, const Numbers&) {
   return Facts{cited(one.line), in_words(one), ranks.empty() ? "unknown" : listed(ranks)};
 }
 
-/// The collective that ran out of time moves next to nothing: a barrier, so the wire is not what it waited for.
+/// The collective that ran out of time moves next to nothing: a barrier, so it did not wait for the wire.
 std::optional<Facts> tiny_collective_timed_out(const Context& c, const Numbers& n) {
   for (const io::Waited& one : c.reports.waited)
     if (one.in >= 0 && static_cast<double>(one.in) <= n["elements"] && one.out <= one.in)
@@ -145,7 +145,7 @@ std::optional<Facts> communicator_not_made(const Context& c, const Numbers&) {
   return std::nullopt;
 }
 
-/// Files or tags that lack what nearly all others say.
+/// Files or tags that lack a statement of nearly all others.
 std::optional<Facts> speaker_lacks(const Context& c, const Numbers& n) {
   auto all = c.reports.speakers;
   std::erase_if(all, [](const auto& one) { return one.second.tool; });

@@ -202,7 +202,7 @@ class StepFit {
   std::vector<Constants> starts_;  ///< likewise
 };
 
-/// The constants of which the rows say nothing, least known first: what depends on one may be known once that one is held.
+/// Constants on which the rows have no information, least known first: a constant may be known once another one is held.
 std::vector<Eigen::Index> unsaid_of(const StepFit& model, const Eigen::MatrixXd& covariance) {
   Eigen::MatrixXd information = covariance.inverse(), left = covariance;
   std::vector<Eigen::Index> out;

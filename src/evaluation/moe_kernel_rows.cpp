@@ -25,7 +25,7 @@ namespace {
 constexpr std::array<std::string_view, 11> kernel_columns{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
 
-/// Parses one row; what is not modelled goes to `skipped`, a malformed cell is a fault.
+/// Parses one row; rows beyond the model go to `skipped`, a malformed cell is a fault.
 MoeKernelRow row_in(io::CsvTable& table) {
   io::Cells cells(table);
   MoeKernelRow row;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file serving_model.hpp
-/// Published serving runs as a function of constants: what frameworks add, what inference alone has of each GPU generation, and, in a fit
-/// together with training steps, what kernels of both reach.
+/// Published serving runs as a function of constants: those of frameworks, those of inference on each GPU generation, and, in a fit
+/// together with training steps, the rates of kernels common to both.
 
 #include "evaluation/rows.hpp"
 #include "text/quantile.hpp"

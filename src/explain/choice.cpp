@@ -47,7 +47,7 @@ struct Row {
   return table.text(2);
 }
 
-/// Reports another allowed row that is priced clearly below what ran.
+/// Reports another allowed row that is priced clearly below the pair that ran.
 [[nodiscard]] std::string lost_time(const std::vector<Row>& rows, const ExplainContext& context) {
   const Row* min = nullptr;
   for (const Row& row : rows)
@@ -118,7 +118,7 @@ struct Row {
   return out + rows_table(rows, context.prediction.ran, "runs", false);
 }
 
-/// Why the communication library chooses what it runs.
+/// Explains the communication library's choice.
 [[nodiscard]] std::string explain_library(const ExplainContext& context) {
   const Choice& choice = context.choice();
   if (choice.rule == Choice::Rule::fastest)

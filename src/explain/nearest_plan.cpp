@@ -1,5 +1,5 @@
 /// \file nearest_plan.cpp
-/// When no layout fits or meets the limits: the nearest one, and what would help.
+/// When no layout fits or meets the limits: the nearest one, and helpful changes.
 
 #include "text/short_text.hpp"
 

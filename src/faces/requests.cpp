@@ -1,5 +1,5 @@
 /// \file requests.cpp
-/// Reading what only one question asks for.
+/// Reads values that only one question has.
 
 #include "faces/requests.hpp"
 

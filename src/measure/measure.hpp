@@ -1,6 +1,6 @@
 #pragma once
 /// \file measure.hpp
-/// Measures a plan within a time budget; returns the rows, and what was not measured with the reason.
+/// Measures a plan within a time budget; returns the rows, and the points not measured with the reason.
 ///
 /// Every step has a share of the remaining time by its weight. Unused time goes to the following steps, and
 /// in the end to the steps that were cut short. A point whose estimated cost, from the previous size, does

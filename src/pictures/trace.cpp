@@ -1,6 +1,6 @@
 /// \file trace.cpp
 /// Both pictures have as many cells as fit, however many ranks and events there are: ranks beyond are summed, or left out and counted;
-/// of a slice of time, what most of it went to is drawn.
+/// a slice of time is drawn by its largest use.
 
 #include "pictures/trace.hpp"
 

@@ -138,8 +138,8 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
   return {0, "time_us is empty"};
 }
 
-/// The library's release: its column, but what the notes say of another one is what ran (a folder of measurements named for one release,
-/// in whose files a column says another: "version column says 2.29.2").
+/// The library's release: that of the column, unless the notes name the release that ran (a folder of measurements named for one release,
+/// in whose files a column names another: "version column says 2.29.2").
 std::string version_of(const std::string& column, std::string_view notes) {
   static constexpr std::string_view said = "version column says ";
   const std::size_t at = notes.find(said);
@@ -172,7 +172,7 @@ int gpus_per_node_of(const std::string& system) { return load_system(system).gpu
 
 namespace {
 
-/// The fewest nodes that hold so many ranks, as many each; one where nobody knows how many fit (0).
+/// The fewest nodes that hold so many ranks, as many each; one if the number per node is not known (0).
 [[nodiscard]] int nodes_for(int ranks, int per_node) {
   if (per_node == 0) return 1;
   int nodes = (ranks + per_node - 1) / per_node;

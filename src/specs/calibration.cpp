@@ -1,6 +1,6 @@
 /// \file calibration.cpp
 /// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
-/// generation and its transport, then one given by hand, which replaces only what it fits.
+/// generation and its transport, then one given by hand, which replaces only the sets it was fitted for.
 
 #include "specs/calibration.hpp"
 
@@ -119,7 +119,7 @@ class CalibrationReader {
     into = in.number(width.key, into, 0.001, 5);
   }
 
-  /// The machines a set was fitted on, and what was measured on each.
+  /// The machines a set was fitted on, and the operations measured on each.
   void read_fitted_on(const SpecNode& list, MapReader& in, CalibratedPart& part) {
     const std::span<const std::string_view> names = measured_names(part.set);
     const std::string_view key = measured_key(part.set);
@@ -343,7 +343,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       const std::string own = fmt::format("cluster-{}", system.name);  // a cluster that was measured beside its transport's others
       if (!library.find("calibrations", own).empty() && of_transport(library.resolve("calibrations", own), nic->transport)) shipped(own);
     }
-  // a file given by hand replaces what it fits; the rest stays as shipped
+  // a file given by hand replaces only the sets it was fitted for; the rest stays as shipped
   if (calibration.find('\n') != std::string_view::npos)
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);
   else if (!calibration.empty())

@@ -72,7 +72,7 @@ bool has_data(const fs::path& folder) {
 }
 
 namespace {
-/// A folder like /tmp, where strangers put what they like.
+/// Whether a folder is like /tmp, where strangers may write.
 bool open_to_all(const fs::path& folder) {
   std::error_code error;
   constexpr fs::perms shared = fs::perms::others_write | fs::perms::sticky_bit;

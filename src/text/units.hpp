@@ -1,7 +1,7 @@
 #pragma once
 /// \file units.hpp
 /// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in
-/// coherent units, or what is wrong and what to write instead.
+/// coherent units, or the fault and its remedy.
 
 #include <string>
 #include <string_view>

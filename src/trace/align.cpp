@@ -1,7 +1,7 @@
 /// \file align.cpp
 /// The ranks' clocks. Ranks leave an all-reduce, all-gather, reduce-scatter or all-to-all within microseconds of each other, whenever they
-/// entered it; so the median distance of two ranks' ends is the distance of their clocks. A clock that also runs faster or slower is told
-/// by the medians of the first and the last half of the calls. Of calls whose length alone is known, the ends are laid on each other: the
+/// entered it; so the median distance of two ranks' ends is the distance of their clocks. A clock's difference in speed follows from
+/// the medians of the first and the last half of the calls. For calls of which only the length is known, the ends are aligned: the
 /// rank that was in it for the shortest time came last.
 
 #include "text/quantile.hpp"
@@ -24,7 +24,7 @@ struct Distance {
   return static_cast<double>(middle->own);
 }
 
-/// Twice the median distance from the middle: what no clock is told from.
+/// Twice the median distance from the middle: the uncertainty of a clock.
 [[nodiscard]] double doubt_of(std::vector<Distance>::const_iterator from, std::vector<Distance>::const_iterator to, double middle) {
   std::vector<Distance> around(from, to);
   for (Distance& one : around) one.own = std::abs(one.own - static_cast<std::int64_t>(middle));

@@ -1,14 +1,14 @@
 #pragma once
 /// \file laid.hpp
-/// The traces of one job's ranks beside each other. The same collective is found on every rank (by group, then sequence number or order),
+/// The traces of one job's ranks, aligned. The same collective is found on every rank (by group, then sequence number or order),
 /// the ranks' clocks are aligned by the ends of collectives, which all members leave together, and each collective is taken apart:
 ///
-///   wire      last start to last end: what the network took once all had come. Of a call that not all its ranks show, an upper bound:
-///             the time of those that are seen, with their waiting
+///   wire      last start to last end: the time of the network once all have come. If not all ranks of a call are traced, an upper
+///             bound: the time of the traced ones, with their waiting
 ///   waiting   of a rank, from its start to the last start
-///   exposed   what of a rank's time in it no kernel of its own covered
+///   exposed   the part of a rank's time in it that no kernel of its own covers
 ///
-/// No prices here: answers/trace puts predictions beside. Private to the sources.
+/// No prices here: answers/trace adds predictions. Private to the sources.
 
 #include "readings/traces/traced.hpp"
 
@@ -81,7 +81,7 @@ struct Clock {
   }
 };
 
-/// Time of a rank's window by what it was spent on, ns; the parts sum to the window.
+/// Time of a rank's window by its use, ns; the parts sum to the window.
 struct Spent {
   std::int64_t window = 0, compute = 0, copies = 0, waiting = 0, idle = 0;
   std::int64_t bubble = 0;  ///< waiting for the other stage of a pipeline

@@ -1,6 +1,6 @@
 #pragma once
 /// \file points.hpp
-/// Measured times out of a job's traces, for what reads measurements. Private to the sources.
+/// Measured times from a job's traces, for readers of measurements. Private to the sources.
 
 #include <fabricost/readings/points.hpp>
 

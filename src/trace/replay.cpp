@@ -249,7 +249,7 @@ class Player {
     own.done.push_back(i);
   }
 
-  /// Back from the last end, always to what was waited for.
+  /// Goes back from the last end, each time to the operation that was waited for.
   [[nodiscard]] std::map<std::string, double> path() const {
     std::map<std::string, double> out;
     Place now = none;

@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 3> without_names{"nothing", "strag
 
 struct Replay {
   Job job;  ///< with the times there, taken apart
-  /// The chain of work that nothing could have begun earlier: what it consists of, ns; the parts sum to the time from first to last.
+  /// The chain of work that nothing could have begun earlier, by its parts, ns; they sum to the time from first to last.
   std::map<std::string, double> path;
 };
 

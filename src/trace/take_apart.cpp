@@ -1,5 +1,5 @@
 /// \file take_apart.cpp
-/// Each call into wire and waiting, each rank's time into what it was spent on.
+/// Splits each call into wire and waiting, and each rank's time by its use.
 
 #include "trace/laid.hpp"
 

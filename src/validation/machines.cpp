@@ -1,5 +1,5 @@
 /// \file machines.cpp
-/// Loads the machines that measured points name, and predicts what the points measured.
+/// Loads the machines that measured points name, and predicts the points.
 
 #include "validation/machines.hpp"
 

@@ -24,7 +24,7 @@ struct CalibrationFault {
 [[nodiscard]] std::string first_line(const std::string& text);
 
 /// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence; on one node NCCL's tables are those
-/// of the point's version (between nodes the constants of transports hold what versions did).
+/// of the point's version (between nodes the constants of transports include the versions' effects).
 class Machines {
  public:
   using Adjust = std::function<void(System&)>;

@@ -1,5 +1,5 @@
 /// \file code.cpp
-/// Lines to copy, from what is set.
+/// Lines of code to copy, from the fields that are set.
 
 #include "web/code.hpp"
 

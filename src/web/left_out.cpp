@@ -40,7 +40,7 @@ namespace {
 
 }  // namespace
 
-/// One value: what an override gives.
+/// One value: that of an override.
 SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file) {
   std::string_view text = file->text;
   const auto first = std::min(text.find_first_not_of(" \t\r\n"), text.size());

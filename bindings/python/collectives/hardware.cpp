@@ -284,7 +284,7 @@ nodes and NICs (`--set dial.NAME=VALUE` of the command). RequestError for other 
 }  // namespace
 
 Machine loaded(SavedSystem origin) {
-  for (int depth = 0; depth < 8; ++depth) {  // a saved machine is what it says, not a file that may go away
+  for (int depth = 0; depth < 8; ++depth) {  // a saved machine is its content, not a file that may go away
     const auto saved = read_saved_system(origin.extends);
     if (!saved) break;
     origin.extends = saved->extends;

@@ -1,5 +1,5 @@
 /// \file measuring.cpp
-/// fc.measure and fc.measure_plan: what this machine does.
+/// fc.measure and fc.measure_plan: measuring this machine.
 
 #include "bindings.hpp"
 #include "face.hpp"
@@ -31,7 +31,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, W
 namespace python {
 namespace {
 
-/// Ctrl-C ends the run, not the program: what was measured stays.
+/// Ctrl-C ends the run, not the program: points measured so far stay.
 [[nodiscard]] bool interrupt_asked() {
   const py::gil_scoped_acquire held;
   if (PyErr_CheckSignals() == 0) return false;

@@ -48,7 +48,7 @@ namespace {
   return own_shape.equal(shape) ? own : py::array(numpy().attr("broadcast_to")(own, shape));
 }
 
-/// NumPy's array of what was given, of float64 or int64. \throws TypeError, RequestError
+/// NumPy's array of the argument, of float64 or int64. \throws TypeError, RequestError
 [[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 && (whole || is_numpys(given));  // the text of a size has its unit
   if (text || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
@@ -225,7 +225,7 @@ void add_class(py::module_& module, const std::string& doc, const char* signatur
                       }));
 }
 
-/// \param bytes what `bytes` counts; \param factor busbw / algbw over n ranks
+/// \param bytes the quantity that `bytes` counts; \param factor busbw / algbw over n ranks
 template <Collective C>
 void add_collective(py::module_& module, const char* what, const char* bytes, const char* factor) {
   const std::string doc = fmt::format(

@@ -1,5 +1,5 @@
 /// \file prediction.cpp
-/// The answer to one request: time, what ran, the terms that sum to the time, the bottleneck, the certainty;
+/// The answer to one request: time, pair that ran, terms that sum to the time, bottleneck, certainty;
 /// and the explanation as text.
 
 #include "bindings.hpp"

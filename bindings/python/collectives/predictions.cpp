@@ -96,7 +96,7 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
                      py::str(py::tuple(py::cast(p.shape))).cast<std::string>(), range);
 }
 
-/// Pickles hold the question, what was to run, and the seconds.
+/// Pickles hold the question, the choice of what runs, and the seconds.
 [[nodiscard]] py::tuple pickled(const Predictions& p) {
   return py::make_tuple(p.system, operation_object(p.operation), py::bytes(bytes_of(p.choice)), p.seconds);
 }

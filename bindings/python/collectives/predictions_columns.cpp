@@ -1,5 +1,5 @@
 /// \file predictions_columns.cpp
-/// fc.Predictions beyond its seconds: rates, what runs, intervals. On demand, and cached if expensive.
+/// fc.Predictions beyond its seconds: rates, pairs that run, intervals. On demand, and cached if expensive.
 
 #include "collectives/predictions.hpp"
 
@@ -76,7 +76,7 @@ class Words {
   std::vector<std::string> words_;
 };
 
-/// A column of words that depend only on what runs. \param word_of maps what runs to a word
+/// A column of words that depend only on the pair that runs. \param word_of maps the pair to a word
 template <class WordOf>
 [[nodiscard]] py::object ran_column(Predictions& p, const char* name, WordOf&& word_of) {
   return kept(p, name, [&] {

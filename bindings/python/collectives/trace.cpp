@@ -1,5 +1,5 @@
 /// \file trace.cpp
-/// fc.read_trace: what a job's traces say of its collectives, with predictions beside.
+/// fc.read_trace: the collectives of a job from its traces, with predictions.
 
 #include "bindings.hpp"
 #include "face.hpp"
@@ -33,7 +33,7 @@ namespace python {
 
 namespace {
 
-/// Numbers of rows as an array; what is absent is NaN.
+/// Numbers of rows as an array; absent ones are NaN.
 template <class T, class Row, class Get>
 [[nodiscard]] py::array_t<T> numbers_of(const std::vector<Row>& rows, const Get& get) {
   py::array_t<T> out(static_cast<py::ssize_t>(rows.size()));

@@ -1,5 +1,5 @@
 /// \file models.cpp
-/// Model shapes and what follows from them, and software stacks.
+/// Model shapes and quantities that follow from them, and software stacks.
 
 #include "arguments.hpp"
 #include "bindings.hpp"

@@ -1,5 +1,5 @@
 /// \file axes.cpp
-/// Reads what is varied, and puts its values into machines, questions and jobs.
+/// Reads the axes, and puts their values into machines, questions and jobs.
 
 #include "answers/explore/axes.hpp"
 

@@ -26,8 +26,8 @@ struct Axis {
   }
 };
 
-/// The axes in the order given. \param given the machine, if it is not varied \param options of the question \throws Refusal for what is
-/// unknown, given twice or without values
+/// The axes in the order given. \param given the machine, if it is not varied \param options of the question \throws Refusal for an axis that
+/// is unknown, given twice or without values
 [[nodiscard]] std::vector<Axis> axes_of(const std::vector<std::string>& vary, const Machine& given, bool serving,
                                         const std::vector<varied::Option>& options);
 
@@ -41,11 +41,11 @@ struct Job {
   std::optional<int> gpus{}, nodes{}, batch{}, sequence{}, isl{}, osl{};
 };
 
-/// One combination of what is read anew.
+/// One combination of the values that are read anew.
 struct Variant {
   Machine machine;
   std::vector<std::string> overrides;  ///< of the machine, beside the request's
-  std::string asked;                   ///< the name it was asked for by
+  std::string asked;                   ///< the name in the request
   std::vector<std::pair<std::string, std::string>> options;
 };
 /// \throws Refusal where no machine is named, or a value of its file is varied in one that was made already

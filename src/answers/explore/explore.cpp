@@ -1,5 +1,5 @@
 /// \file explore.cpp
-/// Asks the forward question at every point, on several threads, and what small turns of the machine change there.
+/// Asks the forward question at every point, on several threads, and finds the effect of small changes there.
 
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
@@ -227,7 +227,7 @@ void need_one(std::optional<T>& given, bool varied, std::string_view what, std::
   if (!given) given = 1;
 }
 
-/// Dollars that nobody knows count nothing. \throws Refusal where they were asked for
+/// Leaves out dollars if no price is known. \throws Refusal if they were requested
 void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objectives& objectives) {
   if (prices.kind) return;
   for (std::size_t i = 0; i < objectives.all.size(); ++i) {

@@ -64,7 +64,7 @@ const std::array<Known, known_objectives>& known() {
   return all;
 }
 
-/// One by name, or as people write it, or what is varied. \throws Refusal
+/// An objective by name, in a usual spelling, or a varied quantity. \throws Refusal
 [[nodiscard]] Objective objective_named(const std::string& text, const std::vector<Axis>& axes, bool serving, std::string_view field) {
   std::vector<std::string> names;
   for (const Known& one : known()) {

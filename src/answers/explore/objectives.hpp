@@ -62,7 +62,7 @@ struct Priced {
   std::optional<PriceKind> kind{};
   std::string why{};
 };
-/// A machine, and the name it was asked for by.
+/// A machine, and its name in the request.
 struct RequestedMachine {
   std::shared_ptr<const System> system;
   std::string asked;

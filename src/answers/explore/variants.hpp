@@ -23,7 +23,7 @@ struct Read {
   std::vector<RequestedMachine> machines{};
   std::vector<Request> requests{};
 };
-/// Machines are read once. \tparam Forward the question without what explores \param on the machine as a request has it: System(const
+/// Machines are read once. \tparam Forward the question without its axes \param on the machine as a request has it: System(const
 /// Machine&, overrides, const Request&)
 template <class Forward, class Request, class On>
 [[nodiscard]] Read<Request> read(const std::vector<Variant>& variants, const Request& request, const On& on) {

@@ -1,5 +1,5 @@
 /// \file goal.cpp
-/// Goals from what a request says.
+/// Goals from the fields of a request.
 
 #include "answers/need/goal.hpp"
 

@@ -164,7 +164,7 @@ struct BestRun {
   return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step_seconds);
 }
 
-/// Machines of the catalogue, no clusters, of which what they are chosen by can be known.
+/// Machines of the catalogue, without clusters, for which the measure of choice can be known.
 [[nodiscard]] Machines catalogue(const NeedMachineRequest& q) {
   Machines out;
   Prices prices = load_prices(q.prices);

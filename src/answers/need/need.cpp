@@ -49,7 +49,7 @@ struct At {
   return (up ? std::ceil(value * scale - 1e-9) : std::floor(value * scale + 1e-9)) / scale;
 }
 
-/// Every value that was asked at, with its answer. \tparam Ask At<Plan>(double value)
+/// Every value tried, with its answer. \tparam Ask At<Plan>(double value)
 template <class Plan, class Ask>
 class Search {
  public:
@@ -87,7 +87,7 @@ class Search {
     if (const double round = rounded(holding, !most_); better(fails, round) && holds(round, end)) return round;
     return holding;
   }
-  /// Counts between two hold or fail by what divides them: seven of them, evenly apart, are all asked at, and again between the best that
+  /// Whether a count holds depends on its divisors: seven counts, evenly spaced, are all tried, and then again seven between the best that
   /// holds and the next, until they are 1 % apart.
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
@@ -205,8 +205,8 @@ template <class Plan, class Ask>
   return out;
 }
 
-/// A machine with nothing turned, and how it was asked for: turned, it is read again with what turns it among its overrides. A System that
-/// was not read from a file keeps its constants, and nothing but its dials can be turned.
+/// A machine with no dial turned, and its request: to turn it, it is read again with the dial among its overrides. A System that
+/// was not read from a file keeps its constants; only its dials can be turned.
 struct Unturned {
   Machine origin;
   KernelSets kernels;
@@ -306,7 +306,7 @@ template <class Plan, class Request, class Answered>
   return out;
 }
 
-/// The least value: what both questions share. \param prepare (request, machine) reads what only one of them has \param answered
+/// The least value: steps common to both questions. \param prepare (request, machine) reads fields of one question only \param answered
 /// (request with a value put in, At<Plan>& out)
 template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,

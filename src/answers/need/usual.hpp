@@ -22,8 +22,8 @@ namespace fabricost::need {
 /// \param least no fewer \param most no more, but one more
 [[nodiscard]] std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most);
 
-/// Counts as people buy them, a dial from a 64th to 64 times of where it stands, what the machine's file says of its own dials.
-/// \param gpus of the job, where they are known \throws Refusal where nobody could guess them
+/// Counts as people buy them; a dial from a 64th to 64 times its value; the values that the machine's file lists for its own dials.
+/// \param gpus of the job, where they are known \throws Refusal where no usual values are known
 [[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus);
 
 }  // namespace fabricost::need

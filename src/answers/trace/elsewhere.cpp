@@ -1,16 +1,16 @@
 /// \file elsewhere.cpp
-/// From one machine's times to another's:
+/// Converts one machine's times to another's:
 ///
 ///   products       start there + (t - start here) x rate here / rate there, the rates that large products reach (kernels/compute.hpp)
 ///   attention      t x its rate here / there
-///   memory         t x what element-wise kernels reach of the memory here / there; copies: t x rate of the link to the host here / there
+///   memory         t x rate that element-wise kernels reach of the memory here / there; copies: t x rate of the host link here / there
 ///   other kernels  between the ratios of products and of memory, both ends included
-///   calls          t x prediction there / prediction here: what was slower than its prediction here is so there, too. Of a call that not
-///                  all ranks show, what is beyond the prediction here is waiting for others, and changes as the kernels do
+///   calls          t x prediction there / prediction here: a call slower than predicted here is so there, too. If not all ranks of a call
+///                  are traced, time beyond the prediction is waiting for others, and changes as the kernels do
 ///   without size   t x rate of the links here / there at best, t at worst
 ///
 /// The ends of the interval: other generations of GPUs miss by the spread of steps of an unseen stack; calls by their predictions'
-/// intervals; all of them at their fast, or at their slow ends. What is predicted to take the same keeps its measured time.
+/// intervals; all of them at their fast, or at their slow ends. A time predicted to stay the same keeps its measured value.
 
 #include "answers/trace/elsewhere.hpp"
 

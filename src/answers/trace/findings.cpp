@@ -1,5 +1,5 @@
 /// \file findings.cpp
-/// A rank that others wait for, operations slower than predicted or than the same in sibling groups, what was coalesced.
+/// Ranks that others wait for, operations slower than predicted or than the same in sibling groups, coalesced calls.
 
 #include "answers/trace/findings.hpp"
 
@@ -14,7 +14,7 @@ namespace fabricost::detail {
 
 namespace {
 
-/// A sentence and what it costs, seconds of a rank.
+/// A sentence and its cost, seconds of a rank.
 using Found = std::pair<double, std::string>;
 
 [[nodiscard]] std::string time(double seconds) { return time_text(Time::from_value(seconds)); }

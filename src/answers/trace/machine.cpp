@@ -1,6 +1,6 @@
 /// \file machine.cpp
-/// A machine is told by its GPU as `diagnose` tells it: the usual one of data/systems. Which network joins several nodes, no trace says:
-/// then only groups inside a node are predicted.
+/// A machine is recognised by its GPU, as in `diagnose`: the usual one of data/systems. No trace says which network joins several nodes,
+/// so only groups inside a node are predicted then.
 
 #include "answers/trace/machine.hpp"
 

@@ -1,5 +1,5 @@
 /// \file page.cpp
-/// The answer as one HTML file to mail: what stands out, the step, the slow calls, who waits for whom, a timeline.
+/// The answer as one HTML file to mail: findings, the step, the slow calls, who waits for whom, a timeline.
 
 #include "answers/trace/found.hpp"
 #include "pictures/svg.hpp"

@@ -1,5 +1,5 @@
 /// \file replayed.cpp
-/// Replays the job on the machine that was asked for, at both ends of what is uncertain, and once more for each change.
+/// Replays the job on the requested machine, at both ends of the uncertain quantities, and once more for each change.
 
 #include "answers/trace/elsewhere.hpp"
 #include "answers/trace/step.hpp"

@@ -1,5 +1,5 @@
 /// \file trace.cpp
-/// Reads the traces, lays them beside each other (src/trace), puts predictions beside and says what stands out.
+/// Reads the traces, aligns them (src/trace), adds predictions and names the findings.
 
 #include <fabricost/answers/trace.hpp>
 
@@ -30,7 +30,7 @@ namespace {
   return call.whole || laid::ends_together(call.moves) || call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine;
 }
 
-/// Calls of a row, and what makes it.
+/// Calls of a row, and the prediction for them.
 struct Row {
   std::vector<const laid::Call*> calls;
   std::optional<detail::Expected> expected;

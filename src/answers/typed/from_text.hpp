@@ -1,6 +1,6 @@
 #pragma once
 /// \file from_text.hpp
-/// A field's value from what a person wrote for it: "fp8", "64", "10min", "200 Gbit/s", "2,4,8". Whoever asks says how messages name the
+/// A field's value from its typed text: "fp8", "64", "10min", "200 Gbit/s", "2,4,8". The caller states how messages name the
 /// field: an option of the command, or <name>. Private.
 
 #include "answers/typed/counts.hpp"

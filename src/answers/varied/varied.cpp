@@ -1,5 +1,5 @@
 /// \file varied.cpp
-/// Names of what can be varied, and the values it can take.
+/// The names of unknowns, and the values they can take.
 
 #include "answers/varied/varied.hpp"
 
@@ -92,7 +92,7 @@ struct Given {
   return out;
 }
 
-/// Takes the unit off the end. \return the unit's worth in that of what is varied \throws Refusal
+/// Takes the unit off the end. \return the unit over that of the unknown \throws Refusal
 [[nodiscard]] double unit_of(std::string_view& part, const Given& given) {
   Varied& varied = given.varied;
   const std::size_t end = part.find_last_of("0123456789.");

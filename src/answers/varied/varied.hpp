@@ -43,7 +43,7 @@ struct Option {
   Range range{};
 };
 
-/// The options of a question, but for those that are counts, name the machine, or only say what is printed.
+/// The options of a question, without counts, names of the machine, and options of printing.
 template <HasFields Request>
 [[nodiscard]] const std::vector<Option>& options_of() {
   static constexpr std::array<std::string_view, 10> others{"system", "gpus",        "global_batch", "sequence", "isl",
@@ -112,7 +112,7 @@ struct Offered {
 /// \param field of the request, for messages \throws Refusal with names near it
 [[nodiscard]] Varied named(const std::string& text, const Offered& offered, std::string_view field);
 
-/// Numbers in the unit of what is varied, ascending, without repeats; or words, in the order given.
+/// Numbers in the unit of the unknown, ascending, without repeats; or words, in the order given.
 struct Values {
   std::vector<double> numbers{};
   std::vector<std::string> words{};

@@ -46,8 +46,8 @@ constexpr std::ptrdiff_t most_lines = 25;
   return table.text(2);
 }
 
-/// The verdict, the likeliest causes with what was seen and what to do now, what to collect next; then as much of the table and the notes
-/// as there is room for. All of it stands in the JSON.
+/// The verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
+/// as there is room for. The JSON contains all of it.
 [[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;

@@ -26,7 +26,7 @@ namespace fabricost::cli {
 /// Rows that were left out, by reason; nothing where there are none.
 [[nodiscard]] std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal);
 
-/// One line a point: the columns of a point CSV, then what was predicted.
+/// One line a point: the columns of a point CSV, then the prediction.
 [[nodiscard]] std::string per_point_csv(const ValidationReport& report);
 
 }  // namespace fabricost::cli

@@ -116,7 +116,7 @@ struct Heading {
   return out;
 }
 
-/// Elasticities and what more is worth, part by part, at the point that was chosen.
+/// Elasticities and the worth of more, part by part, at the chosen point.
 [[nodiscard]] std::string parts_text(const ExploreAnswer& a, const Terminal& terminal) {
   const ExplorePoint* const point = point_of(a, a.chosen);
   if (point == nullptr || a.worth.empty()) return "";

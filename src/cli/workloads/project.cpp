@@ -82,7 +82,7 @@ class Rows {
   TextTable table_{{}};
 };
 
-/// \param dated a day was asked for, or a machine is still to come
+/// \param dated a day was requested, or a machine is not yet on sale
 void add_work(Rows& rows, bool dated) {
   using R = ProjectedRun;
   rows.add("GPUs", gpus_text);

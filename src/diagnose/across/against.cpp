@@ -1,5 +1,5 @@
 /// \file against.cpp
-/// Compares what two runs say of themselves. Values are compared as sets over all ranks, lines by their form: without numbers and hosts.
+/// Compares the logs of two runs. Values are compared as sets over all ranks, lines by their form: without numbers and hosts.
 
 #include "diagnose/across/against.hpp"
 

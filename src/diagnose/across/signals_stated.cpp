@@ -65,7 +65,7 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::St
 }
 
 /// The address at the end of more failed connections than any other: its node, or its port. A node without its port is not reached, and
-/// reaches nobody.
+/// does not reach others.
 std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
   const io::RankReports& all = c.reports;
   std::map<std::string, std::string> home;  // of a rank

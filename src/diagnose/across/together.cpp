@@ -56,7 +56,7 @@ std::vector<Finding> of_nodes(const std::vector<Part>& parts, const Rules& rules
   return out;
 }
 
-/// The same cause of several tests as one, with what each of them says of it.
+/// The same cause of several tests as one, with the evidence of each.
 void add_cause(std::vector<Finding>& causes, Finding one) {
   constexpr std::size_t longest = 600;
   const auto same = std::find_if(causes.begin(), causes.end(), [&](const Finding& f) { return f.cause == one.cause; });

@@ -26,7 +26,7 @@ class Condenser {
   void mark(std::string_view line);
   /// Without its end.
   void line(std::string_view line);
-  /// Writes what was kept back: at the end of every file.
+  /// Writes the lines kept back: at the end of every file.
   void finish();
 
  private:

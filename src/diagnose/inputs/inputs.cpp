@@ -1,5 +1,5 @@
 /// \file inputs.cpp
-/// Makes one file of what was given. Packed files and dumps are recognised by their first bytes, not by their name.
+/// Makes one file of the inputs. Packed files and dumps are recognised by their first bytes, not by their name.
 
 #include "diagnose/inputs/inputs.hpp"
 

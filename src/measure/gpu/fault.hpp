@@ -9,7 +9,7 @@
 
 namespace fabricost::measure::gpu {
 
-/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, naming what was attempted, unless it succeeded
+/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, naming the attempted call, unless it succeeded
 inline void check(cudaError_t status, const std::string& attempted) {
   if (status == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears it, or the next launch would report it again

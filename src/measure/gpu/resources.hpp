@@ -65,7 +65,7 @@ class Buffer {
  public:
   using Release = std::function<void(void*)>;
   Buffer() = default;
-  /// Takes over what another allocator gave.
+  /// Takes over memory of another allocator.
   Buffer(int ordinal, std::uint64_t bytes, void* at, Release release)
       : at_(at), bytes_(bytes), ordinal_(ordinal), release_(std::move(release)) {}
   Buffer(int ordinal, std::uint64_t bytes) : bytes_(bytes), ordinal_(ordinal) {

@@ -36,7 +36,7 @@ class Planner {
   /// Adds a step over the sizes in the probe's row of the table.
   void curve(const Case& what, Stage stage = curves, double coarser = 1);
   void curve(const Case& what, std::uint64_t min, std::uint64_t max, Stage stage, double coarser = 1);
-  /// Lists what cannot be measured on this machine, where the request includes that group.
+  /// Lists points that cannot be measured on this machine, where the request includes that group.
   void skip(ProbeGroup group, std::string what, std::string reason);
   /// The largest power of two up to `max` whose buffers fit on every GPU.
   [[nodiscard]] std::uint64_t room(std::uint64_t max) const;

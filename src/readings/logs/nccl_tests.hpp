@@ -45,7 +45,7 @@ struct LogRow {
   [[nodiscard]] std::span<const LogSide> halves() const { return {side.data(), static_cast<std::size_t>(sides)}; }
 };
 
-/// One table, with what was printed around it.
+/// One table, with the lines printed around it.
 struct LogRun {
   std::string test;  ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty if both are missing
   std::vector<int> ranks_listed;
@@ -81,14 +81,14 @@ struct Ratio {
   return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};
 }
 
-/// Printed by an nccl-tests of 2024 or before: short bus numbers, no line that says what starts. Public logs of this kind that name their
+/// Printed by an nccl-tests of 2024 or before: short bus numbers, no line that names the test. Public logs of this kind that name their
 /// library have NCCL 2.8 to 2.22.
 [[nodiscard]] inline bool is_early(const LogRun& run) { return run.short_bus_ids && !run.says_start; }
 
 /// Rows of a run that are held at most: enough to tell its operation and ranks.
 inline constexpr std::size_t max_rows_held = 65536;
 
-/// Receives a run, or the rows of it that are held, which are then discarded together with what was skipped.
+/// Receives a run, or the rows of it that are held, which are then discarded together with skipped ones.
 /// `last`: the run ends here.
 using RunSink = std::function<void(const LogRun& run, bool last)>;
 

@@ -1,5 +1,5 @@
 /// \file rank_reports.cpp
-/// Reads what ranks say of themselves, line by line, in memory that grows with the ranks and not with the lines.
+/// Reads the ranks' reports, line by line, in memory that grows with the ranks and not with the lines.
 
 #include "readings/logs/rank_reports.hpp"
 

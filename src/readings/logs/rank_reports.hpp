@@ -50,8 +50,8 @@ struct Speaker {
   LogLine last_line;
 };
 
-/// One thing that every rank should say alike: a variable, a version, the adapters, the network, what a rank sees of the node, GPUDirect,
-/// multicast. Who says what, by file, tag or process; of each only the first, as later ones belong to other communicators.
+/// A statement that every rank should make alike: a variable, a version, the adapters, the network, a rank's view of the node, GPUDirect,
+/// multicast. Speakers by value: file, tag or process; only the first of each, as later ones belong to other communicators.
 struct Stated {
   enum class Kind : unsigned char { variable, version, adapters, network, topology, direct, multicast };
   Kind kind = Kind::variable;

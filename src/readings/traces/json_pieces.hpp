@@ -73,7 +73,7 @@ class JsonMembers {
   bool map_ = false, broken_ = false, first_ = true;
 };
 
-/// The text of a value without its quotes; what is no text, as it is. Escapes stay.
+/// The text of a value without its quotes; a value that is no text as it is. Escapes stay.
 [[nodiscard]] std::string_view unquoted(std::string_view value);
 /// The same for eyes: with escapes resolved (\u becomes '?'), cleaned, and not longer than a line.
 [[nodiscard]] std::string shown_text(std::string_view value);

@@ -18,7 +18,7 @@ struct NamedWork {
   Work work;
 };
 
-/// Small letters. What a product is fused with does not count; what stands around attention moves data.
+/// Small letters. Operations fused with a product do not count; kernels around attention move data.
 constexpr std::array<NamedWork, 75> works{{{"splitkreduce", Work::memory}, {"preprocess", Work::memory}, {"postprocess", Work::memory},
                                            {"dot_do_o", Work::memory}, {"convertdq", Work::memory}, {"convert_dq", Work::memory},
                                            {"::utils::", Work::memory}, {"fbgemm_gpu", Work::memory}, {"gemv", Work::memory},

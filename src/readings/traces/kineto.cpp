@@ -1,6 +1,6 @@
 /// \file kineto.cpp
-/// Reads the file once. Of an event only what tells its kind is looked at, until it proves to be of use; kernels that compute are kept as
-/// the union of their spans.
+/// Reads the file once. Of an event only the parts that show its kind are read, until it proves to be of use; kernels that compute are
+/// kept as the union of their spans.
 
 #include "readings/traces/kineto.hpp"
 

@@ -1,7 +1,7 @@
 /// \file kineto_join.cpp
-/// From kernels, launches and what the host asked for to calls. A kernel that does not say what it carries is launched (same correlation)
-/// inside the annotation or record that says it. Records without a kernel of their own, before a kernel of the same thread and operation,
-/// were coalesced into it (torch.distributed._coalescing_manager, batch_isend_irecv, ncclGroupEnd).
+/// Turns kernels, launches and requests of the host into calls. A kernel without a record of its own is launched (same correlation)
+/// inside the annotation or record that describes it. Records without a kernel of their own, before a kernel of the same thread and
+/// operation, were coalesced into it (torch.distributed._coalescing_manager, batch_isend_irecv, ncclGroupEnd).
 
 #include "readings/traces/kineto_parts.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* no_call = "a kernel of communication whose call is not in the trace";
 
-/// Whether a record may be part of what a kernel carries.
+/// Whether a record may be part of a kernel's communication.
 [[nodiscard]] bool fits(const Kernel& kernel, const CallRequest& asked, const RankTrace& trace) {
   const Moves k = kernel.call.moves, a = asked.call.moves;
   if (a == Moves::unknown) return false;

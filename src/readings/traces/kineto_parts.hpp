@@ -23,7 +23,7 @@ struct Launch {
   std::int64_t correlation = 0, at = 0;
   std::int64_t thread = 0;
 };
-/// A record_param_comms or an annotation of the host: what the program asked for.
+/// A record_param_comms or an annotation of the host: a call of the program.
 struct CallRequest {
   TracedCall call;  ///< its span is the host's
   std::int64_t external = 0, thread = 0;
@@ -37,7 +37,7 @@ struct Events {
   std::vector<CallRequest> asked;
 };
 
-/// Gives every kernel its operation, bytes and group, sums what was coalesced, joins the kernels of one call.
+/// Gives every kernel its operation, bytes and group, sums coalesced calls, joins the kernels of one call.
 void join(Events& events, RankTrace& into);
 
 }  // namespace fabricost::io::kineto

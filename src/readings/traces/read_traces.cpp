@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
   return nullptr;
 }
 
-/// The same of a file; nullptr also for what cannot be read.
+/// The same of a file; nullptr also for an unreadable one.
 [[nodiscard]] const TraceKind* kind_of_file(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return nullptr;

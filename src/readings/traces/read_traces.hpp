@@ -17,7 +17,7 @@ struct Traces {
 /// \param given files, and folders of them \throws SpecError for a file that is no trace, and for a folder without any
 [[nodiscard]] Traces read_traces(const std::vector<std::filesystem::path>& given, Keep keep = Keep::calls);
 
-/// A file that one of the readers knows by its first bytes, or a folder with one. False for what cannot be read.
+/// A file that one of the readers knows by its first bytes, or a folder with one. False for an unreadable file.
 [[nodiscard]] bool is_trace(const std::filesystem::path& file);
 
 /// The same for traces of profilers alone: no folder, no dump of Inspector or the flight recorder, which tell more than times.

@@ -1,5 +1,5 @@
 /// \file readers.cpp
-/// The list of readers, and what they share.
+/// The list of readers, and their shared parts.
 
 #include "readings/traces/readers.hpp"
 

@@ -1,5 +1,5 @@
 /// \file dials.cpp
-/// Reads and turns the dials among a machine's overrides, and those that its file declares: what they set, filled with a value.
+/// Reads and turns the dials among a machine's overrides, and those that its file declares: their paths, filled with a value.
 ///
 ///   set: {nodes: "{}", leaf.oversubscription: "{/4}"}      {} is the value, {*N} and {/N} are N times and an Nth of it
 

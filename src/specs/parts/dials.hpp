@@ -15,8 +15,8 @@
 
 namespace fabricost::io {
 
-/// A value in the units of value_of: "100 GB/s" or "800 Gbit/s" one way, "8 TB/s" and "288 GB" of memory, "144", "2". \param named what it
-/// is called in messages \throws RequestError
+/// A value in the units of value_of: "100 GB/s" or "800 Gbit/s" one way, "8 TB/s" and "288 GB" of memory, "144", "2". \param named its
+/// name in messages \throws RequestError
 [[nodiscard]] double dial_value(Dial dial, const std::string& text, std::string_view named);
 
 /// Takes the overrides of dials out of the others. \throws RequestError for a name or a value that is none
@@ -28,7 +28,7 @@ void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, Alt
 /// Reads and checks `dials:` of a system's tree: known keys, templates that can be filled, paths that lead somewhere.
 [[nodiscard]] std::vector<DeclaredDial> read_declared_dials(const SpecNode& tree, Faults& faults);
 
-/// Replaces every override `dial.NAME` of a declared dial by what it sets. \throws RequestError for a value that it cannot take
+/// Replaces every override `dial.NAME` of a declared dial by those it sets. \throws RequestError for a value that it cannot take
 void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, std::string>>& overrides);
 
 }  // namespace fabricost::io

@@ -38,7 +38,7 @@ struct KnownAdapters {
   std::vector<AdapterClue> clues{};
 };
 
-/// A file with what it extends.
+/// A file with the one it extends.
 struct TransportSpec {
   Transport transport;
   SpecNode tree;  ///< its constants, as specs/calibration.cpp reads them

@@ -1,5 +1,5 @@
 /// \file contained.cpp
-/// The table of what is contained, and looking things up in it.
+/// The table of contained files, and looking things up in it.
 
 #include "specs/sources/contained.hpp"
 

@@ -25,7 +25,7 @@ struct NamedTree {
 };
 [[nodiscard]] std::string contained_bytes(const std::vector<NamedTree>& files);
 
-/// data/ is what these bytes hold, which must outlive the process; empty, or damaged: data/ is on disk. Call it before the first load.
+/// Makes these bytes the content of data/; they must outlive the process. Empty or damaged: data/ is on disk. Call before the first load.
 void use_contained(std::string_view bytes);
 [[nodiscard]] bool has_contained();
 

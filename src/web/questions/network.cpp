@@ -14,7 +14,7 @@
 namespace fabricost::web {
 
 namespace {
-/// With what predict has for every operation.
+/// The fields that predict has for every operation.
 struct MoeFormRequest : MoeRequest {
   static constexpr auto fields() {
     using R = MoeFormRequest;

@@ -1,5 +1,5 @@
 /// \file workloads.cpp
-/// Questions about models and what runs them.
+/// Questions about models and their software.
 
 #include "faces/compared.hpp"
 #include "web/questions/question.hpp"

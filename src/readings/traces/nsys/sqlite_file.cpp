@@ -1,5 +1,5 @@
 /// \file sqlite_file.cpp
-/// The library is told to distrust the file: no functions of its schema run, and what is asked names tables alone.
+/// The library is told to distrust the file: no functions of its schema run, and queries name only tables.
 
 #include "readings/traces/nsys/sqlite_file.hpp"
 
@@ -14,7 +14,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// file:PATH with what a URI would take for its own marks escaped; immutable: no lock, no journal beside it.
+/// file:PATH with characters that are special in a URI escaped; immutable: no lock, no journal beside it.
 [[nodiscard]] std::string uri_of(const std::filesystem::path& file) {
   std::string out = "file:";
   for (const char c : std::filesystem::absolute(file).string())
