@@ -26,8 +26,8 @@ struct Axis {
   }
 };
 
-/// The axes in the order given. \param given the machine, if it is not varied \param options of the question \throws Refusal for an axis that
-/// is unknown, given twice or without values
+/// The axes in the order given. \param given the machine, if it is not varied \param options of the question \throws Refusal for axes
+/// that are unknown, given twice or without values
 [[nodiscard]] std::vector<Axis> axes_of(const std::vector<std::string>& vary, const Machine& given, bool serving,
                                         const std::vector<varied::Option>& options);
 
