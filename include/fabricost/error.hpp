@@ -1,6 +1,6 @@
 #pragma once
 /// \file error.hpp
-/// Errors in input, as types. Every message says where, what, and what to write instead.
+/// Errors in input, as types. Every message states the place, the fault and the remedy.
 
 #include <algorithm>
 #include <cstddef>

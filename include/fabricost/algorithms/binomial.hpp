@@ -1,7 +1,7 @@
 #pragma once
 /// \file binomial.hpp
-/// Broadcast and reduce along a binomial tree: who has the data sends all of it to a rank that has not, so that the number of
-/// those who have it doubles in every step (Thakur, Rabenseifner, Gropp 2005, section 4.3; Open MPI's coll_tuned "binomial").
+/// Broadcast and reduce along a binomial tree: every rank with the data sends all of it to one without, so that the number of
+/// ranks with it doubles in every step (Thakur, Rabenseifner, Gropp 2005, section 4.3; Open MPI's coll_tuned "binomial").
 ///
 ///   broadcast, reduce   ceil(log2 n) steps of S: the root sends, or takes, S in each
 ///

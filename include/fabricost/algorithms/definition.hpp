@@ -58,7 +58,7 @@ struct Defaults {
 /// all_reduce and its two halves.
 [[nodiscard]] constexpr bool ring_like(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
 
-/// All_reduce along two binary trees, half of S each up and down: what leaves the fullest of N domains, as a multiple of S. A domain
+/// All_reduce along two binary trees, half of S each up and down: bytes that leave the fullest of N domains, as a multiple of S. A domain
 /// is inside one tree, with its parent and up to two children there, and a leaf of the other.
 [[nodiscard]] constexpr double fullest_of_two_trees(double domains) { return domains <= 2 ? 1 : domains <= 3 ? 1.5 : 2; }
 

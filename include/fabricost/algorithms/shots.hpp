@@ -3,7 +3,7 @@
 /// The all-reduce kernels of inference engines: every rank reads its peers' memory.
 ///
 ///   one_shot   each rank sends all of S to every other and adds up by itself: 1 step, (n-1) S
-///   two_shot   each rank reduces its n-th, then everybody reads everybody's n-th: 2 steps, 2 (n-1)/n S
+///   two_shot   each rank reduces its n-th part, then all ranks read each other's parts: 2 steps, 2 (n-1)/n S
 
 #include <fabricost/algorithms/definition.hpp>
 

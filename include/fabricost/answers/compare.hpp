@@ -57,7 +57,7 @@ struct CompareRequest {
   }
 };
 
-/// The best one machine makes of a job.
+/// The best plan of one machine for a job.
 struct ComparedAnswer {
   std::string system{}, job{}, trouble{};
   std::optional<double> step_seconds{}, tpot_seconds{};
@@ -150,7 +150,7 @@ struct CompareAnswer {
 /// load_model
 [[nodiscard]] CompareAnswer answer(const CompareRequest& request);
 
-/// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: their ranks are said, too
+/// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: adds their ranks
 [[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);
 
 /// The largest term. For training: the largest besides arithmetic and the stack's overhead factor.

@@ -4,7 +4,7 @@
 ///
 ///   rented   GPUs x time x price of a GPU-hour
 ///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
-///   share    p x what an hour costs: the rent, or owning where no rent is known; payback = upgrade / that
+///   share    p x the cost of an hour: the rent, or owning where no rent is known; payback = upgrade / that
 
 #include <fabricost/economics/bill.hpp>
 #include <fabricost/fields/fields.hpp>

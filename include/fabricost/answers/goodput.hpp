@@ -8,7 +8,7 @@
 ///   flaps          the job stands still for 1 - e^-(links x rate x stall) of the time; the rest shares what is left;
 ///                  fatal flaps count as failures (LinkFlaps)
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
-///   other sizes    nodes and links in proportion to GPUs, with as many spares as asked
+///   other sizes    nodes and links in proportion to GPUs, with the requested spares
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file models.hpp
-/// The named models; for one of them its shape and what follows from it: parameters, FLOPs, KV cache.
+/// The named models; for one of them its shape, parameters, FLOPs and KV cache.
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
@@ -169,7 +169,7 @@ struct ModelFields : Model {
   }
 };
 
-/// A model and what follows from its shape.
+/// A model and the quantities that follow from its shape.
 struct ModelAnswer {
   Model model;
   double sequence = 4096;

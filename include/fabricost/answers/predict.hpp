@@ -38,7 +38,7 @@ namespace fabricost {
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
-/// A release of NCCL is named, no engine.
+/// Whether a release of NCCL is named, not an engine.
 [[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
 
 /// On or off, as typed.
@@ -82,7 +82,7 @@ struct WaysRequest {
   }
 };
 
-/// The ways asked for. \param pxn messages reach their rail over NVLink \throws Refusal where fields contradict each other
+/// The requested ways. \param pxn messages reach their rail over NVLink \throws Refusal where fields contradict each other
 [[nodiscard]] Ways ways_of(const WaysRequest& asked, bool pxn);
 
 namespace detail {

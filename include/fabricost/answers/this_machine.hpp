@@ -26,7 +26,7 @@ struct TimeToSpend {
   double seconds = 0;
 };
 inline constexpr Range time_to_spend{1, 86400};
-/// Numbers of GPUs, from 0; empty: all that are seen.
+/// Numbers of GPUs, from 0; empty: all visible ones.
 struct GpuNumbers {
   std::vector<int> list{};
 };
@@ -121,7 +121,7 @@ struct NotMeasuredAnswer : measure::NotMeasured {
   }
 };
 
-/// The machine as its probes describe it, and which shipped system it is like.
+/// The machine as its probes describe it, and the shipped system most like it.
 struct ProbedMachine {
   std::string title{};  ///< "8 GPUs called NVIDIA H200, CUDA 13.0, driver 580.95.05, nccl 2.27.3"
   std::vector<std::string> remarks{};
@@ -168,7 +168,7 @@ struct MeasureAnswer : ProbedMachine {
   [[nodiscard]] std::size_t points() const { return rows.size(); }
   /// The file of points.
   [[nodiscard]] std::string csv() const;
-  /// The machine's file beside it. \param points_file which it names
+  /// The machine's file beside it. \param points_file the file of points that it names
   [[nodiscard]] std::string yaml(const std::string& points_file) const;
 
   static constexpr auto fields() {

@@ -27,7 +27,7 @@ struct TopoRequest {
   }
 };
 
-/// A value that the file does not contain, and what was assumed.
+/// A value that the file does not contain, and the value assumed.
 struct GuessAnswer {
   std::string what, taken, reason;
   bool operator==(const GuessAnswer&) const = default;

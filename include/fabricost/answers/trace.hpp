@@ -273,7 +273,7 @@ struct TraceAnswer {
   }
 };
 
-/// Chrome's JSON, as Perfetto draws it: for each group a track of what was measured and one of what was predicted. \throws RequestError
+/// Chrome's JSON, as Perfetto draws it: for each group a track of measured and one of predicted times. \throws RequestError
 /// where the answer was not found by answer()
 [[nodiscard]] std::string perfetto_of(const TraceAnswer& answer);
 /// One HTML page: tables, who waited for whom, a timeline; no scripts, nothing loaded from elsewhere. \throws as perfetto_of

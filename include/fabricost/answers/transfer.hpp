@@ -211,7 +211,7 @@ struct IncastAnswer {
   }
 };
 
-/// \throws Refusal for what is missing or excludes each other; RequestError for a machine that cannot; SpecError as load_system
+/// \throws Refusal for fields that are missing or exclude each other; RequestError for a machine that cannot; SpecError as load_system
 [[nodiscard]] StorageAnswer answer(const StorageRequest& request);
 [[nodiscard]] AccessAnswer answer(const AccessRequest& request);
 [[nodiscard]] IncastAnswer answer(const IncastRequest& request);

@@ -37,7 +37,7 @@ struct CallLaunch {
   friend constexpr bool operator==(const CallLaunch&, const CallLaunch&) = default;
 };
 
-/// One call after the other, none waiting for the last to end everywhere, as nccl-tests times them.
+/// Whether calls follow each other without waiting for the last to end on all ranks (nccl-tests' way).
 [[nodiscard]] constexpr bool is_back_to_back(CallLaunch l) { return l.mode >= LaunchMode::queued && l.mode <= LaunchMode::one_process; }
 
 /// A host launches each call, on GPUs that do not wait for its end.

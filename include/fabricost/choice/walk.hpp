@@ -20,7 +20,7 @@ namespace fabricost::detail {
   return next;
 }
 
-/// \param pick what is fastest at a size \param nearer(at, next) a size between, where there is a jump
+/// \param pick the fastest line at a size \param nearer(at, next) a size between, where there is a jump
 /// \param visit(what, from, until) called for each stretch in turn, the first from 0, the last until infinity
 template <class Pick, class Nearer, class Visit>
 void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {

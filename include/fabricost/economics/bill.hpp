@@ -74,13 +74,13 @@ struct BillFigures {
   return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
 }
 
-/// Buying against renting the same: what is bought, with all its interest, and what owning costs besides.
+/// Buying against renting the same: the purchase with all its interest, and the other costs of owning.
 struct BreakEven {
   Dollars capital{};              ///< servers, network and storage
   std::optional<Time> owned_for;  ///< of busy time from which owning is cheaper; none: never, or not known
   std::optional<double> use;      ///< share of the lifetime that it must be busy; none: likewise
 };
-/// Electricity is of busy time; the site and what is written off are of all time.
+/// Electricity is for busy time; the site and depreciation are for all time.
 [[nodiscard]] inline BreakEven break_even_of(const Money& hour, const Prices& prices) {
   const double hours = static_cast<double>(prices.lifetime.value / units::h(1));
   BreakEven out{.capital = (hour.servers + hour.network + hour.storage) * hours, .owned_for = {}, .use = {}};

@@ -20,7 +20,7 @@ struct TimeTerm {
 /// The software's factor where it is in every term of a step: one below 1. A factor above 1 is a term of its own.
 [[nodiscard]] inline double factor_in_terms(const StepTime& t) { return t.stack < 0 ? t.seconds / (t.seconds - t.stack) : 1; }
 
-/// The terms of a training step, none negative, which sum to its time. `stack` is what a software's factor above 1 adds; a
+/// The terms of a training step, none negative, which sum to its time. `stack` is the time that a software factor above 1 adds; a
 /// factor below 1 makes every term that much shorter (factor_in_terms).
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
   std::vector<TimeTerm> out{{"compute", t.compute},

@@ -19,8 +19,8 @@ namespace fabricost {
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
 /// The full explanation of a prediction: the schedule, the arithmetic with numbers, the source of each
-/// constant, the limiting tier, the naive bandwidth estimate and why it is off, and what would change the
-/// answer. Time, terms, arithmetic and what ran come from the prediction itself. \param system it was made
+/// constant, the limiting tier, the naive bandwidth estimate and why it is off, and the effect of changes.
+/// Time, terms, arithmetic and the pair that ran come from the prediction itself. \param system it was made
 /// for \param notes further parts of the request, one sentence each
 [[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
 /// The same for predict(system, operation, choice). \throws as predict

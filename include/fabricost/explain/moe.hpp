@@ -9,7 +9,7 @@
 
 namespace fabricost {
 
-/// The full explanation of a prediction: what moves, the arithmetic with numbers, the terms, the limit, the
+/// The full explanation of a prediction: the bytes that move, the arithmetic with numbers, the terms, the limit, the
 /// source of the constants. Time, terms and arithmetic come from the prediction itself. \param system it was
 /// made for
 [[nodiscard]] std::string explain(const System& system, const MoePrediction& prediction);

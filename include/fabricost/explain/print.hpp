@@ -12,7 +12,7 @@
 
 namespace fabricost {
 
-/// "1.84 ms (nine in ten: 1.21 ms to 2.80 ms), busbw 282.6 GB/s, nvls_tree simple, mostly nic"; explain() is the whole of it.
+/// "1.84 ms (nine in ten: 1.21 ms to 2.80 ms), busbw 282.6 GB/s, nvls_tree simple, mostly nic"; explain() gives all of it.
 [[nodiscard]] inline std::string text_of(const Prediction& p) {
   const std::string low = time_text(Time::from_value(p.low)), high = time_text(Time::from_value(p.high));
   std::string out = time_text(p.time()) + " (nine in ten: " + low + " to " + high + "), busbw " + rate_text(p.bus_bandwidth()) + ", ";

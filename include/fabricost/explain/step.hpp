@@ -1,7 +1,7 @@
 #pragma once
 /// \file step.hpp
-/// A training step explained: of each term the arithmetic, the group of ranks it runs in and their links, and what would change it; the
-/// layout that practitioners would take beside it, and where the two part.
+/// A training step explained: each term with its arithmetic, its group of ranks, their links and the changes that affect it; beside it the
+/// layout that practitioners would take, with the differences.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/training/explained.hpp>

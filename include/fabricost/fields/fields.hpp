@@ -211,7 +211,7 @@ concept HasFields = requires {
   fields_of(std::type_identity<S>{});
 };
 
-/// The table of a struct as a constant: nothing builds it when it is asked for.
+/// The table of a struct as a constant: it is never built at run time.
 template <HasFields S>
 inline constexpr auto table_of = fields_of(std::type_identity<S>{});
 

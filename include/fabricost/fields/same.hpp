@@ -1,6 +1,6 @@
 #pragma once
 /// \file same.hpp
-/// Answers are equal by what their tables give: what else they keep, for their texts, is not compared.
+/// Answers are compared by the fields of their tables; other members, kept for their texts, are not compared.
 
 #include <fabricost/fields/fields.hpp>
 

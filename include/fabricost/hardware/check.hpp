@@ -34,7 +34,7 @@ inline constexpr double longest_latency = 1e3;          // s
 inline constexpr CheckedParts all_parts{
     .gpu = true, .scale_up = true, .pcie = true, .transport = true, .compute = true, .custom = true, .moe = true};
 
-/// Counts and enumerators of the machine, of its tiers and of what was measured on it. Calls `visit(tier,
+/// Counts and enumerators of the machine, of its tiers and of its measurements. Calls `visit(tier,
 /// name, value, min, max)`.
 template <class Visit>
 constexpr void visit_machine(const System& s, Visit&& visit) {

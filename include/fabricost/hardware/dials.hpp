@@ -1,6 +1,6 @@
 #pragma once
 /// \file dials.hpp
-/// Numbers of a machine that are turned together. With a faster NIC go its slot and the way to it; with a larger domain go the
+/// Numbers of a machine that change together: with a faster NIC its slot and the links to it; with a larger domain the
 /// endpoints of its switches, its power and price, and the nodes and NICs where the domain is a node.
 
 #include <fabricost/hardware/system.hpp>

@@ -27,12 +27,12 @@ namespace fabricost {
   return all > 0 ? all / system.gpus_per_node : std::numeric_limits<double>::infinity();
 }
 
-/// The same where something may wait there: 0 without a link to the host, or where its memory is not stated.
+/// The same for data that may wait there: 0 without a link to the host, or where its memory is not stated.
 [[nodiscard]] inline double stated_host_room(const System& system) {
   return system.host_memory.value.value() > 0 && host_tier(system) != nullptr ? host_room(system) : 0;
 }
 
-/// One GPU's share of what the processors of its node read and write of their memory a second, in bytes.
+/// A GPU's share of the rate at which its node's processors read and write their memory, bytes per second.
 [[nodiscard]] inline double host_memory_rate(const System& system) {
   const double node = system.host_memory_rate.value.value();
   return node > 0 ? node / system.gpus_per_node : prior::memory::host_memory_rate;

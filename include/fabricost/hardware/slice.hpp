@@ -61,7 +61,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones where a pod has not enough.
+/// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones if one pod is too small.
 /// A machine without `pod`, jobs inside a node and a count of 0 keep the domain as described.
 [[nodiscard]] inline System sliced(System system, long long gpus) {
   const int pod = std::exchange(system.pod, 0), chips = static_cast<int>(std::clamp(gpus, 0LL, 1'000'000'000LL));

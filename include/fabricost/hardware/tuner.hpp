@@ -93,7 +93,7 @@ namespace fabricost {
   return static_cast<Tuner>(out);
 }
 
-/// The version's kernels take other times than those that the constants of data/calibrations were measured with.
+/// Whether the version's kernels take other times than those behind the constants of data/calibrations.
 [[nodiscard]] constexpr bool has_own_kernels(const TunerTables& t) { return t.channel_start > 0; }
 
 /// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell.

@@ -7,7 +7,7 @@
 ///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 times that
 ///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
-///   cast              to fp8 or fp4 of what a product reads, row by row and, where weights are trained, column by column: w bytes a value
+///   cast              to fp8 or fp4 of a product's inputs, row by row and, where weights are trained, column by column: w bytes a value
 ///                     for each copy, read once in fp8, in fp4 once for each copy and once for the scale of the whole tensor
 ///
 /// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels grow with

@@ -118,7 +118,7 @@ class GroupCosts {
   }
 
  private:
-  /// By the ways asked for, where this collective can go them.
+  /// Compiles with the requested ways, where this collective can use them.
   [[nodiscard]] Curve compiled(const Fabric& fabric, const Operation& op) const {
     if (!choice_.ways.any()) return detail::compile_on(fabric, system_, op, choice_);
     Choice choice = choice_;

@@ -8,7 +8,7 @@
 ///   latency   time of a few bytes beyond that line; for dependent loads their own time
 ///
 /// Memories and the host tier get the measured rate. A scale-up tier keeps the rate of its links, since NCCL
-/// plans with it and fitted constants are fractions of it; its payload share (`efficiency`) is set to what
+/// plans with it and fitted constants are fractions of it; its payload share (`efficiency`) is the share that
 /// copies reach. Collectives are fitted as by `calibrate`. The launch time of an empty kernel is reported but
 /// not used: c0 of a collective is larger.
 

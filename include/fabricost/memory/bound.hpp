@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// Bytes; at most what worst_stage finds, up to rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp,
+/// Bytes; at most worst_stage's result, up to rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp,
 /// zero, shard and precision of the layout. \param count parameters_of(model)
 [[nodiscard]] inline double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
   StageContent everything{.layers = model.layers, .embedding = true, .head = true};

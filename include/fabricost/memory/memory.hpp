@@ -153,7 +153,7 @@ struct MemoryUse {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage with the most memory, beside what the stage that needs most of the host has there. \param count
+/// The stage with the most memory, with the host memory of the stage that needs most of it. \param count
 /// parameters_of(model) \param stages heavy_stages(model, layout)
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                            std::span<const HeavyStage> stages) {

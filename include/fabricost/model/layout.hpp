@@ -1,6 +1,6 @@
 #pragma once
 /// \file layout.hpp
-/// Distribution of a training job over GPUs: the sizes of its parallel groups and what each rank keeps.
+/// Distribution of a training job over GPUs: the sizes of its parallel groups and the content of each rank.
 ///
 /// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into
 /// tensor x context x data) and pipeline outermost, as Megatron places them: tensor ranks share a scale-up

@@ -1,6 +1,6 @@
 #pragma once
 /// \file layout.hpp
-/// From a System to its links: how many of each kind there are and what they carry.
+/// From a System to its links: the number of each kind and their rates.
 ///
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways
 ///   trunk      GPUs of a first stage x rate / oversubscription

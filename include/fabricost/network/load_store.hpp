@@ -6,7 +6,7 @@
 ///   store      l h + s / r                 posted, one way; l: one hop, h: hops
 ///   load       2 l h + s / r               there and back
 ///   r          min(B e, window / (2 l h))  no more than `window` bytes are on their way at once (Little's law)
-///   RDMA       start + L + s / (B' e')     L: end to end, start: what it takes to post the message
+///   RDMA       start + L + s / (B' e')     L: end to end, start: the time to post the message
 ///   crossover  (L' - l') / (1/r - 1/r')    where the two lines meet
 ///
 /// A load or store costs less to start, but its threads keep only a limited number of bytes in flight,

@@ -4,7 +4,7 @@
 ///
 ///   nvls             each GPU its part into the switches of the domain and the result back; of two stages the first adds up before the
 ///                    trunk
-///   collnet_direct   inside, everybody to everybody; rank i of every domain then has the i-th part, which its NIC hands the network's
+///   collnet_direct   inside, all ranks to all; rank i of every domain then has the i-th part, which its NIC hands the network's
 ///                    switches (SHARP) and takes back reduced
 ///   collnet_chain    inside, a chain that ends at the GPU whose NIC hands the part over; one chain for each NIC
 ///

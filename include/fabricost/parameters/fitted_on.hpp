@@ -73,8 +73,8 @@ inline void add_measured(std::vector<FittedOn>& all, std::string_view system, in
   return out;
 }
 
-/// The same of constants fitted to measurements of one machine alone, whose priors are those that it had from its relatives: what was
-/// measured on them was measured somewhere. \param before of the constants that were the priors, and their basis
+/// The same for constants fitted to measurements of one machine alone, whose priors are the constants from its relatives: operations
+/// measured on those count as measured somewhere. \param before of the constants that were the priors, and their basis
 [[nodiscard]] inline Shown shown_beside(Shown own, std::size_t machines, const Shown& before, Basis basis_before) {
   if (machines != 1 || basis_before == Basis::datasheet) return own;
   own.alike |= before.alike;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file by_ways.hpp
-/// A curve with the ways of choice/ways.hpp: what they change in the fabric, in the lines, and what runs instead.
+/// A curve with the ways of choice/ways.hpp: their changes of the fabric and the lines, and the kernels that run instead.
 ///
 ///   nvls off    the switches do not reduce
 ///   pxn off     an exchange between domains crosses rails: .42 of the NICs' rate (two p5, raw verbs)

@@ -199,7 +199,7 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// The same where a plugin is asked first: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
+/// The same with a plugin before the tuner: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
 template <class Visit>
 void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& visit) {
   FixedList<double, 128> ends;
@@ -323,7 +323,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 
 }  // namespace detail
 
-/// compile(system, operation, choice): the operation's size does not matter. Excludes what a call from Python or
+/// compile(system, operation, choice): the operation's size does not matter. Excludes the time that a call from Python or
 /// the host's launches add (`predict` and `sweep` add it). \throws RequestError when the ranks do not fit the machine, nothing
 /// the choice allows can run, or a number of the machine is out of range (check)
 [[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {

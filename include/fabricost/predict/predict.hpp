@@ -34,7 +34,7 @@ inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
 
-/// No tuner rule is known for the library, so the algorithm was chosen by price.
+/// Whether the algorithm was chosen by price, as no tuner rule is known for the library.
 [[nodiscard]] inline bool decided_by_price(const System& system, const Operation& op, const Choice& choice) {
   return choice.rule == Choice::Rule::nccl && !follows_tuner(system.library) && !is_host_copy(op);
 }
@@ -176,7 +176,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
-/// By the curve, as sweep does. (Apart, so that requests without these ways do not pay for them.)
+/// By the curve, as sweep does. (Its own function, so that requests without ways do not pay for them.)
 [[nodiscard, gnu::noinline]] inline Prediction finish_by_ways(const System& system, const Operation& op, const Choice& choice) {
   check_size(op.bytes.value());
   const Curve curve = compile_lines(system, op, choice);

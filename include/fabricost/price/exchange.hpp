@@ -54,7 +54,7 @@ namespace detail {
 inline void price_older_exchange(Line& line, const ExchangeConstants& x, const TunerTables& version, double bytes, double message,
                                  double rate, Protocol protocol) {
   if (protocol == Protocol::ll) {
-    // half of what LL stores is flags: at most half of the Simple rate
+    // half of the bytes that LL stores are flags: at most half of the Simple rate
     const double limit = version.exchange_ll_limit;
     line.ramp({.shape = Ramp::Shape::unbounded,
                .amplitude = std::max(x.ll_ramp, 2 * bytes / message * limit / rate),

@@ -81,7 +81,7 @@ struct Ramp {
   }
 };
 
-/// From a size on, another way to move the bytes: larger chunks, more channels. Added to the volume of what was before.
+/// A change in the way bytes move from a size on: larger chunks, more channels. Added to the volume before it.
 struct Jump {
   double from = 0;     ///< bytes, the first with it
   double seconds = 0;  ///< either sign

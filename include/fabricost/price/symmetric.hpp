@@ -3,7 +3,7 @@
 /// Kernels over symmetric windows (NCCL from 2.27, and its device API): every rank stores into, and loads from, all peers' memory inside
 /// one NVLink domain, or lets the switch multicast and add. S bytes over n ranks, b thread blocks:
 ///
-///   one shot      norm_q( A , V )            V = max( S k/b , (n-1) S / B )          each rank's data to all, everybody adds
+///   one shot      norm_q( A , V )            V = max( S k/b , (n-1) S / B )          each rank's data to all, all ranks add
 ///   two shots     norm_q( C [+ D] , V )      V = max( S/n k/b , 2(n-1)/n S / B )     the switch adds and multicasts every n-th
 ///   exchange      norm_q( A + n e [+ n s] , (n-1)/n S / B )
 ///   any buffer    norm_2( F + h (log2 n - 1) , n S r )                               NCCL from 2.31, no window, its own reducing kernel

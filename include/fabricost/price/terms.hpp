@@ -3,8 +3,8 @@
 /// Decomposition of a price: the contribution of each part at one size; the contributions sum to the time.
 ///
 /// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1), the first-order effect of each
-/// argument (Euler's theorem for a function homogeneous of degree 1): a share says how much time shrinking
-/// that part would save.
+/// argument (Euler's theorem for a function homogeneous of degree 1): shrinking a part by one percent saves
+/// one percent of its share.
 
 #include <fabricost/price/line.hpp>
 

@@ -75,7 +75,7 @@ struct DescribedTopology {
 /// not a topology, not text or too large
 [[nodiscard]] DescribedTopology read_topology(const std::filesystem::path& file);
 
-/// A value that the file does not state, and what was assumed.
+/// A value that the file does not state, and the value assumed.
 struct TopologyGuess {
   std::string what;    ///< "GPU"
   std::string taken;   ///< "h100-sxm"

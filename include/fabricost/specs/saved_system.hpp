@@ -19,7 +19,7 @@ struct SavedSystem {
   std::string calibration;       ///< as in load_system; a file's text is kept in the file itself
 };
 
-/// The text of such a file. \param title for people
+/// The text of such a file. \param title for readers
 [[nodiscard]] std::string saved_system_yaml(const SavedSystem& system, std::string_view title);
 
 /// The contents of a file with `set` or `calibration`; empty for other files, and for names.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file expert_load.hpp
-/// Rows of the fullest expert rank: what all ranks wait for, what that rank keeps for the backward, and what a capacity caps.
+/// Rows of the fullest expert rank: all ranks wait for them, that rank keeps them for the backward, and a capacity caps them.
 
 #include <fabricost/experts/traffic.hpp>
 #include <fabricost/kernels/groups.hpp>

@@ -3,7 +3,7 @@
 /// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
-///             element-wise: traffic, casts of what narrow products read, starts of kernels (as many again for casts, some a ring's step)
+///             element-wise: traffic, casts of inputs of narrow products, starts of kernels (as many again for casts, some a ring's step)
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
@@ -291,9 +291,9 @@ struct LayerModel {
   }
 
   /// Context ranks of attention layers. Ring: keys and values pass all ranks, once forward, they and their gradients backward. Each rank
-  /// has a block from either end of the sequence, so that a causal mask leaves all the same work. Ulysses: queries, keys, values and
+  /// has a block from either end of the sequence, so that a causal mask leaves every rank the same work. Ulysses: queries, keys, values and
   /// results are exchanged for heads, among as many ranks as divide the heads (fewer keys are repeated), with rings between such groups
-  /// (USP, arXiv 2405.07719). State layers exchange what the products in made and what the scan gives, tokens for heads and back.
+  /// (USP, arXiv 2405.07719). State layers exchange the inputs and the results of the scan, tokens for heads and back.
   template <class Add>
   void add_context(const Add& add) const {
     const double T = l.tokens(), query = m.query_width() / l.tp, value = m.value_width() / l.tp;

@@ -70,8 +70,8 @@ inline constexpr double default_headroom = prior::memory::headroom;
 /// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with
 /// context ranks, replicas or microbatch.
 [[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
-/// The request with defaults: a named layout with its ZeRO stage and without a recomputation runs without it, even if it does not fit. With
-/// neither, what saves memory is open: ZeRO 3 alone may cost far more than recomputing.
+/// The request with defaults: a named layout with its ZeRO stage and without a recomputation runs without it, even if it does not fit.
+/// With neither, both are searched: ZeRO 3 alone may cost far more than recomputing.
 [[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
   if (!q.recompute && q.zero && names_one_layout(q)) q.recompute = Recompute::none;
   return q;

@@ -7,7 +7,7 @@
 ///              stage adds the output matrix and its loss, and for multi-token prediction a layer and that matrix again per
 ///              module; these count where they make it the slowest stage
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel)
-///   expert     exchange of tokens that is not hidden (layer.hpp); what another microbatch's kernels would hide lies open while the
+///   expert     exchange of tokens that is not hidden (layer.hpp); the part that another microbatch's kernels hide is exposed while the
 ///              pipeline fills and drains
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over
 ///              dp x cp ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks with the same ones, e t_e GPUs

@@ -107,7 +107,7 @@ inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///<
 
 /// The sure ranges as the CSV that NVIDIA/nccl's ext-tuner/example reads:
 /// colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes, nRanks,numPipeOps,regBuff; the first
-/// matching line wins, names in lower case, lines below 256 characters. Comments state what each saves, the
+/// matching line wins, names in lower case, lines below 256 characters. Comments state the gain of each, the
 /// environment variables that force the same, and how the plugin must be built.
 [[nodiscard]] std::string plugin_config(const TuneReport& report);
 

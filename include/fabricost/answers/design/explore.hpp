@@ -1,7 +1,7 @@
 #pragma once
 /// \file explore.hpp
 /// Many machines at one job: every combination of values of a machine's dials, of machines and GPUs by name, and of the job's counts, each
-/// with a full search over layouts; which of them no other beats in all objectives, where the front bends, and what more of a part gives.
+/// with a full search over layouts; the points that no other beats in all objectives, the bend of their front, the gain from more of each.
 ///
 ///   front        points within the limits that no other beats: another is as good in every objective and better in one, or equal in all
 ///                and earlier in the order of the loops
@@ -11,7 +11,7 @@
 ///                the machine changes the best time as it changes that layout's: the envelope theorem); of a count, from its neighbours
 ///                among the points
 ///   worth        tokens per second with 10 % more of a part (a domain twice as large) and the layout searched again, over those
-///                without, less 1; times the price of a GPU-hour, what that may cost at equal dollars per token
+///               without, less 1; times the price of a GPU-hour: how much more it may cost at equal dollars per token
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>
@@ -60,7 +60,7 @@ struct ExploreServeRequest : ServeRequest, ExploreOptions {
   static constexpr auto fields() { return tables(ServeRequest::fields(), ExploreOptions::fields()); }
 };
 
-/// One thing that is varied.
+/// One varied quantity.
 struct ExploreAxis {
   std::string name, unit;
   std::vector<double> values;
@@ -170,12 +170,12 @@ struct ExploreAnswer {
   }
 };
 
-/// \throws Refusal for what cannot be varied, counted or limited, and for more than 100,000 points at once; SpecError, RequestError as
-/// plan. Points at which nothing can run are part of the answer.
+/// \throws Refusal for a quantity that cannot be varied, counted or limited, and for more than 100,000 points at once; SpecError,
+/// RequestError as plan. Points at which nothing can run are part of the answer.
 [[nodiscard]] ExploreAnswer answer(const ExploreRequest& request);
 [[nodiscard]] ExploreAnswer answer(const ExploreServeRequest& request);
 
-/// Marks the front, the knee and the best points of answers that were put together from several.
+/// Marks the front, the knee and the best points of an answer joined from several.
 void mark_front(ExploreAnswer& answer);
 
 }  // namespace fabricost

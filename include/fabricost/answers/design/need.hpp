@@ -10,7 +10,7 @@
 ///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
 ///   scaling     tokens per GPU >= x times those at the least value that can run: of GPUs at one batch, strong scaling
 ///   most        the largest value that meets the goal: how long a sequence, how many GPUs
-///   in_seconds  tokens / (global_batch x sequence) steps, over goodput where that is asked for (goodput.hpp)
+///   in_seconds  tokens / (global_batch x sequence) steps, over goodput if that is requested (goodput.hpp)
 ///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit
 ///
 /// A machine with a dial turned is priced as `dial.` among its overrides prices it: with constants that are no longer measured on it.
@@ -219,7 +219,7 @@ struct NeedMachineAnswer {
 /// nothing can run are part of the answer.
 [[nodiscard]] NeedAnswer answer(const NeedRequest& request);
 [[nodiscard]] NeedAnswer answer(const NeedServeRequest& request);
-/// Over all machines of the catalogue whose price is known where none is named (by power, GPUs or time: whose power is). \throws as a
+/// If none is named, over all machines of the catalogue with a known price (by power, GPUs or time: with known power). \throws as a
 /// project
 [[nodiscard]] NeedMachineAnswer answer(const NeedMachineRequest& request);
 

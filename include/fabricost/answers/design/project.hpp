@@ -9,7 +9,7 @@
 ///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
 ///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
 ///   delivery   as the user states it, else as announced (data/prices); a part with a price is on sale on the day of the prices
-///   start      the later of delivery and the start asked for (default the day of the prices); ends = start + seconds
+///   start      the later of delivery and the requested start (default the day of the prices); ends = start + seconds
 ///   seconds    occupied / use, where the run has the machine for a share of each day; each turn costs a checkpoint and a restart
 ///   intervals  of a step (nine in ten) and of goodput are independent: logarithms of their ends are added in quadrature
 ///   money      one kind of price for all machines (economics/compare.hpp); prices are taken as exact, times are not
@@ -34,7 +34,7 @@ struct Machines {
   std::vector<Machine> all{};
 };
 
-/// When one machine can be had, under its name in the request or its own name: a seller's word to the user.
+/// The delivery of one machine, under its name in the request or its own name, as a seller told the user.
 struct OwnDelivery {
   std::string machine, day;
 };
@@ -253,7 +253,7 @@ struct ProjectAnswer {
 /// load_model, load_prices
 [[nodiscard]] ProjectAnswer answer(const ProjectRequest& request);
 
-/// Texts with commas taken apart. \throws Refusal for none
+/// Splits texts at commas. \throws Refusal for none
 [[nodiscard]] std::vector<Machine> machines_of(const Machines& given);
 
 }  // namespace fabricost
