@@ -1,4 +1,4 @@
-// An algorithm that the library does not have: what it moves, as a struct like those of fabricost/algorithms, and its price on a machine.
+// An algorithm that the library does not have: its messages, as a struct like those of fabricost/algorithms, and its price on a machine.
 // With one more line in registry.hpp it would be a choice of every prediction, have a name for the command, and be tested with the others.
 #include <fabricost/fabricost.hpp>
 #include <fabricost/predict/fabric_of.hpp>

@@ -1,4 +1,4 @@
-// One question, its answer and what the answer is made of.
+// One question, its answer and the parts of the answer.
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>

@@ -1,4 +1,4 @@
-"""What a header of this project declares for its users, read without a compiler: types with their public members, whole functions without
+"""The public declarations of a header of this project, read without a compiler: types with their public members, whole functions without
 their bodies, aliases and constants, each with its comment. Namespaces `detail` and without a name are left out, as are forward
 declarations. Headers are formatted by clang-format, which this reader relies on.
 """

@@ -83,7 +83,7 @@ def restructured(lines):
 
 
 def _paragraph_rest(lines):
-    """What follows prose in one paragraph: indented lines as a block, the rest as prose again."""
+    """The rest of a paragraph after its prose: indented lines as a block, other lines as prose again."""
     cut = next((i for i, one in enumerate(lines) if not one.startswith("  ")), len(lines))
     rest = lines[cut:]
     return _paragraph(lines[:cut]) + (_paragraph(rest) if rest else [])

@@ -82,7 +82,7 @@ def headers(root, folder):
 
 
 def names(root):
-    """What is public: the text of docs/reference/cpp-names.txt, a line for each header."""
+    """The public names: the text of docs/reference/cpp-names.txt, a line for each header."""
     base = pathlib.Path(root) / "include/fabricost"
     out = []
     for header in sorted(base.rglob("*.hpp"), key=lambda one: one.relative_to(base).as_posix()):

@@ -51,7 +51,7 @@ MODULES = ["plot", "report", "sweep", "notebook"]
 
 
 def public_names(package):
-    """What the package offers: __all__, and the submodules of MODULES that there are and __all__ leaves out."""
+    """The public names of the package: __all__, and the submodules of MODULES that exist outside of it."""
     names = list(package.__all__)
     there = {module.name for module in pkgutil.iter_modules(package.__path__)}
     return names, [name for name in MODULES if name in there and name not in names]

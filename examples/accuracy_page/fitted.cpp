@@ -1,5 +1,5 @@
 /// \file fitted.cpp
-/// Errors on what was fitted, whole and by parts, beside two baselines.
+/// Errors on the fitted measurements, whole and by parts, beside two baselines.
 
 #include "sections.hpp"
 #include "table.hpp"

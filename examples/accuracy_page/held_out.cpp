@@ -1,5 +1,5 @@
 /// \file held_out.cpp
-/// Errors on what no fit has seen.
+/// Errors on measurements that no fit has seen.
 
 #include "sections.hpp"
 #include "table.hpp"

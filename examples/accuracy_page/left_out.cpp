@@ -42,7 +42,7 @@ Points probed(const Points& of, std::size_t count) {
   return out;
 }
 
-/// A cluster kept from the fit: its points, and what the others' transports say of it.
+/// A cluster kept from the fit: its points, and its prediction from the others' transports.
 struct WithoutCluster {
   Points own;
   Calibration others;

@@ -1,5 +1,5 @@
 /// \file measurements.cpp
-/// Reading the measured points, and setting aside what data/measurements/left-out.csv says.
+/// Reads the measured points, and sets aside those in data/measurements/left-out.csv.
 
 #include "sections.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace accuracy {
 
-/// Merged points by what they were measured on.
+/// Merged points by machine and origin.
 struct Measurements {
   fabricost::Points nvlink, l40s, b60;
   /// Healthy public runs of both rounds on more than one node, without what data/measurements/left-out.csv lists.
@@ -44,7 +44,7 @@ struct Measurements {
 [[nodiscard]] std::string generations_left_out(const Measurements& data);
 /// Ranks, sizes, types left out of the fit and predicted.
 [[nodiscard]] std::string parts_left_out(const Measurements& data);
-/// Public clusters: left out, after one point of each, in sample; and what was left out of all that.
+/// Public clusters: left out, after one point of each, in sample; and the points left out of all that.
 [[nodiscard]] std::string clusters(const Measurements& data);
 /// A cluster calibrated on its fewest nodes, its larger node counts predicted.
 [[nodiscard]] std::string more_nodes(const Measurements& data);

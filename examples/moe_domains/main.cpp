@@ -1,6 +1,6 @@
 /// \file main.cpp
-/// Does the scale-up domain bound a mixture of experts? The same GPUs, NVLinks and NICs in domains of 8, 72, 144 and 576: what one layer's
-/// dispatch and combine take, and what going across costs. Prints docs/moe-domains.md.
+/// Does the scale-up domain bound a mixture of experts? The same GPUs, NVLinks and NICs in domains of 8, 72, 144 and 576: the time of one
+/// layer's dispatch and combine, and the cost of going across. Prints docs/moe-domains.md.
 
 #include <fabricost/kernels/moe_kernels.hpp>
 #include <fabricost/specs/load.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file page.hpp
-/// Tables as Markdown: a heading, what it is about, the rows, what to take away.
+/// Tables as Markdown: a heading, an introduction, the rows, a conclusion.
 
 #include "tables.hpp"
 

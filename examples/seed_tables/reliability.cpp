@@ -1,5 +1,5 @@
 /// \file reliability.cpp
-/// Waiting for the slowest and failing: text 004's tail, and what text 003 says of Llama 3's 54 days, with what follows from them.
+/// Waiting for the slowest and failing: text 004's tail, text 003's account of Llama 3's 54 days, and what follows from both.
 
 #include <fabricost/economics/power.hpp>
 #include <fabricost/economics/stragglers.hpp>

@@ -33,10 +33,10 @@ namespace seed_tables {
 /// Lanes x lane rate / 8: a link before encoding, GB/s one way.
 [[nodiscard]] double raw_rate(const fabricost::Link& link);
 
-/// Three significant digits, thousands grouped, no zeros after a whole number; or as many decimals as asked.
+/// Three significant digits, thousands grouped, no zeros after a whole number; or the requested decimals.
 [[nodiscard]] std::string text(double value, int decimals = -1);
 
-/// "launch 4.72 + serial steps 11.48 + wire 5.94 us": what a prediction adds up, in the unit given.
+/// "launch 4.72 + serial steps 11.48 + wire 5.94 us": the terms of a prediction, in the unit given.
 [[nodiscard]] std::string sum_text(const fabricost::Prediction& prediction, double unit, std::string_view unit_name);
 /// "ring under LL, calibrated"
 [[nodiscard]] std::string ran_text(const fabricost::Prediction& prediction);
@@ -58,7 +58,7 @@ struct Model {
 inline constexpr double half_precision = 2;  ///< bytes of an FP16 or BF16 number
 /// The request for `tokens` tokens under tensor parallelism over `ranks` GPUs, in 16 bit.
 [[nodiscard]] fabricost::TensorQuestion tensor_question(double tokens, int ranks, bool sequence_parallel = false);
-/// Bytes of the activations of `tokens` tokens: what tensor parallelism all-reduces twice a layer.
+/// Bytes of the activations of `tokens` tokens, which tensor parallelism all-reduces twice a layer.
 [[nodiscard]] double activation_bytes(const Model& model, double tokens);
 
 }  // namespace seed_tables

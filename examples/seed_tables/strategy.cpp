@@ -1,5 +1,5 @@
 /// \file strategy.cpp
-/// Which parallelism asks what of which link (text 001), priced on NVLink and across nodes, and what pipelining costs (text 000).
+/// The demand of each parallelism on each link (text 001), priced on NVLink and across nodes, and the cost of pipelining (text 000).
 /// Ranking whole layouts is the planner's, a later stage.
 
 #include "specs.hpp"

@@ -58,14 +58,14 @@ struct Table {
   [[nodiscard]] const Row& row(std::string_view label) const;
 };
 
-// tiers.cpp: what lies above what, one way
+// tiers.cpp: the hierarchy of tiers, one way
 [[nodiscard]] Table dgx_h100_hierarchy();
 [[nodiscard]] Table b200_hierarchy();
 [[nodiscard]] Table ratios();
 [[nodiscard]] Table nvlink_against_pcie();
 [[nodiscard]] Table latencies();
 
-// domains.cpp: how many GPUs one fabric joins, and what it carries
+// domains.cpp: the GPUs that one fabric joins, and its rates
 [[nodiscard]] Table domain_sizes();
 [[nodiscard]] Table aggregates();
 [[nodiscard]] Table switch_ports();
@@ -95,7 +95,7 @@ struct Table {
 [[nodiscard]] Table decode_overhead_by_link(int batch);
 [[nodiscard]] Table training_overhead();
 
-// tensor_messages.cpp: what it sends, and the step of a large model
+// tensor_messages.cpp: its messages, and the step of a large model
 [[nodiscard]] Table tensor_messages();
 [[nodiscard]] Table large_model_step();
 

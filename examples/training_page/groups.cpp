@@ -1,5 +1,5 @@
 /// \file groups.cpp
-/// Errors by group, and what a choice between layouts is worth.
+/// Errors by group, and the worth of choosing between layouts.
 
 #include <fabricost/evaluation/workload.hpp>
 #include "sections.hpp"

@@ -17,7 +17,7 @@ namespace training {
 [[nodiscard]] std::string memory(const Published& data);
 /// The loss from choosing a layout by the model, against the best that was measured.
 [[nodiscard]] std::string choices(const Published& data);
-/// Groups nobody fits, with the reason.
+/// Groups left out of every fit, with the reason.
 [[nodiscard]] std::string set_aside(const Published& data);
 /// Which figure each group publishes and how it becomes seconds.
 [[nodiscard]] std::string conventions(const Published& data);

@@ -2,7 +2,7 @@
 /// Runs the GPU probes on the stand-in.
 ///
 ///     stand_in_drive PLUGIN right            every probe at sizes that are no multiple of anything
-///     stand_in_drive PLUGIN turned           the same with one byte of a result turned: each must be noticed
+///     stand_in_drive PLUGIN turned           the same with one byte of a result changed, which must be noticed
 ///     stand_in_drive PLUGIN failing EACH [WORDS]   EACH calls of every function fail, one at a time and in every way; a line of
 ///                                            probe | call | failure | outcome each. WORDS: only the probes that begin so
 ///

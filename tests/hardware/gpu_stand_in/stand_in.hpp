@@ -75,7 +75,7 @@ STAND_IN_API Resources resources();
 STAND_IN_API void count_communicator(long change);
 STAND_IN_API void count_registration(long change);
 void count_of_nccl(Resources& out);
-/// Captures that nobody ended before their stream was destroyed, since the last call.
+/// Captures not ended before their stream was destroyed, since the last call.
 STAND_IN_API long abandoned_captures();
 
 inline constexpr int host_memory = -1, no_memory = -2;

@@ -1,5 +1,5 @@
 /// \file test_nccl_choice.cpp
-/// Forced choices become the environment of one communicator; what NCCL does not have is refused by name.
+/// Forced choices become the environment of one communicator; choices unknown to NCCL are refused by name.
 
 #include "catch.hpp"
 

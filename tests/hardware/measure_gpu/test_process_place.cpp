@@ -1,5 +1,5 @@
 /// \file test_process_place.cpp
-/// Rank and size from what launchers put into the environment.
+/// Rank and size from the variables that launchers set.
 
 #include "catch.hpp"
 

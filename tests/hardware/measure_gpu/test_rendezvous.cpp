@@ -21,7 +21,7 @@ using namespace fabricost::measure::gpu;
 
 namespace {
 
-// A port nobody listens on now.
+// A port without a listener.
 int free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -85,7 +85,7 @@ ProcessPlace place_with(int rank, int processes, int port, const std::string& se
   return made;
 }
 
-// Connects when somebody listens; -1 when nobody ever does.
+// Connects when a process listens; -1 if none ever does.
 int connected_to(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;

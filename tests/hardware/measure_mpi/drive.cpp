@@ -1,5 +1,5 @@
 /// \file drive.cpp
-/// The MPI probe without the host logic: what every process of `mpirun -n N drive WHAT` does with the device. Prints what rank 0 saw.
+/// The MPI probe without the host logic: the work of every process of `mpirun -n N drive WHAT` on the device. Prints rank 0's results.
 ///
 ///   every      every collective, type, place and way to count, prepared (and so checked) and timed: one line each
 ///   wrong      results that were never computed are refused

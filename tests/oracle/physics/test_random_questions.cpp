@@ -1,5 +1,5 @@
 /// \file test_random_questions.cpp
-/// Random questions over all machines, operations, models and options: no answer beyond what physics allows, by bounds of least.hpp's own.
+/// Random questions over all machines, operations, models and options: no answer beyond physics, by bounds of least.hpp's own.
 /// FABRICOST_QUESTIONS sets how many (default 40,000; a release is asked 1,000,000), FABRICOST_SEED another start.
 #include "support/random_cases.hpp"
 #include "least.hpp"
@@ -47,7 +47,7 @@ const std::vector<Model>& models() {
   return all;
 }
 
-/// Counts what was asked, answered and wrong; prints the first of each kind of fault.
+/// Counts the questions, answers and faults; prints the first of each kind of fault.
 class Ledger {
  public:
   explicit Ledger(std::string what) : what_(std::move(what)) {}

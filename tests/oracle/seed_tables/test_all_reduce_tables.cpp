@@ -1,5 +1,5 @@
 /// \file test_all_reduce_tables.cpp
-/// Tables about all-reduce: what a ring sends, what a small message costs, bus bandwidth by size, gradients.
+/// Tables about all-reduce: bytes of a ring, time of a small message, bus bandwidth by size, gradients.
 
 #include "figures.hpp"
 

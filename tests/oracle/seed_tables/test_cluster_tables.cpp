@@ -1,5 +1,5 @@
 /// \file test_cluster_tables.cpp
-/// Tables about running a cluster: what fits, what strategies, money and power cost, what fails, how it scales, a rack against nodes.
+/// Tables about running a cluster: memory, costs of strategies, money and power, failures, scaling, a rack against nodes.
 
 #include "figures.hpp"
 

@@ -1,5 +1,5 @@
 /// \file test_link_tables.cpp
-/// Tables about links and machines: rates one way, their ratios, ports, domains, and what single copies reach.
+/// Tables about links and machines: rates one way, their ratios, ports, domains, and rates of single copies.
 
 #include "figures.hpp"
 

@@ -1,4 +1,4 @@
-// The oracle itself: it must notice what a wrong algorithm does.
+// The oracle itself: it must notice a wrong algorithm.
 #include "collectives.hpp"
 #include "rings.hpp"
 

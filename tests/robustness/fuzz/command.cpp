@@ -60,7 +60,7 @@ std::vector<std::string> arguments_in(std::string_view bytes, const std::string&
   return out;
 }
 
-/// Paths lead into this machine's files; what they hold is not the fuzzer's to find. `calibrate -o` makes folders.
+/// Paths lead into this machine's files, which the fuzzer must not read. `calibrate -o` makes folders.
 bool harmless(const std::vector<std::string>& arguments, const std::string& file) {
   const bool calibrates = std::find(arguments.begin(), arguments.end(), "calibrate") != arguments.end();
   return std::all_of(arguments.begin(), arguments.end(), [&](const std::string& one) {

@@ -88,7 +88,7 @@ void nccl_info(std::string_view bytes) {
   });
 }
 
-/// The matcher, which leaves out what a line cannot carry, sees the same signs as each sign by itself.
+/// The matcher, which leaves out signs that a line cannot carry, sees the same signs as each sign by itself.
 void signs(std::string_view bytes) {
   static const diagnosis::Rules rules = diagnosis::load_rules();
   static io::SignMatcher matcher(rules.signs);

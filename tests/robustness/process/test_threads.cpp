@@ -1,4 +1,4 @@
-// Threads that load and predict at once: each gets what one thread alone gets. Built with -fsanitize=thread it also finds races.
+// Threads that load and predict at once: each gets the result of one thread alone. Built with -fsanitize=thread it also finds races.
 #include "catch.hpp"
 
 #include "answers.hpp"

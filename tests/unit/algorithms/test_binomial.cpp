@@ -9,7 +9,7 @@ using namespace fabricost;
 
 namespace {
 
-/// Steps until everybody has what one rank has, if each that has it sends to one that has not; fewer domains first.
+/// Steps until all ranks have the data of one, if each rank that has it sends to one that has not; fewer domains first.
 int doublings(int size) {
   int steps = 0;
   for (int have = 1; have < size; have *= 2) ++steps;

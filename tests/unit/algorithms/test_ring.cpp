@@ -10,7 +10,7 @@ using support::close;
 
 namespace {
 
-/// Runs the collective on a ring of real ranks and compares what moved.
+/// Runs the collective on a ring of real ranks and compares the moved bytes.
 void compare_ring(Collective collective, const std::vector<int>& sizes) {
   INFO(name(collective) << " on a ring of " << support::text(sizes));
   const Schedule schedule = schedule_of(Algorithm::ring, collective, support::levels_of_sizes(sizes));

@@ -1,4 +1,4 @@
-// Questions asked from C++ as the command and Python ask them: machines, what was read of one, what a log says.
+// Questions asked from C++ as the command and Python ask them: machines, machines read from files, logs.
 #include <fabricost/answers/diagnose.hpp>
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/answers/topo.hpp>

@@ -1,4 +1,4 @@
-// From points of machines of data/ to sets of constants: what is shared, what does not matter, what is refused.
+// From points of machines of data/ to sets of constants: shared ones, those that do not matter, refused ones.
 #include "synthetic.hpp"
 
 #include "support/message_of.hpp"

@@ -1,4 +1,4 @@
-// The fit over the shared measurements: shipped calibrations are what it writes, and a few points go far on a generation never seen.
+// The fit over the shared measurements: it reproduces the shipped calibrations, and a few points go far on a generation never seen.
 #include "support/measurements.hpp"
 #include "synthetic.hpp"
 
@@ -49,7 +49,7 @@ double worst_difference(const Calibration& fit, const std::vector<std::string>& 
   return worst;
 }
 
-/// Errors in percent of the points of a generation that nobody fitted, after `probes` of it were measured.
+/// Errors in percent of the points of a generation left out of the fit, after `probes` of it were measured.
 std::vector<double> errors_after(const std::filesystem::path& folder, const std::string& left_out, std::span<const Probe> probes) {
   std::vector<std::string> others;
   for (const std::string& g : generations)

@@ -1,4 +1,4 @@
-// The transports in data/calibrations are what the command of CONTRIBUTING.md writes, without the sweeps of data/measurements/left-out.csv.
+// The command of CONTRIBUTING.md writes the transports in data/calibrations, without the sweeps of data/measurements/left-out.csv.
 #include "support/measurements.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>

@@ -1,4 +1,4 @@
-// Transports and their clusters: what a fit of several shares among them, and what those without measurements take.
+// Transports and their clusters: the constants that a fit of several shares, and those of transports without measurements.
 #include "synthetic.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>

@@ -52,7 +52,7 @@ std::vector<Stated> stated_in(const std::filesystem::path& file) {
   return out;
 }
 
-/// The machine and question of a log that says what it chose.
+/// The machine and question of a log that states NCCL's choice.
 struct Known {
   System system;
   Operation operation;

@@ -18,7 +18,7 @@ struct Change {
   Candidate to;
 };
 
-/// Every change of what runs, on powers of two from 512 B to 8 GiB.
+/// Every change of the pair that runs, on powers of two from 512 B to 8 GiB.
 std::vector<Change> changes(const System& system, const Operation& op) {
   const Curve curve = compile(system, op);
   std::vector<Change> out;

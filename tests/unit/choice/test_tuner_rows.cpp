@@ -1,4 +1,4 @@
-// Rows of the tuner's table: what NCCL believes an algorithm to cost, written out again from the terms its sources name.
+// Rows of the tuner's table: NCCL's own estimate of an algorithm, written out again from the terms its sources name.
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/choice/nccl.hpp>
 #include <fabricost/predict/predict.hpp>

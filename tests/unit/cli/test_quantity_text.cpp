@@ -1,5 +1,5 @@
 /// \file test_quantity_text.cpp
-/// Sizes in and out: what is read, what is refused and with which remedy, and that text reads back as what it was printed from.
+/// Sizes in and out: accepted texts, refused ones with their remedy, and printed texts that read back as the same size.
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
 /// \file test_cost.cpp
-/// Money, power and energy: by hand, against a published bill of materials, and what files of prices may say.
+/// Money, power and energy: by hand, against a published bill of materials, and the contents of price files.
 
 #include "catch.hpp"
 #include "support/message_of.hpp"

@@ -1,4 +1,4 @@
-// All-reduce kernels of vLLM, SGLang and TensorRT-LLM: which runs when, what it moves, what a call from Python adds, and measured points.
+// All-reduce kernels of vLLM, SGLang and TensorRT-LLM: which runs when, its bytes, the cost of a call from Python, and measured points.
 #include "support/measurements.hpp"
 
 #include <fabricost/algorithms/schedule_of.hpp>

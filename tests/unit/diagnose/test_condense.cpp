@@ -1,4 +1,4 @@
-// Long logs are condensed: what is counted is counted right, numbers of lines stay, and what tells ranks apart is kept.
+// Long logs are condensed: counts stay right, numbers of lines stay, and lines that distinguish ranks are kept.
 #include "diagnose/inputs/condense.hpp"
 
 #include "catch.hpp"

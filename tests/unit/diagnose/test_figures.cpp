@@ -1,5 +1,5 @@
 /// \file test_figures.cpp
-/// Figures quoted beside a log: what differs between two of them is the cause.
+/// Figures quoted beside a log: a difference between two of them is the cause.
 
 #include "catch.hpp"
 #include "unit/diagnose/logs.hpp"

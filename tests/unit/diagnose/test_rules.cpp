@@ -1,5 +1,5 @@
 /// \file test_rules.cpp
-/// The shipped rules: what they name exists, what exists is named, and every row can speak.
+/// The shipped rules: every name in them exists, every existing name is used, and every row can hold.
 
 #include "catch.hpp"
 #include "diagnose/rules.hpp"

@@ -29,7 +29,7 @@ std::vector<std::pair<double, double>> rows_at(const std::string& system, int no
   return rows;
 }
 
-/// A table at `share` of what the machine is predicted to give, 16 MiB to 4 GiB.
+/// A table at `share` of the machine's predicted rates, 16 MiB to 4 GiB.
 std::string table_at(const std::string& system, const std::string& gpu, int nodes, int per_node, double share) {
   return table(gpu, nodes, per_node, rows_at(system, nodes, per_node, share));
 }

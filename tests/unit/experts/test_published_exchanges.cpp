@@ -1,5 +1,5 @@
 /// \file test_published_exchanges.cpp
-/// Published rows about experts beside ours, error by group; and what an all-reduce beside an all_to_all does to it.
+/// Published rows about experts beside ours, error by group; and the effect of an all-reduce beside an all_to_all.
 
 #include "catch.hpp"
 #include "support/measurements.hpp"

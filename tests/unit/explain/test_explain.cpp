@@ -1,4 +1,4 @@
-// An explanation prints a prediction's own numbers, whatever was asked: engines' kernels, calls from Python, norms, experts, transfers.
+// An explanation prints a prediction's own numbers for any question: engines' kernels, calls from Python, norms, experts, transfers.
 #include "catch.hpp"
 
 #include "support/message_of.hpp"

@@ -1,4 +1,4 @@
-// Every healthy public run is in a figure of docs/accuracy.md, or in its list of what was left out.
+// Every healthy public run is in a figure of docs/accuracy.md, or in its list of runs left out.
 #include "accuracy_page/measurements.cpp"  // what the page reads; a program has no library to link
 #include "support/measurements.hpp"
 

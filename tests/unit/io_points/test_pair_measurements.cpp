@@ -1,4 +1,4 @@
-// Real outputs of point-to-point benchmarks against what somebody else concluded from them, one value or cluster of values a row.
+// Real outputs of point-to-point benchmarks against others' conclusions from them, one value or cluster of values a row.
 #include "files.hpp"
 #include "support/measurements.hpp"
 

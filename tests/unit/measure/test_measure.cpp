@@ -1,4 +1,4 @@
-// A plan measured within its time: what was put in comes out, budgets are kept, and every way of failing leaves what was measured.
+// A plan measured within its time: planted values come out, budgets are kept, and every way of failing keeps the points measured.
 #include "fake_device.hpp"
 #include "measure/measure.hpp"
 

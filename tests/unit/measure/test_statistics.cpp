@@ -1,4 +1,4 @@
-// Median, spread and the rule for outliers, against what was planted.
+// Median, spread and the rule for outliers, against planted values.
 #include "measure/statistics.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-/// Adapters beside frozen weights, selective recomputation by module, and what waits in host memory: closed forms and what must not grow.
+/// Adapters beside frozen weights, selective recomputation by module, and data in host memory: closed forms and bounds on growth.
 
 #include "stacks.hpp"
 #include "support/random_layouts.hpp"

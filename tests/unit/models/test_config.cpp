@@ -1,4 +1,4 @@
-// config.json of Hugging Face: the shapes of files as they are published, and what is said of broken ones.
+// config.json of Hugging Face: the shapes of files as they are published, and the messages for broken ones.
 #include "catch.hpp"
 
 #include "support/message_of.hpp"

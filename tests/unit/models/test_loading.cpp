@@ -1,4 +1,4 @@
-// Model files: names, aliases, extends, and what is said of a broken one.
+// Model files: names, aliases, extends, and the messages for a broken one.
 #include "catch.hpp"
 
 #include "unit/specs/broken.hpp"

@@ -1,4 +1,4 @@
-// Parameters that follow from a shape against what was published, and the counts of a hand calculation.
+// Parameters that follow from a shape against published ones, and the counts of a hand calculation.
 #include "catch.hpp"
 
 #include <fabricost/specs/load_model.hpp>

@@ -1,4 +1,4 @@
-// The MoE CSV: what is read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
+// The MoE CSV: rows read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
 
 #include <fabricost/evaluation/moe_kernel_rows.hpp>

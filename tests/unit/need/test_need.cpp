@@ -1,5 +1,5 @@
-// Questions asked backwards: the answer is what asking forwards at every value finds; it holds and the next smaller does not; dials turn
-// together what hangs together.
+// Questions asked backwards: the answer equals that of asking forwards at every value; it holds and the next smaller does not; a dial
+// turns all values that change together.
 #include "catch.hpp"
 
 #include <fabricost/answers/design/need.hpp>

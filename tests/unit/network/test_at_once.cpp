@@ -17,7 +17,7 @@ GroupedCollective over(Collective c, Algorithm a, int size, int stride) {
           .stride = stride};
 }
 
-/// Rates fill no link beyond its capacity, and everybody is held by a link that is full. \return how many links are full
+/// Rates fill no link beyond its capacity, and every group is held by a full link. \return how many links are full
 int fair(const System& system, int nodes, const AtOnce& all) {
   const Topology t = topology_of(system, nodes);
   TrafficCounter counter{t};

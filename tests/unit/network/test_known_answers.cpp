@@ -15,7 +15,7 @@ using machines::laid_out;
 
 namespace {
 
-/// Every ring visits everybody, and together they use no link more often than it is there.
+/// Every ring visits all endpoints, and together they use no link more often than it exists.
 void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<Wire>& wires, std::size_t members) {
   std::map<std::pair<int, int>, double> left;
   for (const Wire& w : wires) left[{w.from, w.to}] += w.links;

@@ -1,4 +1,4 @@
-// Max-min fairness: hand cases, the certificate that defines it, a second algorithm, and what does and does not follow from it.
+// Max-min fairness: hand cases, the certificate that defines it, a second algorithm, and properties that do and do not follow from it.
 #include <fabricost/network/sharing.hpp>
 
 #include "catch.hpp"

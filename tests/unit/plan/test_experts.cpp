@@ -1,4 +1,4 @@
-// Routing of tokens in training: what a capacity caps, what the fullest rank keeps in memory, and that all who speak of memory agree.
+// Routing of tokens in training: the cap of a capacity, the memory of the fullest rank, and agreement of all answers about memory.
 #include "questions.hpp"
 
 #include "catch.hpp"

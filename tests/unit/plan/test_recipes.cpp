@@ -1,4 +1,4 @@
-/// Time of what recipes do: adapters, packed documents, recomputation by module, host memory, graphs.
+/// Time of the parts of recipes: adapters, packed documents, recomputation by module, host memory, graphs.
 
 #include "questions.hpp"
 

@@ -1,4 +1,4 @@
-// The search over layouts: pruning loses nothing, what cannot be is refused with what can, answers are possible and consistent.
+// The search over layouts: pruning loses nothing, refusals name a possible request, answers are possible and consistent.
 #include "questions.hpp"
 
 #include "catch.hpp"

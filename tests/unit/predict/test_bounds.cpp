@@ -1,4 +1,4 @@
-// No answer beats what the wires can carry: the bus bandwidth an algorithm allows at a tier's one-way rate.
+// No answer beats the wires: the bus bandwidth an algorithm allows at a tier's one-way rate.
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-// The table of a curve against the exact line at every size, and what it leaves to the line.
+// The table of a curve against the exact line at every size, and the sizes that it leaves to the line.
 #include <fabricost/predict/curve_table.hpp>
 
 #include "support/random_cases.hpp"

@@ -1,4 +1,4 @@
-// Other ways to communicate: windows, switches off, puts, relays, NICs in blocks. Closed forms, what each may not do, and who is refused.
+// Other ways to communicate: windows, switches off, puts, relays, NICs in blocks. Closed forms, limits of each, and refusals.
 #include "catch.hpp"
 #include "support/systems.hpp"
 

@@ -1,4 +1,4 @@
-// Everybody to everybody inside a domain, its form written out again, and what binds where.
+// Exchanges of all ranks with all inside a domain, the form written out again, and the term that binds where.
 #include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/exchange.hpp>

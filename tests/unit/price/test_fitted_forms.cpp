@@ -1,4 +1,4 @@
-// The forms of the reference fit, written out in tests/support/fitted.hpp, against what a system of that generation is priced at.
+// The forms of the reference fit, written out in tests/support/fitted.hpp, against the prices of a system of that generation.
 #include <fabricost/fabricost.hpp>
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-// In-switch collectives: NCCL's rule of the chunks, what ranks pay, and the bound that no link lets them pass.
+// In-switch collectives: NCCL's rule of the chunks, the cost of ranks, and the bound that links set.
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/in_switch.hpp>
 

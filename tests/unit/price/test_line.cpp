@@ -1,4 +1,4 @@
-// The parts a line is made of: how many it keeps, and what each ramp adds.
+// The parts a line is made of: how many it keeps, and the time each ramp adds.
 #include <fabricost/price/line.hpp>
 
 #include "catch.hpp"

@@ -1,5 +1,5 @@
 /// \file test_facts.cpp
-/// Published fleets, reliability tables and files of measured times: what is read, and what is refused where.
+/// Published fleets, reliability tables and files of measured times: which are read, and which refused where.
 
 #include "catch.hpp"
 #include "support/measurements.hpp"

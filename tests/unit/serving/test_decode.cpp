@@ -1,5 +1,5 @@
 /// \file test_decode.cpp
-/// A forward pass at its limits: one sequence reads the weights, many are bound by arithmetic; and what may only grow.
+/// A forward pass at its limits: one sequence reads the weights, many are bound by arithmetic; quantities that only grow.
 
 #include "support/message_of.hpp"
 #include "rig.hpp"

@@ -1,5 +1,5 @@
 /// \file test_engine_kernels.cpp
-/// Whose kernels move data while serving: held to what `predict` says of the same kernels one by one, and to what uneven choices must do.
+/// The kernels that move data while serving, against `predict` for the same kernels one by one, and the effect of uneven choices.
 
 #include "rig.hpp"
 

@@ -1,5 +1,5 @@
 /// \file test_inference_rows.cpp
-/// Reading inference tables: what a row means, what is refused, and how far predictions are from published runs.
+/// Reading inference tables: the meaning of a row, refused rows, and errors of predictions of published runs.
 
 #include "unit/io_points/files.hpp"
 #include "support/measurements.hpp"

@@ -1,5 +1,5 @@
 /// \file test_kv_cache.cpp
-/// Bytes of the cache against published ones, what is divided and what is not, and transfers against a published benchmark.
+/// Bytes of the cache against published ones, the parts that are divided, and transfers against a published benchmark.
 
 #include "support/message_of.hpp"
 #include "rig.hpp"

@@ -1,5 +1,5 @@
 /// \file test_plan.cpp
-/// The search for deployments: limits are kept, nothing better is missed, what comes nearest is said.
+/// The search for deployments: limits are kept, nothing better is missed, the nearest one is named.
 
 #include "support/message_of.hpp"
 #include "rig.hpp"

@@ -1,5 +1,5 @@
 /// \file test_serving.cpp
-/// Batching, queueing and prefill apart: Little's law, a simulated queue, limits and what may only grow.
+/// Batching, queueing and prefill apart: Little's law, a simulated queue, limits, quantities that only grow.
 
 #include "support/message_of.hpp"
 #include "rig.hpp"

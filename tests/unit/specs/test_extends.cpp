@@ -1,4 +1,4 @@
-// Files that start from others: what merges, what is found, and circles.
+// Files that extend others: merged keys, resolved names, and circles.
 #include "files.hpp"
 
 #include "catch.hpp"

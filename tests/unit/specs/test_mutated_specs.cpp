@@ -1,4 +1,4 @@
-// Shipped files with random damage: they load or are refused in words, and what loads predicts a finite, positive time.
+// Shipped files with random damage: they load or are refused in words, and those that load predict a finite, positive time.
 #include "files.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,4 @@
-// One value replaced by hand: what it changes, what it leaves, and what it does to the trust in the answer.
+// One value replaced by hand: the values it changes and leaves, and its effect on the trust in the answer.
 #include "files.hpp"
 
 #include "catch.hpp"

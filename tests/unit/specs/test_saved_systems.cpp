@@ -17,7 +17,7 @@ class RandomTexts {
   explicit RandomTexts(unsigned seed) : random_(seed) {}
 
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  /// Words with what YAML gives a meaning to.
+  /// Words that contain characters with a meaning in YAML.
   std::string line() {
     static const std::vector<std::string> pieces{"nic", ".",  "gdr=", "900 GB/s per direction",
                                                  "\"",  "\\", "'",    ": ",

@@ -1,4 +1,4 @@
-// Files of data/transports: what they say of a transport, whose constants it has, and one that stands beside a system of one's own.
+// Files of data/transports: properties and constants of a transport, and one that lies beside a system of one's own.
 #include "files.hpp"
 
 #include "support/systems.hpp"

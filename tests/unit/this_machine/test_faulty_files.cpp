@@ -1,4 +1,4 @@
-/// Files that cannot be believed are refused with the place and what to write instead.
+/// Files that cannot be believed are refused with the place and the remedy.
 
 #include "catch.hpp"
 #include "made_up.hpp"

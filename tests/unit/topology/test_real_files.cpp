@@ -1,4 +1,4 @@
-// Every topology file of the collection: what its index says of it, and a system that loads and predicts.
+// Every topology file of the collection: the entry of the index for it, and a system that loads and predicts.
 #include "unit/topology/topologies.hpp"
 
 #include <fabricost/predict/predict.hpp>

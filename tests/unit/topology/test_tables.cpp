@@ -1,4 +1,4 @@
-// nvidia-smi topo -m and rocm-smi --showtopo: what is forgiven, and what is not.
+// nvidia-smi topo -m and rocm-smi --showtopo: which damage is forgiven, and which is not.
 #include "unit/topology/topologies.hpp"
 
 #include <catch.hpp>

@@ -1,4 +1,4 @@
-// NCCL's topology XML: what it says, what it may leave out, and what is refused.
+// NCCL's topology XML: its content, the parts it may leave out, and refused files.
 #include "unit/topology/topologies.hpp"
 
 #include <fabricost/specs/load.hpp>

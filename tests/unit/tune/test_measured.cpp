@@ -1,4 +1,4 @@
-// Would following tune have helped? Asked of runs nobody tuned.
+// Would following tune have helped? Tested on runs that were not tuned.
 #include "support/measurements.hpp"
 
 #include <fabricost/predict/predict.hpp>

@@ -1,4 +1,4 @@
-// Lists of fixed capacity: what does not fit is refused in every build, not dropped and not written past the end.
+// Lists of fixed capacity: an item beyond it is refused in every build, not dropped and not written past the end.
 #include "catch.hpp"
 
 #include <fabricost/fixed_list.hpp>

@@ -1,4 +1,4 @@
-// The fit of steps and kernels: constants come back from steps made with them; the shipped files are what it writes.
+// The fit of steps and kernels: constants come back from steps made with them; it writes the shipped files.
 #include "jobs.hpp"
 #include "tables.hpp"
 

@@ -1,4 +1,4 @@
-// Published steps as jobs: what a row means, what is refused with its place, what is skipped and why.
+// Published steps as jobs: the meaning of a row, refused rows with their place, skipped rows with the reason.
 #include "tables.hpp"
 
 #include "support/message_of.hpp"
