@@ -1,7 +1,7 @@
-"""Many machines at one job: combinations of what is varied, searched part by part, in memory or into a folder of Parquet files.
+"""Many machines at one job: combinations of the varied values, searched part by part, in memory or into a folder of Parquet files.
 
-Points are numbered like nested loops over what is varied, the last fastest. In a folder they are parts of a sweep (_sweep.py): a part is
-computed from its number alone and becomes one file in one step, so that a run that was killed is taken up where it stopped.
+Points are numbered like nested loops over the varied values, the last fastest. In a folder they are parts of a sweep (_sweep.py): a part is
+computed from its number alone and becomes one file in one step, so that a run that was killed continues where it stopped.
 """
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _POINTS = 100_000  # of one answer
 class Exploration:
     """Points of a design space, as columns. Made by explore and explore_serve.
 
-    `columns`: name to array: what is varied (rates in GB/s, sizes in GB), the objectives, low_seconds and high_seconds (nine in ten
+    `columns`: name to array: the varied values (rates in GB/s, sizes in GB), the objectives, low_seconds and high_seconds (nine in ten
     fall between), meets (the limits), front, layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities.
-    `axes`, `objectives`: what is varied and what counts. `front`: rows that no other beats, best in the first objective first;
-    `knee`: the row where the front bends, or None. `worth`: what more of each part gives at the knee, a list of ExploreWorth.
+    `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
+    `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth.
     """
 
     def __init__(self, columns: dict[str, Any], said: Any, front: list[int], knee: int | None) -> None:
@@ -81,7 +81,7 @@ class Exploration:
         return module("pyarrow").table(self.columns)
 
     def to_html(self, output: str | os.PathLike[str] | None = None, title: str | None = None) -> Any:
-        """One self-contained page: the front, pictures, what more of each part is worth, the first 2,000 points.
+        """One self-contained page: the front, pictures, the gain from more of each part, the first 2,000 points.
 
         output: the file, replaced only when the page is complete; its Path is returned. Without it the page is returned as text.
         Raises RequestError where nothing can be written, ImportError without matplotlib.
@@ -103,7 +103,7 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
             limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
             out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
             overwrite: bool = False, **job: Any) -> Exploration:
-    """Trains a model on every combination of what is varied, each with a full search over layouts, an Exploration.
+    """Trains a model on every combination of the varied values, each with a full search over layouts, an Exploration.
 
     vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
         nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; dials that a machine's file
@@ -112,11 +112,11 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary; default a step and dollars.
     limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}.
     prices: your own, USD for a GPU-hour by a machine's or GPU's name.
-    out: a folder of Parquet files that is written as points are found; the same call takes up a run that was stopped. client: a
+    out: a folder of Parquet files that is written as points are found; the same call continues a run that was stopped. client: a
         dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal.
-    job: what plan takes (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
+    job: arguments of plan (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
 
-    Raises RequestError for what cannot be varied, counted or limited; a point that cannot run says why in its `trouble`.
+    Raises RequestError for a name that cannot be varied, be an objective or be limited; a point that cannot run says why in its `trouble`.
 
     >>> import fabricost as fc
     >>> found = fc.explore("dgx-h100", "llama3-8b", gpus=64, global_batch=128, vary={"nic_bandwidth": [25e9, 50e9], "domain": [8, 16]})
@@ -131,10 +131,10 @@ def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, A
                   limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
                   out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
                   overwrite: bool = False, **job: Any) -> Exploration:
-    """Serves a model on every combination of what is varied, each with a full search over deployments, an Exploration.
+    """Serves a model on every combination of the varied values, each with a full search over deployments, an Exploration.
 
-    As explore, with isl, osl and batch (sequences of an engine) among what can be varied, and ttft, tpot and tokens/s/user among the
-    objectives; default tokens/s/user and dollars. job: what plan_serve takes.
+    As explore, with isl, osl and batch (sequences of an engine) among the axes, and ttft, tpot and tokens/s/user among the
+    objectives; default tokens/s/user and dollars. job: arguments of plan_serve.
 
     >>> import fabricost as fc
     >>> found = fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"batch": "1:64:x2"})
@@ -226,7 +226,7 @@ def _chained(parts: list[Any]) -> Any:
 
 
 def _joined(columns: dict[str, Any], asked: _Asked) -> Exploration:
-    """Points of several parts: their common front, and what more of a part gives at its knee."""
+    """Points of several parts: their common front, and the gain from more of a part at its knee."""
     said = asked.part(0, 1)
     counted = [objective for objective in said.objectives if objective.counts]
     costs = np.stack([-columns[o.name] if o.more_is_better else columns[o.name] for o in counted], axis=1).astype(float)

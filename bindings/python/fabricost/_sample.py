@@ -1,8 +1,8 @@
-"""Samples of predictions whose errors are shared: what a machine's constants, a size or an algorithm's form does is drawn once.
+"""Samples of predictions whose errors are shared: the error of a machine's constants, a size or an algorithm's form is drawn once.
 
     log(sample / predicted) = half width / 1.645 x (sum of root(share) x component + root(1 - shares) x own)
 
-Components are standard normal. Each is drawn by the seed and the name of what shares it, and along the size it is an Ornstein-Uhlenbeck
+Components are standard normal. Each is drawn by the seed and its name, and along the size it is an Ornstein-Uhlenbeck
 process on octaves. Shares and decays: data/measurements/shared-errors.csv.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ OCTAVES = 64
 
 @functools.cache
 def _shares(folder: str) -> dict[str, tuple[float, float]]:
-    """Share of the variance and decay in octaves (infinite: none) by what shares it."""
+    """Share of the variance and decay in octaves (infinite: none) by group."""
     lines = (pathlib.Path(folder) / "measurements" / "shared-errors.csv").read_text(encoding="utf-8").splitlines()
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
     return {row["shared_by"]: (float(row["share"]), float(row["octaves"] or "inf")) for row in rows}

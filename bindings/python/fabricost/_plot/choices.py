@@ -182,9 +182,9 @@ def pareto(plans: Any, *, label: str | None = None, color: Any = None, ax: Any =
 
     ServePlans: tokens per second and GPU against tokens per second and user (1 / time per token). Plans of
     training: step time against memory of a GPU. The front is plans.pareto(), over all layouts; the listed plans
-    are shown as well. With ax= of an earlier call the front is added to that picture; what differs names the fronts.
+    are shown as well. With ax= of an earlier call the front is added to that picture; the legend names each front by its differences.
 
-    label: name of the front; by default what sets it apart from the others. color: by default the next free one.
+    label: name of the front; by default its differences from the others. color: by default the next free one.
 
     Returns the axes. Raises TypeError for anything else, RequestError for axes that show something else.
     """

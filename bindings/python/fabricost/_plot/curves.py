@@ -154,14 +154,14 @@ def busbw(
     """Bandwidth or time against message size with its interval, the algorithm and protocol of each range, and measured points.
 
     busbw = bytes / seconds x bus factor, GB/s of 10^9 byte/s (nccl-tests, doc/PERFORMANCE.md). The band holds nine in ten measurements.
-    With ax= of an earlier call the curve is added to that picture: the ranges of the first stay, what differs names the curves.
+    With ax= of an earlier call the curve is added to that picture: the ranges of the first stay; the legend names each by its differences.
 
     sizes: bytes; by default 1 KiB to 16 GiB. The operation's own bytes do not matter.
     measured: a log's path, a result of read_log or validate, or (bytes, seconds); from a log, the points of this
     operation, ranks and nodes.
     show: busbw, algbw (bytes / seconds), or time, where small messages can be read.
     log: whether the vertical axis is logarithmic; by default that of time is.
-    label: name of the curve; by default what sets it apart from the others. color: by default the next free one.
+    label: name of the curve; by default its differences from the others. color: by default the next free one.
     choice: algorithm, protocol, choice as in predict.
 
     Returns the axes. Raises RequestError as predict does, if no measured point matches the operation, and for axes that show something
@@ -218,7 +218,7 @@ def busbw(
 
 
 def _ranges(ax: Any, state: shared.Shared, curve: shared.Curve, x: np.ndarray, names: list[str], highest: np.ndarray, log: bool) -> None:
-    """The ranges of what runs, once: those of the first curve. If a further curve differs there, the legend says whose they are."""
+    """The shaded ranges of algorithms, drawn once, from the first curve. If a further curve differs there, the legend names their curve."""
     bottom = ax.get_ylim()[0] if log else 0.0
     if curve.number == 0:
         ax.set_ylim(bottom, None)
@@ -277,14 +277,14 @@ def scaling(
     ax: Any = None,
     **choice: Any,
 ) -> Any:
-    """Time or bandwidth against ranks, nodes or size, with the interval; markers say what runs.
+    """Time or bandwidth against ranks, nodes or size, with the interval; markers name the algorithm.
 
-    With ax= of an earlier call the curve is added to that picture; what differs names the curves.
+    With ax= of an earlier call the curve is added to that picture; the legend names each curve by its differences.
 
     show: time (or seconds), busbw, algbw (GB/s), or relative = bus bandwidth over that of the first value, percent; above 100
     if another algorithm does better there.
     values: as in terms.
-    label: name of the curve; by default what sets it apart from the others. color: by default the next free one.
+    label: name of the curve; by default its differences from the others. color: by default the next free one.
 
     Returns the axes. Raises RequestError as predict does, and for axes that show something else.
     """

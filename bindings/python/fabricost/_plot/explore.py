@@ -95,7 +95,7 @@ def front(
 def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None, value: str | None = None, ax: Any = None) -> Any:
     """One column of an Exploration over two things varied: the best over all others, as colour and number. Hatched: nothing can run.
 
-    rows, columns: names of what is varied; default the last two. value: a column; default the first objective. Returns the axes. Raises
+    rows, columns: names of axes; default the last two. value: a column; default the first objective. Returns the axes. Raises
     RequestError for other names.
     """
     names = [axis.name for axis in found.axes]
@@ -142,7 +142,7 @@ def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None,
 
 
 def parallel(found: Any, *, ax: Any = None) -> Any:
-    """Every point of an Exploration as a line through what is varied and what counts; those of the front in colour, the knee thick.
+    """Every point of an Exploration as a line through its axes and objectives; those of the front in colour, the knee thick.
 
     Returns the axes.
     """

@@ -59,7 +59,7 @@ def _caption(tier: Tier) -> str:
 def topology(system: System | str, *, ax: Any = None) -> Any:
     """A machine's tiers from the GPUs upwards: GPUs, the scale-up network, PCIe or C2C, NICs and the network between nodes.
 
-    Every link shows what one endpoint can send in ONE direction, GB/s of 10^9 byte/s, and the latency of one hop;
+    Every link shows the rate of one endpoint in ONE direction, GB/s of 10^9 byte/s, and the latency of one hop;
     the figures are those of system.tiers. Of more than 8 GPUs or NICs only some are drawn.
 
     Returns the axes.
@@ -136,7 +136,7 @@ def _bar(ax: Any, tier: Tier, x: float, y: float, width: float, text: str, spots
 
 
 def _row(ax: Any, tier: Tier, below: list[float], y: float, step: float, left: float, right: float) -> float:
-    """A tier drawn as one bar above what it joins; returns its height."""
+    """A tier drawn as one bar above the parts it joins; returns its height."""
     top = y + step
     for x in below:
         _link(ax, (x, y + 0.18), (x, top), tier.name)

@@ -81,7 +81,7 @@ def _machines(found: Any, ax: Any) -> Any:
 def runs(projected: Any, *, ax: Any = None) -> Any:
     """Whole training runs of project, machine by machine: dollars (days where no price is known of all) with their interval.
 
-    projected: what project returns. Returns the axes. Raises RequestError where no machine can do the job.
+    projected: the result of project. Returns the axes. Raises RequestError where no machine can do the job.
     """
     rows = [row for row in projected if not row.trouble]
     if not rows:
