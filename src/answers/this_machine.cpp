@@ -103,7 +103,7 @@ struct Opened {
     return {measured.not_measured.begin() + planned, measured.not_measured.end()};
   }
 
-  /// Whether this process may begin, and all the others. \throws what `watch` does
+  /// Whether this process and all others may begin. \throws the exceptions of `watch`
   [[nodiscard]] bool begun(const MeasureWatch& watch) const {
     std::exception_ptr fault;
     if (device->process() == 0) try {

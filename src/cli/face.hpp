@@ -200,7 +200,7 @@ template <HasFields Request, class Text>
 
 /// Adds a subcommand for several questions, selected by the first word: fabricost transfer storage. Help
 /// names the question of each option; options of another question are refused.
-/// \param what help of that word
+/// \param what the help of that word
 template <class... Faces>
 void add_faces(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer, Faces... faces) {
   struct Options {

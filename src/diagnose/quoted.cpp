@@ -285,7 +285,7 @@ class Reader {
     if (comment && out_.size() == before) heading(line);
   }
 
-  /// A comment without a figure is the heading of what follows.
+  /// A comment without a figure is the heading of the lines below it.
   void heading(std::string_view line) {
     heading_ = Quoted{};
     read_label(line, heading_);

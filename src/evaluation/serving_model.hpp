@@ -178,7 +178,7 @@ class ServingModel {
     return *std::find_if(table_.stacks.begin(), table_.stacks.end(), [&](const ServingStack& s) { return s.name == name; });
   }
   void list_unknowns() {
-    // what GPUs have in common is learnt from all of them, so that one seen little, or never, leans on the others
+    // the part common to all GPUs is learnt from all of them; a GPU with few measurements, or none, leans on it
     for (const auto& p : serving_gpu_parameters) {
       if (all_.empty() || p.fit == GpuFit::held) continue;
       unknowns_.push_back({.gpu = &p});

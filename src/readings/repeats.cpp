@@ -158,7 +158,7 @@ RepeatMerger::~RepeatMerger() = default;
 void RepeatMerger::add(const Point& p) {
   State& s = *state_;
   const bool engine = parse_inference_library(p.library).has_value();
-  // between nodes the constants of transports hold launches and what releases did
+  // between nodes the constants of transports hold launches and the effects of releases
   const LibraryEra era = p.nodes == 1 ? era_of(p) : LibraryEra{};
   const Key key{.system = s.systems.number(p.system),
                 .library = s.libraries.number(p.library),

@@ -1,5 +1,5 @@
 /// \file replay.cpp
-/// One pass over all kernels and calls in the order they began. Each begins there when what it waited for here has ended there:
+/// One pass over all kernels and calls in the order they began. Each begins there when the work it waited for here has ended there:
 ///
 ///   in a stream   after the one before it
 ///   across        where its own stream had been idle: as far into the kernel that its rank ran then as here; where none ran, after the one

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the Python package to what is recorded of it: what every call returns or raises, with all fields of every record.
+"""Compares the Python package with its recording: the result or exception of every call, with all fields of every record.
 
     calls.py [GROUP...]            compare; without groups all of them
     calls.py [GROUP...] --diff     and show what changed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the command to what is recorded of it, byte for byte: stdout, stderr, exit status, and the files it writes.
+"""Compares the command with its recording, byte for byte: stdout, stderr, exit status, and the files it writes.
 
     commands.py FABRICOST [GROUP...]                  compare; without groups all of them
     commands.py FABRICOST [GROUP...] --diff           and show what changed

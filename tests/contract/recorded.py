@@ -1,4 +1,4 @@
-"""A record of what was printed, one text file a group, small enough to read: kept, compared, and written again.
+"""A recording of printed text, one file per group, small enough to read: kept, compared, and written again.
 
 A group's file is one entry after another. An entry begins with its title (`$ ` and the command or call) and goes on with its body, each
 line behind two blanks. A body of more than LINES lines keeps its first and last ones; of those between, and of what a line holds beyond
@@ -24,7 +24,7 @@ def _rounded(match):
 
 
 def plain(text, replaced=()):
-    """Text without what differs between runs: (pattern, replacement) pairs, the folder of the sources, digits beyond the twelfth."""
+    """Text without differences between runs: (pattern, replacement) pairs, the folder of the sources, digits beyond the twelfth."""
     for pattern, by in replaced:
         text = re.sub(pattern, by, text)
     return LONG_NUMBER.sub(_rounded, text.replace(str(ROOT), "SOURCE"))

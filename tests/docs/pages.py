@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the pages of the site to what the commands in them print and to the fields of questions, and runs their Python examples.
+"""Compares the pages of the site with the output of their commands and the fields of questions, and runs their Python examples.
 
     pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`,
                                             or a table of fields
@@ -73,7 +73,7 @@ def first_difference(page, now):
 
 
 def python_faults(path, folder):
-    """The number of failed examples of a page, or None when the package, or what the page needs of it, is missing."""
+    """The number of failed examples of a page, or None when the package, or the part that the page needs, is missing."""
     text = path.read_text(encoding="utf-8")
     if ">>>" not in text:
         return 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the README to what its commands print: of a block that begins with `    $ fabricost ...` every line that follows must stand in the
+"""Compares the README with its commands: of a block that begins with `    $ fabricost ...` every line that follows must stand in the
 command's output, in that order; `    ...` marks lines left out. What the programs in C++ and Python say they print is what the command
 predicts for their question.
 

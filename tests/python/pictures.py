@@ -58,7 +58,7 @@ def schedule(name, exchange=0.0):
 
 
 def fitted():
-    """The scattered points after a fit that more than halves what they are off."""
+    """The scattered points after a fit that more than halves their errors."""
     out = scattered()
     out["predicted_seconds"] = out["measured_seconds"] * (out["predicted_seconds"] / out["measured_seconds"]) ** 0.4
     return out

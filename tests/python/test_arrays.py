@@ -1,4 +1,4 @@
-"""Arrays in any field: what each element gives alone, in the shape NumPy's broadcasting has."""
+"""Arrays in any field: the result of each element alone, in the shape NumPy's broadcasting has."""
 import resource
 import threading
 import time
@@ -105,7 +105,7 @@ def test_no_array_of_a_question_or_an_answer_can_be_written_to(h100):
 
 
 def test_an_array_that_repeats_itself_is_not_written_out(h100):
-    """10^12 elements of one size each: only what differs is kept."""
+    """10^12 elements of one size each: only differing elements are kept."""
     op = fc.AllReduce(np.broadcast_to(SIZES[:, None], (32, 10**10)), ranks=np.broadcast_to(8, (32, 10**10)))
     assert op.bytes.shape == (32, 10**10) and op.bytes[3, 5] == SIZES[3] and op.ranks.strides == (0, 0)
 

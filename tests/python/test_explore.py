@@ -1,4 +1,4 @@
-"""fabricost.explore: every point is what plan answers there, the front is what brute force finds, elasticities are those of finite
+"""fabricost.explore: every point equals plan's answer, the front equals brute force's, elasticities are those of finite
 differences, a killed run is taken up."""
 import json
 import os
@@ -86,7 +86,7 @@ def test_elasticities_are_those_of_finite_differences():
 
 
 def test_elasticities_of_a_step_sum_to_minus_one_where_everything_is_twice_as_fast():
-    """A step's time is made of what arithmetic, memory, links and NICs do, and of latencies, which none of them changes."""
+    """A step's time is that of arithmetic, memory, links and NICs, plus latencies, which none of them changes."""
     here = fc.explore("dgx-h100", "llama3-8b", vary={"batch": [512]}, gpus=64)
     total = sum(here[f"d step_seconds / d {dial}"][0] for dial in ("arithmetic", "hbm.bandwidth", "scale_up.bandwidth", "nic.bandwidth"))
     assert -1.001 < total < -0.5

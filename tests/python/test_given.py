@@ -210,7 +210,7 @@ def test_columns_of_pandas_that_are_labelled_differently_are_refused():
                                  "fc.transfer_access(s, bytes=x)", "fc.plot.busbw(s, fc.AllReduce(), x)", "fc.System({'name': x})",
                                  "fc.sweep({'system': s, 'bytes': x}, 'x')"])
 def test_lists_without_end_are_refused(tmp_path, made, ask):
-    """In a process of its own: what is wrong here ends the process."""
+    """In a process of its own: a fault here ends the process."""
     code = f"import fabricost as fc\ns = fc.load_system('dgx-h100')\n{made}\ntry: {ask}\nexcept (TypeError, ValueError, ImportError): pass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]

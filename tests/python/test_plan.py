@@ -1,4 +1,4 @@
-"""Plans of training: the command's layouts, what would help, what trades time for memory."""
+"""Plans of training: the command's layouts, the changes that would help, those that trade time for memory."""
 import copy
 import json
 import pickle

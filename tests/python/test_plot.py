@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what the package computes, and what cannot be drawn is refused by name."""
+"""Pictures show the package's own figures, and a question that cannot be drawn is refused by name."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Several curves on one axes: each stays what it is, what they share is drawn once, and what does not belong together is refused."""
+"""Several curves on one axes: each stays as it is, shared parts are drawn once, and curves that do not belong together are refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Collectives at once, and what moves outside of them: the command's times, links and sharers."""
+"""Collectives at once, and transfers outside of them: the command's times, links and sharers."""
 import copy
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""fabricost.sweep: what it writes equals fc.predict, a stopped run is taken up, nothing is lost or written twice."""
+"""fabricost.sweep: its files equal fc.predict, a stopped run is continued, nothing is lost or written twice."""
 import json
 import pathlib
 import subprocess
@@ -104,7 +104,7 @@ def test_a_bar_shows_what_is_done(tmp_path, capsys):
     assert "252/252" in capsys.readouterr().err
 
 
-# --- a folder is taken up for what its files hold, not for what they are called
+# --- a folder is continued by the content of its files, not by their names
 
 ONE = {"system": "dgx-h100", "ranks": [2, 4, 8, 16], "bytes": [1e6]}
 

@@ -94,7 +94,7 @@ for name in classes:
 
 
 def test_an_object_that_nobody_initialised_is_refused_not_crashed_on():
-    """In a process of its own: what is wrong here ends the process, after the name of the class."""
+    """In a process of its own: a fault here ends the process, after the name of the class."""
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", UNINITIALISED], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.stdout.split()[-1:], done.stderr[-2000:])
     with pytest.raises(TypeError, match="made by __new__ alone and holds nothing"):

@@ -1,4 +1,4 @@
-"""Every argument of every workload function given what it cannot be: an exception that names it, or an answer; never a crash."""
+"""Every argument of every workload function given an impossible value: an exception that names it, or an answer; never a crash."""
 import inspect
 
 import numpy as np

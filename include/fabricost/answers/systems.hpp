@@ -33,7 +33,7 @@ struct ListedSystem {
   }
 };
 
-/// Machines, then clusters, each sorted by name. \throws SpecError for faults in what it lists; a machine is checked when it is loaded
+/// Machines, then clusters, each sorted by name. \throws SpecError for faults in a listed file; a machine is checked when it is loaded
 [[nodiscard]] std::vector<ListedSystem> answer(const SystemsRequest& request);
 
 }  // namespace fabricost

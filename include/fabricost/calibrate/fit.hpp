@@ -11,7 +11,7 @@
 /// own for every constant, and a common factor on all latencies and on all rates of a block, so that one
 /// measured latency informs the others. A block may have a relative (a cluster: its transport; EFA v4: v2): its constants then
 /// scatter around the relative's instead of the mean, so each is informed by the measurements of the other. The relative itself need not
-/// have been measured: a transport's constants are then what its clusters scatter around, each cluster with one vote.
+/// have been measured: a transport's constants are then the centre of its clusters, each cluster with one vote.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/hardware/constants.hpp>

@@ -130,8 +130,8 @@ struct NicWay {
   const Tier* nic = system.tier(TierRole::nic);
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
-/// The factor by which the ports of a network tier are slower than what they join; at least 1. A tier whose
-/// rate is not known (below a byte per second) narrows nothing.
+/// The factor by which the ports of a network tier are slower than the parts they join; at least 1. A tier
+/// whose rate is not known (below a byte per second) narrows nothing.
 [[nodiscard]] inline double narrows(double rate_below, const Tier& tier) {
   const double port = tier.bandwidth.value.value();
   return port >= 1 && port < rate_below ? rate_below / port : 1;

@@ -22,10 +22,10 @@
 /// transformer_config.py, recompute_modules; core_attn, mlp, moe and shared_experts are checkpoints that keep their
 /// input, the others discard their output):
 ///
-///     core_attn       scores and row sums                      mlp             what a dense feed-forward block saves
-///     mla_up_proj     q, k, v unfolded from latents            moe             what a block of experts saves
+///     core_attn       scores and row sums                      mlp             tensors of a dense feed-forward block
+///     mla_up_proj     q, k, v unfolded from latents            moe             tensors of a block of experts
 ///     layernorm       outputs of the two norms                 moe_act         inputs of the routed experts' last product
-///                                                              shared_experts  what the shared experts save
+///                                                              shared_experts  tensors of the shared experts
 ///
 /// Frozen weights need no input for a weight gradient: only matrices with an adapter keep theirs, in 16 bit, with the
 /// mask of the adapter's dropout; attention keeps its output and norms and activation functions their inputs.

@@ -42,7 +42,7 @@ struct MemoryStack {
   double accumulated_gradient = 0;
   bool embedding_sharded = true;  ///< over tensor ranks
 
-  // what layers save for their backward
+  // activations that layers save for their backward
   bool flash_attention = true;  ///< scores are not kept; otherwise 2 bytes of softmax per score
   bool dropout = false;         ///< masks after attention and feed-forward, 1 byte per element; 3 more bytes per score
   /// Fraction of a layer's saved activations, without scores, that `Recompute::selective` keeps (torchtitan

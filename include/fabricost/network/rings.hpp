@@ -75,7 +75,7 @@ class RingSearch {
     std::vector<int> order;
     for (int to = 1; to < static_cast<int>(n_); ++to)
       if (!seen_[static_cast<std::size_t>(to)] && left_[at(here, to)] > 0) order.push_back(to);
-    // the thickest bundles first, so that what is left stays even
+    // the thickest bundles first, so that the remaining wires stay even
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return left_[at(here, a)] > left_[at(here, b)]; });
     for (const int to : order) {
       --left_[at(here, to)];

@@ -7,7 +7,7 @@
 /// can gain unless one that is no better off loses. A flow may load a link with a share or a multiple of its
 /// rate: split routes, algorithms that pass a link twice.
 ///
-///   rate_f = weight_f x min over its links of t_l,   t_l = (capacity_l - what the stopped take) / sum over the others of share x weight
+///   rate_f = weight_f x min over its links of t_l,   t_l = (capacity_l - rates of the stopped) / sum over the others of share x weight
 ///
 /// Switches that serve their inputs round-robin and fair congestion control divide a link that is kept full
 /// in this way; bursts, start-up and lost packets are not modelled.

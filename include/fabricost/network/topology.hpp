@@ -8,11 +8,11 @@
 /// eleven blocks.
 ///
 ///   scale-up by switches   GPU -> switch plane, plane -> GPU, all planes of one GPU together (traffic is striped over them)
-///   in two stages          besides, what one group of first-stage switches sends to the others: its GPUs x rate / oversubscription
+///   in two stages          besides, from one group of first-stage switches to the others: its GPUs x rate / oversubscription
 ///   scale-up by wires      one link per direction and neighbour: full mesh, mesh graph, ring, torus
 ///   PCIe or C2C            GPU -> switch or processor; where `shared_by` GPUs hang on one port, that port upward
 ///   NICs                   out and in
-///   network tiers          what leaves one child of the tier: span x NICs x rate / the oversubscriptions of the switches passed; one
+///   network tiers          out of one child of the tier: span x NICs x rate / the oversubscriptions of the switches passed; one
 ///                          per rail where rails run apart; at the top of a dragonfly also the wires between each two groups
 ///
 /// Rates are the datasheet's one-way rates, PCIe after packet headers, as predictions use them. Not modelled: the links between

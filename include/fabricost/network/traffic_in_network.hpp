@@ -8,7 +8,7 @@
 ///                    switches (SHARP) and takes back reduced
 ///   collnet_chain    inside, a chain that ends at the GPU whose NIC hands the part over; one chain for each NIC
 ///
-/// In the network a part is a tree: the switches below one child of a tier add what comes from below, so one
+/// In the network a part is a tree: the switches below one child of a tier add the data from below, so one
 /// copy goes up and one comes down, as far as the part's ranks reach. all_reduce moves a part up and down;
 /// reduce_scatter moves all parts up and only each domain's own down, all_gather the reverse. Between the
 /// groups of a dragonfly with minimal routes the first group is the root.
@@ -19,8 +19,8 @@
 
 namespace fabricost {
 
-/// On a two-stage trunk a group of m of n ranks reduces what others own, (n-m)/n S, before it goes up; what
-/// it owns comes down reduced, m/n S. Distributing results is the reverse.
+/// On a two-stage trunk a group of m of n ranks reduces others' parts, (n-m)/n S, before they go up; its
+/// own parts come down reduced, m/n S. Distributing results is the reverse.
 inline void TrafficCounter::in_switch(const Domains& domains, Collective collective, double bytes) {
   if (t_.gpu_out < 0) refuse("nvls needs a domain joined by switches");
   const auto sink = add(bytes);

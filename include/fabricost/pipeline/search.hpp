@@ -6,7 +6,7 @@
 /// would wait, or where the next F needs its memory (fill.hpp). An order is thus a list of depths
 /// d_i, and the search is over depths:
 ///
-///   start     evenly from what the memory holds on the first stage to 1 on the last; and d_i = 1 + x return_i / F for x from 1/2 to 2,
+///   start     evenly from the most the first stage's memory holds to 1 on the last; and d_i = 1 + x return_i / F for x from 1/2 to 2,
 ///             with return_i the time until the first gradient is back at stage i: F + B of the later stages and two hand-overs a stage
 ///   improve   from the best of these: the depth of one stage, or of all up to it, one more or one less, kept where the longest stage gets
 ///             shorter
@@ -44,7 +44,7 @@ class DepthSearch {
   using Depths = std::vector<int>;
   static constexpr long long max_tries = 400, min_tries = 10, max_pieces = 4'000'000;
 
-  /// Evenly from what the memory holds on the first stage down to 1 on the last.
+  /// Evenly from the most that the memory of the first stage holds down to 1 on the last.
   [[nodiscard]] Depths even_depths() const {
     Depths out;
     for (int i = 0; i < stages_; ++i) out.push_back(1 + (max_depth_ - 1) * (stages_ - 1 - i) / std::max(1, stages_ - 1));

@@ -143,7 +143,7 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
 }
 
 /// Share of their rate that network tiers above the NICs leave. A switch of oversubscription o forwards 1/o
-/// of what comes from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
+/// of the traffic from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
 /// the tiers passed. A ring or tree needs one full stream out of it: share m/o. An exchange sends (1 - m/N)
 /// of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic below one switch uses
 /// none of its uplinks. An oversubscription counts ports: where those of the tier above are slower than those

@@ -33,7 +33,7 @@ namespace fabricost {
   return line;
 }
 
-/// \param line of the copy \param described what is extrapolated if the tier is only described
+/// \param line of the copy \param described extrapolations if the tier is only described
 [[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described) {
   const IntervalWidths& w = system.constants.interval;
   if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};

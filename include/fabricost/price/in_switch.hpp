@@ -30,7 +30,7 @@ namespace detail {
 [[nodiscard]] inline double switch_share(const ScaleUpForm& form, Collective op) {
   return op == Collective::all_reduce ? 1 : op == Collective::all_gather ? form.switch_gather : form.switch_scatter;
 }
-/// Seconds per byte of S when a chunk's latency hides nothing, at least what the links take.
+/// Seconds per byte of S when a chunk's latency hides nothing, at least the time on the links.
 [[nodiscard]] inline double switch_byte(const ScaleUpConstants& c, const Fabric& fabric, Collective op) {
   const double g = fabric.local();
   const double links = (op == Collective::all_reduce ? (g + 1) / g : 1) / fabric.full_rate;
@@ -44,7 +44,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Bus bandwidth of in-switch reduction of g ranks in the largest chunks, at most what the links carry.
+/// Bus bandwidth of in-switch reduction of g ranks in the largest chunks, at most the rate of the links.
 [[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
   const TunerTables& k = tables_of(fabric.tuner);
   const double byte = detail::switch_byte(c, fabric, op) * detail::chunk_slowdown(c, k.nvls_chunk[3]);

@@ -90,7 +90,7 @@ namespace detail {
   return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
-/// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, servers between others ll128_inner_hops: what they take more
+/// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, a server between others ll128_inner_hops: the excess
 /// goes with a crossing, so a rack pays it for as many steps as a server, not for all of its own.
 [[nodiscard]] inline double ll128_hops(double g, const TransportForm& form) {
   return 1 + (form.ll128_inner_hops - 1) * std::min(1.0, (server_ranks - 1) / std::max(1.0, g - 1));
@@ -102,7 +102,7 @@ namespace detail {
   return domains > near ? 1 + form.tree_far * std::log2(domains / near) : 1;
 }
 
-/// At most what all of the fullest domain's NICs carry at their full rate, whatever the constants.
+/// At most the full rate of all NICs of the fullest domain, whatever the constants.
 [[nodiscard]] inline double at_full_rate(double rate, const Schedule& schedule, const Fabric& fabric) {
   return std::min(rate, fabric.outer_rate * fabric.ring_taper / schedule.bytes(1));
 }
@@ -113,7 +113,7 @@ struct Crossing {
 };
 /// Steps of a ring between domains. Simple waits for the block with the longest path, which crosses all N borders each time around, as the
 /// schedule counts them: with it p5 from 2 to 32 nodes and Alps from 2 to 128 grow as measured. LL and LL128 fit better with the block that
-/// crosses fewest, N - 1: their flags let a rank pass on what is there.
+/// crosses fewest, N - 1: their flags let a rank pass on the data it has.
 [[nodiscard]] inline Crossing crossing(const Schedule& schedule, Protocol protocol) {
   Crossing out;
   const double n = schedule.levels.ranks();

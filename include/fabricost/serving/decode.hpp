@@ -145,8 +145,8 @@ class Engine {
   /// Bytes of one sequence's cache on each GPU of its tensor ranks.
   [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
   [[nodiscard]] const HostMemory& host() const { return host_; }
-  /// Bytes of a GPU for the cache: the fraction `free` of what weights leave of the fraction `share` of its
-  /// memory. Negative: the weights do not fit.
+  /// Bytes of a GPU for the cache: the fraction `free` of the rest that weights leave of the fraction `share`
+  /// of its memory. Negative: the weights do not fit.
   [[nodiscard]] double room(double share, double free = 1) const {
     const double left = share * machine_->memory() - (weight_bytes_ - host_.weights);
     return left > 0 ? free * left : left;

@@ -3,7 +3,7 @@
 /// Requests on an engine: continuous batching with `concurrency` clients, each of which sends its next
 /// request when the last one is answered, with prefill on the same GPUs or on others.
 ///
-///   b        running sequences: the concurrency, at most what the cache holds
+///   b        running sequences: the concurrency, at most as many as the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( prefill(isl), host launches ) for a single prompt; prompts of a chunk share its launches, and where many
 ///            wait a pass takes a whole chunk of them: full

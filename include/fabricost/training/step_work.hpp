@@ -9,7 +9,7 @@
 ///   least          work(all) / (GPUs x dense peak of the precision)
 ///
 /// The two conventions of MFU differ only in the scores: kernels skip masked ones, so the causal count is
-/// what is computed, while papers count all scores (PaLM, arXiv 2204.02311, appendix B), nearly twice as much
+/// the computed one, while papers count all scores (PaLM, arXiv 2204.02311, appendix B), nearly twice as much
 /// at a million tokens. No step may be faster than either count at the peak. For the causal count this is
 /// physics; for all scores it would need attention at 58 % of the peak in both directions, with the scores
 /// computed again in the backward (2.5 forwards), which the best published kernels just reach

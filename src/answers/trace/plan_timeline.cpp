@@ -189,7 +189,7 @@ class Timeline {
     const std::vector<Bar>& bars = run_.bars[static_cast<std::size_t>(s)];
     const std::vector<SentCall> shards = data(s, step);
     const bool by_microbatch = l_.zero == 3 && l_.pp == 1;
-    // with stages, what every microbatch hides of gathering its weights lies over its work, the rest at the end
+    // with stages, the hidden part of a microbatch's weight gathering lies over its work, the rest at the end
     const double whole = l_.microbatches() * std::accumulate(shards.begin(), shards.end(), 0.0,
                                                              [](double so_far, const SentCall& one) { return so_far + one.seconds; });
     const double exposed = l_.zero == 3 && !by_microbatch && whole > 0 ? std::min(1.0, time_.data * scale() / whole) : 1;

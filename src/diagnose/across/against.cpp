@@ -58,7 +58,7 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 std::string number_or_nothing(int number) { return number > 0 ? fmt::format("{}", number) : std::string{}; }
 
-/// Differences between what NCCL ran at sizes that both runs tuned.
+/// Differences between NCCL's choices at sizes that both runs tuned.
 void tuned_otherwise(const io::NcclInfo& here, const io::NcclInfo& there, std::vector<Difference>& out) {
   for (const io::Tuned& one : here.tuned)
     for (const io::Tuned& other : there.tuned)

@@ -1,8 +1,8 @@
 #pragma once
 /// \file condense.hpp
 /// Logs of hundreds of ranks repeat themselves: of a gigabyte some ten megabytes say something new. Lines that differ from earlier ones of
-/// the same rank by their numbers alone are left out; the last of them is kept with their count (io::line_mark), so that what is counted is
-/// counted right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
+/// the same rank by their numbers alone are left out; the last of them is kept with their count (io::line_mark), so that counts
+/// stay right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
 /// tables. Private.
 
 #include <cstdint>

@@ -124,7 +124,7 @@ void Batch::join() {
   }
 }
 
-// The first lane's GPU does not say what befell another one.
+// The first lane's GPU does not report errors of the others.
 void Batch::check_lanes() {
   for (std::size_t lane = 1; lane < work_.lanes.size(); ++lane) {
     on(lane);

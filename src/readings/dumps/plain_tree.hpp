@@ -4,7 +4,7 @@
 /// so that a pickle may name one value twice, or a list contain itself, at no cost. Private to the sources.
 ///
 /// A pickle is a program for a stack machine: of its instructions (CPython's pickletools.py, protocols 0 to 5) only those are known here
-/// that make plain values. An instruction that names a class, calls something or refers to what is outside is refused; nothing is run.
+/// that make plain values. An instruction that names a class, calls something or refers to anything outside is refused; nothing is run.
 
 #include <cstdint>
 #include <string>

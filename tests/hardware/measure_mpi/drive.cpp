@@ -134,8 +134,8 @@ int stopped(Device& device) {
   }
 }
 
-// Large and late, so that it is the measurement that is stopped, not what the processes agree on before and between: that has its own
-// words.
+// Large and late, so that the stop falls into the measurement, not into the agreement of the processes before and between: that has
+// its own words.
 int stuck(Device& device) {
   auto job = device.prepare({.kind = ProbeKind::collective, .bytes = 1 << 26, .dtype = DataType::single});
   if (device.process() == device.processes() - 1)

@@ -67,13 +67,13 @@ class Device(unittest.TestCase):
                 for key, (device, host) in rows.items():
                     self.assertGreater(device, 0, key)
                     self.assertLess(abs(host - device), max(1e-4, 0.1 * device), f"{key}: two clocks, {device} and {host} s")
-                # sums of what MPI cannot add are refused, and nothing else but what does not split
+                # only sums of types that MPI cannot add and counts that do not split evenly are refused
                 for line in out.splitlines():
                     if line.startswith("unsupported"):
                         self.assertRegex(line, r"MPI has no sum of half|equal parts of whole")
 
     def test_large_messages_take_longer(self):
-        # the quickest of some forty cases each: what others do on this machine lengthens single ones
+        # the quickest of some forty cases each: other work on this machine lengthens single ones
         status, out, err, _ = self.drive(2, "every")
         self.assertEqual(status, 0, err)
         rows = self.timed(out)

@@ -28,7 +28,7 @@ SAME = {
     ("bcast", "pipeline"): "ring",  # a chain of n ranks, segment by segment
     ("bcast", "chain"): "ring",  # with one chain; more of them fork at the root
 }
-# Those without: what a step moves, for whoever writes the schedule.
+# Algorithms without a schedule here: the messages of a step, for whoever writes one.
 MISSING = {
     ("allreduce", "nonoverlapping"): "a reduce, then a broadcast, each chosen by the library",
     ("allreduce", "basic_linear"): "everybody to rank 0 and back: (n-1) S in and out of it",
@@ -42,11 +42,11 @@ MISSING = {
 
 
 class Fault(Exception):
-    """Something is not what the command writes, or it failed; says where."""
+    """A file is not as the command writes it, or the command failed; the message says where."""
 
 
 def run(*words):
-    """Standard output of a command. \\throws Fault with what it said"""
+    """Standard output of a command. \\throws Fault with its message"""
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Fault(f"{' '.join(str(w) for w in words)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()}")
@@ -70,7 +70,7 @@ def read_points(text, name="measured"):
 
 
 def labelled(points, algorithms):
-    """Points of one launch with what Open MPI calls the algorithm first in their notes, as the launch forced it.
+    """Points of one launch with Open MPI's name of the algorithm first in their notes, as the launch forced it.
 
     \\throws Fault where the command did not see what was forced
     """

@@ -1,4 +1,4 @@
-"""Shared parts of the files of the command's contract (contract_SUBJECT.py): ways to run the command and what each expects.
+"""Shared parts of the files of the command's contract (contract_SUBJECT.py): ways to run the command and the expectation of each.
 
 test_contract.py, which runs them all, says in COMMAND which command it is.
 """

@@ -1,4 +1,4 @@
-"""Mistakes: exit status 2, nothing on stdout, and on stderr what is wrong and what would do."""
+"""Mistakes: exit status 2, nothing on stdout, and on stderr the fault and its remedy."""
 import os
 import pathlib
 import tempfile

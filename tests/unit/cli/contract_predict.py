@@ -1,4 +1,4 @@
-"""predict: fields and types, terms that sum to the time, what a forced choice or a value set changes, what is said to be assumed."""
+"""predict: fields and types, terms that sum to the time, effects of a forced choice or a set value, stated assumptions."""
 import math
 import pathlib
 import subprocess
@@ -108,7 +108,7 @@ class Predict(Contract):
         self.assertGreater(half, 1.5 * base)
         two = ["--set", "tiers.nvlink.bandwidth=450 GB/s both directions", "--set", "nic.gdr=false"]
         self.assertEqual(half, self.predict("all_reduce", *H100, "--size", "1GiB", *two)["time_us"])
-        # one word each: what follows a value is not swallowed
+        # one word each: words after a value are not swallowed
         self.assertEqual(half, self.loaded("predict", "--set", "tiers.nvlink.bandwidth=450 GB/s both directions", "all_reduce", *H100,
                                            "--size", "1GiB",
                                            "--json")["time_us"])

@@ -1,4 +1,4 @@
-"""sweep over sizes and over counts of nodes or ranks: every row is what predict says of it, and CSV, JSON and crossovers agree."""
+"""sweep over sizes and over counts of nodes or ranks: every row equals predict's answer, and CSV, JSON and crossovers agree."""
 import csv
 import io
 

@@ -1,4 +1,4 @@
-"""systems and show: the fields of every machine and tier, rates one way, what nobody knows as a question mark or null."""
+"""systems and show: the fields of every machine and tier, rates one way, unknown values as a question mark or null."""
 import re
 
 from contract import Contract

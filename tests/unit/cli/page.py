@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds a page to what the commands in it print: a block that begins with `    $ fabricost ...` goes on with that command's output.
+"""Compares a page with the output of its commands: a block that begins with `    $ fabricost ...` goes on with that command's output.
 
     page.py FABRICOST PAGE...            compare
     page.py FABRICOST PAGE... --write    write the outputs again

@@ -1,4 +1,4 @@
-"""fabricost compare: what each machine makes of a job, beside what plan says of it alone."""
+"""fabricost compare: each machine's plan of a job, beside plan's own answer for it."""
 import json
 import os
 import pathlib

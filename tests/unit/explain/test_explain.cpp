@@ -97,12 +97,12 @@ TEST_CASE("over random questions an explanation's terms, arithmetic and time are
     called += p.made_from.host_call.launch > 0 ? 1 : 0;
     copies += is_host_copy(asked.op) ? 1 : 0;
     CAPTURE(asked.system, name(asked.op.collective), asked.op.bytes.value(), asked.op.ranks, asked.op.nodes);
-    // what it keeps is what it was made from
+    // it keeps the inputs it was made from
     const double kernel = p.made_from.line(asked.op.bytes.value());
     const HostCall& call = p.made_from.host_call;
     CHECK((call.launch > 0 ? call.seconds() : kernel) == Approx(p.seconds).epsilon(1e-9));
     if (call.launch > 0) CHECK(call.kernel == Approx(kernel).epsilon(1e-9));
-    // and what is told is what it holds
+    // and the text tells its contents
     if (answered % 10 != 0 && engines > 60 && called > 40) continue;  // the whole story takes a millisecond
     for (const std::string& context : {explain(system, p), explain_alone(p)}) {
       CHECK(stated_terms(context) == own_terms(p.terms, p.seconds));

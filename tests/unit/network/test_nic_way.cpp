@@ -39,7 +39,7 @@ TEST_CASE("a NIC sends no faster than the slot it sits in") {
   const Operation exchange{.collective = Collective::all_to_all, .bytes = units::GiB(4), .nodes = 4};
   CHECK(predict(s, exchange).bottleneck().tier == "pcie");
   CHECK(support::contains(explain(s, exchange), "The 8 NICs of a domain could send 800 GB/s one way"));
-  // one message, and what collectives at once share
+  // one message, and the share of collectives at once
   CHECK(rdma_line(s).rate == Approx(slot));
   const Topology t = topology_of(s, 4);
   CHECK(t.capacity(t.link(t.nic_out, 0)) == Approx(slot));

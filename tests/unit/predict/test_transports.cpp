@@ -1,4 +1,4 @@
-// Pairs with and without: the ratio that an option changes a time by, beside what was measured. Nothing is claimed of pairs in prose, of
+// Pairs with and without: the ratio that an option changes a time by, beside the measured one. Nothing is claimed of pairs in prose, of
 // expert kernels by proxy (T7), of a broken adaptive routing (T9), of NCCL beside another library (T5).
 #include "support/measurements.hpp"
 #include "support/written_file.hpp"

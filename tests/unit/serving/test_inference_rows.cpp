@@ -138,7 +138,7 @@ TEST_CASE("a generation without measurements gets the mean of those with them, a
   for (const Generation g : {Generation::hopper, Generation::blackwell}) widest = std::max(widest, table.stack("vllm", g).spread_tpot);
   const ServingStack cdna = table.stack("vllm", Generation::cdna3), ampere = table.stack("vllm", Generation::ampere);
   CHECK(cdna.spread_tpot > 0.99 * table.stack("vllm", Generation::blackwell).spread_tpot);
-  // without what assuming its kernels is worth
+  // without the effect of its assumed kernels
   CHECK(std::sqrt(cdna.spread_tpot * cdna.spread_tpot - assumed_kernels_spread * assumed_kernels_spread) < 1.4 * widest);
   CHECK(cdna.assumed_kernels);
   CHECK_FALSE(ampere.assumed_kernels);

@@ -80,7 +80,7 @@ assert all(len(line) <= 140 for line in text.splitlines()), text
 works("--model", "llama3-70b", "--system", "mi300x-8", "--gpus", 8)
 works("--model", "llama3-8b", "--system", "tpu-v5e-pod", "--gpus", 4)
 
-# what cannot be served
+# requests that cannot be served
 refused(*SMALL, "--tpot", 30, saying=["--tpot", "30", "is not a time"])
 refused(*SMALL, "--ttft", "-1s", saying=["--ttft"])
 refused(*SMALL, "--tpot", "1us", saying=["keeps TPOT 1 us in no layout", "nearest", "--tpot"])

@@ -348,7 +348,7 @@ TEST_CASE("weights on the host come over its link every step, shared by the whol
   CHECK(offloaded_step(engine, stack, 1, 544, one, rate) == Approx((one.weights * engine.weights() + engine.kv(544)) / rate));
   // 144 sequences share the load: far more than 20 times the tokens per second of one
   CHECK(144 / offloaded_step(engine, stack, 144, 544, block, rate) > 20 / offloaded_step(engine, stack, 1, 544, one, rate));
-  // what fits stays on the GPU
+  // the part that fits stays on the GPU
   const Model small = load_model("opt-6.7b");
   const Offload none = min_offload(Engine{small, {}, {WeightFormat::bf16, 2}, rig.machine}, 1, 100, 0.95);
   CHECK(none.weights == 0);

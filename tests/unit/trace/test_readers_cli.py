@@ -1,4 +1,4 @@
-"""fabricost trace on what other tools write: small files in their formats, of jobs whose truth is known."""
+"""fabricost trace on files of other tools: small ones in their formats, of jobs whose truth is known."""
 import csv
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""fabricost trace on traces whose truth is known: what was planted in a job is found, its times are as they were."""
+"""fabricost trace on traces whose truth is known: the planted causes of a job are found, its times unchanged."""
 import os
 import pathlib
 import sys

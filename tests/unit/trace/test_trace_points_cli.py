@@ -1,4 +1,4 @@
-"""Traces as measurements (validate, calibrate), and what diagnose says of them: of jobs whose truth is known."""
+"""Traces as measurements (validate, calibrate), and diagnose's verdicts on them: of jobs whose truth is known."""
 import csv
 import json
 import os

@@ -81,7 +81,7 @@ TEST_CASE("wherever a message of twice the size takes more than twice the time, 
       if (range == nullptr) continue;
       ++found;
       recommended += range->sure ? 1 : 0;
-      // what it promises is at least what the doubled message proves, within the noise
+      // its promise is at least the rate that the doubled message proves, within the noise
       CHECK(range->better_seconds * bytes / range->bytes < 1.1 * 2 * half->second);
     }
   }

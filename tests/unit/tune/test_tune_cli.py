@@ -45,7 +45,7 @@ def for_scripts():
         assert one["basis"] in ("calibrated", "sibling", "datasheet")
     only = json.loads(works("-s", "aws-p5", "-n", "2", "--op", "AllReduce", "--json"))
     assert {one["operation"] for one in only["ranges"]} == {"all_reduce"}
-    # what it says is what predict says
+    # its figures are predict's
     one = only["ranges"][0]
     done = Command(TOOL).run("predict", "all_reduce", "--system", "aws-p5", "--nodes", "2", "--size", one["bytes"], "--algorithm",
                              one["faster"]["algorithm"], "--protocol", one["faster"]["protocol"], "--json")

@@ -27,7 +27,7 @@ struct Mapped {
   }
 };
 
-// One direction of one GPU: its kernel, and the check of what it moves.
+// One direction of one GPU: its kernel, and the check of the moved data.
 struct HostAccess {
   bool reads;
   int ordinal;
