@@ -29,8 +29,9 @@ inline constexpr std::array<ServingParameter<ServingConstants>, 2> serving_gpu_p
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
-inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_parameters{{
+inline constexpr std::array<ServingParameter<ServingStack>, 13> serving_stack_parameters{{
     {prior::serving_stack::stretch_fit, "stretch", false, &ServingStack::stretch, StackFit::shared},
+    {prior::serving_stack::prefill_fit, "prefill", false, &ServingStack::prefill, StackFit::shared},
     {prior::serving_stack::step_fit, "step", true, &ServingStack::step, StackFit::shared},
     {prior::serving_stack::sequence_fit, "sequence", true, &ServingStack::sequence, StackFit::held},
     {prior::serving_stack::interference_fit, "interference", false, &ServingStack::interference, StackFit::shared},
