@@ -46,7 +46,7 @@ std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::stri
       origin, date);
   out +=
       "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
-      "on, experts: some rows are of models with experts\nstacks:\n";
+      "on, experts is set where some of its rows are of models with experts\nstacks:\n";
   std::vector<const FittedStack*> sorted;
   for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
   std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });

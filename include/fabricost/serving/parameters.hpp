@@ -40,7 +40,7 @@ inline constexpr std::array<ServingParameter<ServingStack>, 13> serving_stack_pa
     {prior::serving_stack::first_steps_fit, "first_steps", false, &ServingStack::first_steps, StackFit::held},
     {prior::serving_stack::handover_fit, "handover", true, &ServingStack::handover, StackFit::shared},
     {prior::serving_stack::bunching_fit, "bunching", false, &ServingStack::bunching, StackFit::shared},
-    {prior::serving_stack::bunching_apart_fit, "bunching_apart", false, &ServingStack::bunching_apart, StackFit::own},
+    {prior::serving_stack::bunching_apart_fit, "bunching_apart", false, &ServingStack::bunching_apart, StackFit::shared},
     {prior::serving_stack::spread_tpot_fit, "spread_tpot", false, &ServingStack::spread_tpot, StackFit::held},
     {prior::serving_stack::spread_ttft_fit, "spread_ttft", false, &ServingStack::spread_ttft, StackFit::held},
 }};
