@@ -303,6 +303,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
   std::vector<std::set<std::string>> systems(jobs.generations.size());
   std::vector<std::set<int>> seen(jobs.stacks.size());
+  std::vector<char> experts(jobs.stacks.size());
   std::vector<std::size_t> factor(jobs.stacks.size());
   std::vector<double> all;
   for (const Job& job : jobs.all) {
@@ -312,6 +313,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     by_stack[static_cast<std::size_t>(job.stack_index)].push_back(std::fabs(std::log(ratio)));
     systems[static_cast<std::size_t>(job.generation)].insert(job.system());
     seen[static_cast<std::size_t>(job.stack_index)].insert(job.generation);
+    if (job.step != nullptr && job.step->model.mixture()) experts[static_cast<std::size_t>(job.stack_index)] = 1;
     factor[static_cast<std::size_t>(job.stack_index)] = static_cast<std::size_t>(job.factor);
   }
   std::tie(out.median_ape, out.mape) = errors(all);
@@ -347,7 +349,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                       .factor = jobs.factors[f],
                       .scale = model.scales[f],
                       .rows = static_cast<int>(by_stack[s].size()),
-                      .generations = {}};
+                      .generations = {},
+                      .experts = experts[s] != 0};
     const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of

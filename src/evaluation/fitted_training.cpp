@@ -18,14 +18,15 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
   const auto stack = [&fit](Stack& s) {
     s.scale = 1;
     s.spread = Stack{}.spread;
-    s.seen.clear();
+    s.seen.clear(), s.saw_experts = false;
     for (const FittedStack& fitted : fit.stacks) {
       if (fitted.factor != fitted_name(s)) continue;
       s.scale = fitted.scale;
-      if (fitted.name == fitted_name(s) && s.seen.empty()) s.seen = fitted.generations;
+      if (fitted.name == fitted_name(s) && s.seen.empty())
+        s.seen = fitted.generations, s.saw_experts = fitted.experts;
     }
     for (const FittedStack& fitted : fit.stacks)
-      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.generations;
+      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.generations, s.saw_experts = fitted.experts;
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
     c = detail::compute_prior;
@@ -45,15 +46,15 @@ std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::stri
       origin, date);
   out +=
       "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
-      "on\nstacks:\n";
+      "on, experts is set where some of its rows are of models with experts\nstacks:\n";
   std::vector<const FittedStack*> sorted;
   for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
   std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });
   for (const FittedStack* s : sorted) {
     std::vector<std::string_view> seen;
     for (const Generation g : s->generations) seen.push_back(name(g));
-    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]}}\n", s->name, s->scale, s->spread, s->rows,
-                       fmt::join(seen, ", "));
+    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]{}}}\n", s->name, s->scale, s->spread, s->rows,
+                       fmt::join(seen, ", "), s->experts ? ", experts: true" : "");
   }
   return out;
 }

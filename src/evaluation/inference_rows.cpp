@@ -280,7 +280,7 @@ double InferenceJob::operator()(const ServingStack& given) const {
     case Q::prefill_rate: {
       // a rank's `batch` tokens are prompts of isl tokens processed together
       const double prompts = std::max(1.0, r.batch / r.load.isl);
-      const double seconds = stack.stretch * pass_seconds(engine_.prefill(r.load.isl, prompts), stack);
+      const double seconds = stack.stretch * stack.prefill * pass_seconds(engine_.prefill(r.load.isl, prompts), stack);
       return prompts * r.load.isl * r.engine.attention_dp / seconds * r.per_gpus / r.engine.gpus();
     }
     case Q::kv_transfer: return link_.seconds(kv_bytes(*r.model, r.load.isl, r.format.kv_width)) / r.unit;

@@ -251,9 +251,10 @@ struct Move {
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
                                  !q.stack.saw(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
                                  : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)
-                                                                : "");
+                                                                : "") +
+                         (q.model.mixture() && !q.stack.saw_experts ? ", on no model with experts" : "");
   return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all{}.", f.low, f.high,
-                     q.stack.name, fitted, percent(spread_on(q.stack, system, q.precision)),
+                     q.stack.name, fitted, percent(spread_on(q.stack, system, q.precision, q.model.mixture())),
                      kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");
 }
 

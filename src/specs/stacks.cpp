@@ -127,7 +127,8 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
       std::vector<Generation> seen;
       for (const SpecNode* item : one.texts("generations"))
         if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) seen.push_back(*g);
-      if (own || !of_its_own) into.stack.seen = std::move(seen);
+      const bool experts = one.flag("experts", false);
+      if (own || !of_its_own) into.stack.seen = std::move(seen), into.stack.saw_experts = experts;
       of_its_own |= own;
       one.finish();
     }

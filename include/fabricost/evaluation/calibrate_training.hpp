@@ -25,6 +25,7 @@ struct FittedStack {
   double scale = 1, deviation = 0, spread = 0.15;
   int rows = 0;
   std::vector<Generation> generations;
+  bool experts = false;  ///< some of its rows are of models with experts
   bool operator==(const FittedStack&) const = default;
 };
 

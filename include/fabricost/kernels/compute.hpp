@@ -77,14 +77,15 @@ struct Processor {
 [[nodiscard]] inline const char* kernels_known(const System& system) {
   return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
 }
-/// Standard deviation, in log, of a step of this stack on this machine.
-[[nodiscard]] inline double spread_on(const Stack& stack, const System& system, Precision precision) {
-  return spread_of(stack, system.gpu.generation, precision, kernels_assumed(system), system.constants.compute_kin);
+/// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts
+[[nodiscard]] inline double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false) {
+  return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_kin});
 }
 
-/// The 5-95 % interval around the predicted time of a step: low, high.
-[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision) {
-  return interval_around(seconds, spread_on(stack, system, precision));
+/// The 5-95 % interval around the predicted time of a step: low, high. \param experts the model has experts
+[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision,
+                                                           bool experts = false) {
+  return interval_around(seconds, spread_on(stack, system, precision, experts));
 }
 
 namespace detail {

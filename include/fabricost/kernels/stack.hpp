@@ -58,6 +58,7 @@ struct Stack {
   MemoryStack memory{};  ///< its memory use
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
   std::vector<Generation> seen{};  ///< GPU generations that its steps were fitted on
+  bool saw_experts = false;        ///< some of those steps were of models with experts
 
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
 };
@@ -65,16 +66,24 @@ struct Stack {
 /// The name that its factor was fitted under.
 [[nodiscard]] inline const std::string& fitted_name(const Stack& stack) { return stack.factor_of.empty() ? stack.name : stack.factor_of; }
 
+/// What a step's spread depends on besides its stack.
+struct StepKind {
+  Generation generation{};
+  Precision precision = Precision::bf16;
+  bool experts = false;  ///< the model has experts
+  bool assumed = false;  ///< kernel efficiencies of this generation were not measured
+  bool kin = false;      ///< they were, on other processors of it, as the stack's steps were
+};
+
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
-/// fitted on, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
-/// \param assumed kernel efficiencies of this generation were not measured \param kin they were, on other processors of it, as the
-/// stack's steps were
-[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false,
-                                      bool kin = false) {
+/// fitted on, of experts where it was fitted on none, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
+[[nodiscard]] inline double spread_of(const Stack& stack, const StepKind& step) {
   double variance = stack.spread * stack.spread;
-  if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;
-  if (!stack.saw(generation) || kin) variance += prior::stack::unseen_spread * prior::stack::unseen_spread;
-  if (precision == Precision::fp4) variance += prior::stack::fp4_spread * prior::stack::fp4_spread;
+  const auto add = [&variance](bool applies, double spread) { variance += applies ? spread * spread : 0; };
+  add(step.assumed, assumed_kernels_spread);
+  add(!stack.saw(step.generation) || step.kin, prior::stack::unseen_spread);
+  add(step.experts && !stack.saw_experts, prior::stack::experts_spread);
+  add(step.precision == Precision::fp4, prior::stack::fp4_spread);
   return std::sqrt(variance);
 }
 

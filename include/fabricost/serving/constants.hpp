@@ -50,7 +50,8 @@ struct ServingStack {
   std::string title{};
   std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
-  double stretch = prior::serving_stack::stretch;            ///< factor on the kernels of a decode step
+  double stretch = prior::serving_stack::stretch;            ///< factor on the kernels of every pass
+  double prefill = prior::serving_stack::prefill;            ///< further factor on the kernels of a prefill
   double step = prior::serving_stack::step;                  ///< further s of every decode step: scheduling, sampling
   double sequence = prior::serving_stack::sequence;          ///< the same per running sequence
   double interference = prior::serving_stack::interference;  ///< share of a prompt's prefill that running sequences wait for

@@ -29,8 +29,9 @@ inline constexpr std::array<ServingParameter<ServingConstants>, 2> serving_gpu_p
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
-inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_parameters{{
+inline constexpr std::array<ServingParameter<ServingStack>, 13> serving_stack_parameters{{
     {prior::serving_stack::stretch_fit, "stretch", false, &ServingStack::stretch, StackFit::shared},
+    {prior::serving_stack::prefill_fit, "prefill", false, &ServingStack::prefill, StackFit::shared},
     {prior::serving_stack::step_fit, "step", true, &ServingStack::step, StackFit::shared},
     {prior::serving_stack::sequence_fit, "sequence", true, &ServingStack::sequence, StackFit::held},
     {prior::serving_stack::interference_fit, "interference", false, &ServingStack::interference, StackFit::shared},
@@ -39,7 +40,7 @@ inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_pa
     {prior::serving_stack::first_steps_fit, "first_steps", false, &ServingStack::first_steps, StackFit::held},
     {prior::serving_stack::handover_fit, "handover", true, &ServingStack::handover, StackFit::shared},
     {prior::serving_stack::bunching_fit, "bunching", false, &ServingStack::bunching, StackFit::shared},
-    {prior::serving_stack::bunching_apart_fit, "bunching_apart", false, &ServingStack::bunching_apart, StackFit::own},
+    {prior::serving_stack::bunching_apart_fit, "bunching_apart", false, &ServingStack::bunching_apart, StackFit::shared},
     {prior::serving_stack::spread_tpot_fit, "spread_tpot", false, &ServingStack::spread_tpot, StackFit::held},
     {prior::serving_stack::spread_ttft_fit, "spread_ttft", false, &ServingStack::spread_ttft, StackFit::held},
 }};

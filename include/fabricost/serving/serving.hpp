@@ -5,8 +5,8 @@
 ///
 ///   b        running sequences: the concurrency, at most as many as the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
-///   prompt   norm_4( prefill(isl), host launches ) for a single prompt; prompts of a chunk share its launches, and where many
-///            wait a pass takes a whole chunk of them: full
+///   prompt   norm_4( stretch x prefill x pass(isl), host launches ) for a single prompt; prompts of a chunk share its
+///            launches, and where many wait a pass takes a whole chunk of them: full
 ///   TPOT     step + interference (b - 1) prompt / osl: every answer waits once for the prompts of all others, at most a chunk
 ///            per step; the excess is waited for before the first token. An answer of one token has TPOT 0: all is TTFT
 ///   TTFT     first + prompt + first_steps x step + held back + bunching (b - 1) prompt, and for c > b the wait for a place:
@@ -116,13 +116,14 @@ struct Prefill {
   out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
+  const double factor = stack.stretch * stack.prefill;
   const double work =
-      stack.stretch * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
+      factor * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
   out.alone = detail::p_norm(work, host * passes, 4);
   out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
   out.full = out.shared;
   if (const double prompts = stack.chunk / tokens; prompts > 1) {
-    const double each = stack.stretch * pass_seconds(engine.prefill(tokens, prompts, 0, stack.prefill_launch), stack) / prompts;
+    const double each = factor * pass_seconds(engine.prefill(tokens, prompts, 0, stack.prefill_launch), stack) / prompts;
     out.full = std::min(out.full, detail::p_norm(each, host / prompts, 4));
   }
   out.least = engine.min_prefill(tokens);

@@ -29,6 +29,7 @@ namespace fabricost {
 struct StepWork {
   double all_scores = 0;  ///< every score counts
   double causal = 0;      ///< those a causal mask leaves, as computed by fused kernels
+  bool experts = false;   ///< the model has experts
 
   /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s, by the larger count.
   [[nodiscard]] double min_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
@@ -48,13 +49,13 @@ struct StepWork {
     const double all = sequence / attended * training_flops(model, attended, FlopConvention::matmul, scores);
     return batch * (all - unlearned - (1 - kept) * routed);
   };
-  return {count(Scores::full), count(Scores::causal)};
+  return {count(Scores::full), count(Scores::causal), model.mixture()};
 }
 
 /// The 5-95 % interval of a step's seconds; its low end is at least the time of the work at the peak.
 [[nodiscard]] inline std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
                                                              const StepWork& work, double gpus, double peak) {
-  const auto [low, high] = interval_of(seconds, stack, system, precision);
+  const auto [low, high] = interval_of(seconds, stack, system, precision, work.experts);
   return {std::max(low, std::min(seconds, work.min_seconds(gpus, peak))), high};
 }
 

@@ -73,9 +73,11 @@ namespace {
     out += fmt::format("  A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.\n", capacity,
                        100 * (1 - capacity));
   const bool known = a.question.stack.saw(a.system.gpu.generation), kin = a.system.constants.compute_kin;
-  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}.\n", f.low, f.high,
+  const bool no_experts = known && a.question.model.mixture() && !a.question.stack.saw_experts;
+  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.\n", f.low, f.high,
                      a.question.stack.name, known ? "fitted" : "not measured",
-                     known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "");
+                     known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
+                     no_experts ? ", on no model with experts" : "");
   if (kernels_assumed(a.system)) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);

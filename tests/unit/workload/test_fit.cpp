@@ -114,6 +114,7 @@ TEST_CASE("the shipped constants are what a fit of the published rows finds", "[
     CHECK(s.scale == Approx(shipped.scale).epsilon(0.005));
     CHECK(s.spread == Approx(shipped.spread).epsilon(0.02));
     CHECK(shipped.seen == s.generations);
+    CHECK(shipped.saw_experts == s.experts);
   }
   const ServingTable shipped = load_serving_table();
   REQUIRE(fit.served);

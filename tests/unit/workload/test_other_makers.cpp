@@ -94,7 +94,7 @@ TEST_CASE("a step on processors without measurements is less sure than one on a 
     CHECK(kernels_assumed(load_system(name)));
   }
   const auto [low, high] = interval_of(1, stack, gaudi, Precision::bf16);
-  const double own = spread_of(stack, Generation::gaudi, Precision::bf16);
+  const double own = spread_of(stack, {Generation::gaudi, Precision::bf16});
   CHECK(std::log(high) == Approx(nine_in_ten * std::hypot(own, assumed_kernels_spread)));
   CHECK(low * high == Approx(1));
   CHECK(interval_of(1, stack, h100, Precision::bf16).second < high);

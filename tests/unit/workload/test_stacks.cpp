@@ -97,12 +97,22 @@ TEST_CASE("variants of one program have its factor, and a spread of their own", 
   CHECK_FALSE(nemo.saw(Generation::blackwell));
 }
 
+TEST_CASE("an interval widens for experts where the stack was fitted on dense models alone", "[stacks]") {
+  Stack stack = load_stack("meta-llama3");
+  REQUIRE_FALSE(stack.saw_experts);
+  const StepKind dense{Generation::hopper, Precision::bf16}, experts{Generation::hopper, Precision::bf16, true};
+  CHECK(spread_of(stack, experts) > 1.5 * spread_of(stack, dense));
+  stack.saw_experts = true;
+  CHECK(spread_of(stack, experts) == spread_of(stack, dense));
+  CHECK(load_stack("nemo-eager").saw_experts != load_stack("nemo-mlperf").saw_experts);
+}
+
 TEST_CASE("an interval widens for a generation the stack was not measured on, and for fp4", "[stacks]") {
   const Stack nemo = load_stack("nemo");
   REQUIRE(nemo.saw(Generation::hopper));
-  const double known = spread_of(nemo, Generation::hopper, Precision::bf16),
-               other = spread_of(nemo, Generation::blackwell, Precision::bf16);
+  const double known = spread_of(nemo, {Generation::hopper, Precision::bf16}),
+               other = spread_of(nemo, {Generation::blackwell, Precision::bf16});
   CHECK(known == Approx(nemo.spread));
   CHECK(other > known);
-  CHECK(spread_of(nemo, Generation::blackwell, Precision::fp4) > other);
+  CHECK(spread_of(nemo, {Generation::blackwell, Precision::fp4}) > other);
 }
