@@ -9,9 +9,11 @@
 #include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
+#include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +56,16 @@ namespace {
   return rows.text(2);
 }
 
+/// Which stacks to take where the one of the answer was not fitted.
+[[nodiscard]] std::string fitted_stacks_text(Generation generation) {
+  const std::vector<std::string> fitted = stacks_fitted_on(generation);
+  if (fitted.empty())
+    return fmt::format("No stack was fitted on {}: give --stack-scale, measured / predicted of one of your own steps.", name(generation));
+  return fmt::format("Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
+                     "one of your own steps.",
+                     name(generation), fmt::join(fitted, ", "));
+}
+
 [[nodiscard]] std::string best_text(const FoundPlan& a, const PricedLayout& p) {
   TextTable rows{{{"term"}, {"s", right}, {"share", right}}};
   const std::vector<TimeTerm> terms = terms_of(p.time);
@@ -76,6 +88,7 @@ namespace {
   out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}.\n", f.low, f.high,
                      a.question.stack.name, known ? "fitted" : "not measured",
                      known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "");
+  if (!known && !a.question.stack.scale_given) out += wrapped("  ", fitted_stacks_text(a.system.gpu.generation), 100);
   if (kernels_assumed(a.system)) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);
