@@ -89,7 +89,7 @@ double length_unit(std::string_view suffix) {
 int length_of(const std::string& text, std::string_view option, int min, int max) {
   std::string_view suffix;
   const double number = leading_number(text, suffix);
-  if (suffix.empty() || !std::isfinite(number)) return count_of(text, option, min, max);
+  if (suffix.empty()) return count_of(text, option, min, max);
   const double tokens = number * length_unit(suffix);
   if (tokens > max) throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text.substr(0, 60), max));
   if (!(tokens >= min) || tokens != std::floor(tokens))

@@ -43,13 +43,14 @@ class Plan(unittest.TestCase):
 
     def test_a_length_is_written_as_contexts_are_named(self):
         def length(text):
-            return answer("--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", "--sequence", text)["sequence"]
+            job = ("--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8")
+            return answer(*job, "--sequence", text)["sequence"]
         self.assertEqual([length(text) for text in ("8192", "8k", "32K", "0.5k")], [8192, 8192, 32768, 512])
-        with self.subTest("what is none"):
-            plan.refused(*JOB, "--sequence", "8q", saying=["--sequence", "8q", "128k"])
-            plan.refused(*JOB, "--sequence", "0.3k", saying=["--sequence", "whole"])
-            plan.refused(*JOB, "--sequence", "100M", saying=["--sequence", "too many", "10000000"])
-            plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "1k", "--global-batch", "8", saying=["--gpus", "1k"])
+        plan.refused(*JOB, "--sequence", "8q", saying=["--sequence", "8q", "128k"])
+        plan.refused(*JOB, "--sequence", "many", saying=["--sequence", "many", "128k"])
+        plan.refused(*JOB, "--sequence", "0.3k", saying=["--sequence", "whole"])
+        plan.refused(*JOB, "--sequence", "100M", saying=["--sequence", "too many", "10000000"])
+        plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "1k", "--global-batch", "8", saying=["--gpus", "1k"])
 
     def test_an_answer_of_a_stack_without_published_steps_names_those_that_have(self):
         text = " ".join(plan.works(*JOB).split())
