@@ -66,8 +66,10 @@ class Search {
   /// The highest rate that so many or fewer, asked at too, give.
   [[nodiscard]] const At<Plan>& best_up_to(Asked here) const {
     Asked best = here;
-    for (Asked one = all_.begin(); one != here; ++one)
-      if (one->second.trouble.empty() && (!best->second.trouble.empty() || one->second.outcome.rate > best->second.outcome.rate)) best = one;
+    for (Asked one = all_.begin(); one != here; ++one) {
+      const At<Plan>&now = best->second, &other = one->second;
+      if (other.trouble.empty() && (!now.trouble.empty() || other.outcome.rate > now.outcome.rate)) best = one;
+    }
     return best->second;
   }
 

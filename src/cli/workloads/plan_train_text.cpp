@@ -6,11 +6,11 @@
 #include "cli/report.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
 #include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,9 +61,10 @@ namespace {
   const std::vector<std::string> fitted = stacks_fitted_on(generation);
   if (fitted.empty())
     return fmt::format("No stack was fitted on {}: give --stack-scale, measured / predicted of one of your own steps.", name(generation));
-  return fmt::format("Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
-                     "one of your own steps.",
-                     name(generation), fmt::join(fitted, ", "));
+  return fmt::format(
+      "Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
+      "one of your own steps.",
+      name(generation), fmt::join(fitted, ", "));
 }
 
 [[nodiscard]] std::string best_text(const FoundPlan& a, const PricedLayout& p) {
