@@ -4,6 +4,7 @@
 #include "arguments.hpp"
 
 #include "machine.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
@@ -95,6 +96,13 @@ int whole(py::handle value, std::string_view name, double min, double max) {
   const int out = count_of(value, name, static_cast<int>(min));
   if (out > max) throw RequestError(fmt::format("{}: {} is too many; at most {:.0f}", name, out, max));
   return out;
+}
+
+int length(py::handle value, std::string_view name, double min, double max) {
+  if (PyUnicode_Check(value.ptr()) == 0) return whole(value, name, min, max);
+  const std::string written = text(value, name);
+  if (written.empty()) throw RequestError(fmt::format("{}: an empty text; write a number of tokens, as in 128k", name));
+  return io::length_of(written, name, static_cast<int>(min), static_cast<int>(max));
 }
 
 double real(py::handle value, std::string_view name, double min, double max) {

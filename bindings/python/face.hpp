@@ -180,6 +180,19 @@ inline constexpr ArgumentType argument_type{
       return nullptr;
     }};
 
+/// The same for a length of a text (Amount::length); other types have none.
+template <class T>
+inline constexpr ArgumentType length_type = [] {
+  ArgumentType out = argument_type<T>;
+  if constexpr (std::same_as<T, int> || std::same_as<T, std::optional<int>>) {
+    out.read = [](pybind11::handle given, std::string_view name, const Range& range, void* value) {
+      *static_cast<T*>(value) = length(given, name, range.min, range.max);
+    };
+    out.taken = [] { return std::string{"int | str"}; };
+  }
+  return out;
+}();
+
 /// An argument of a function, in words.
 struct Argument {
   std::string_view name, words;
@@ -198,8 +211,9 @@ template <HasFields Request>
   std::vector<Argument> out;
   const Request& defaults = one_of<Request>();
   const auto add = [&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
     add_argument(out, field.name, field.words, field.needed, field.range, &defaults, &(defaults.*(field.member)),
-                 argument_type<typename std::remove_cvref_t<decltype(field)>::Value>);
+                 field.amount == Amount::length ? length_type<T> : argument_type<T>);
   };
   [&]<std::size_t... i>(std::index_sequence<i...>) { (add(table_of<Request>.template at<argument_order<Request>.first[i]>()), ...); }
   (std::make_index_sequence<argument_order<Request>.second>{});

@@ -99,6 +99,7 @@ void check(const CompareRequest& r) {
   (c.training ? out.step_seconds : out.tpot_seconds) = c.seconds;
   out.interval_seconds = {c.low, c.high};
   out.tokens_per_second_per_gpu = c.tokens_per_gpu;
+  out.precision = c.precision;
   out.kernels = c.assumed_kernels ? "assumed" : "measured";
   out.dollars_per_million_tokens = c.dollars;
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};

@@ -114,6 +114,17 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
           .interest_dollars = when(m.interest > Dollars{}, usd(m.interest))};
 }
 
+/// Where the network that is billed is another kind than the machine's own, of which all speeds are.
+[[nodiscard]] std::string network_note(const System& system, const NetworkSize& net) {
+  const ScaleOut own = detail::own_kind(system);
+  if (!(net.nics > 0) || net.kind == own) return "";
+  const Tier* first = system.tier(TierRole::network);
+  return fmt::format(
+      "The {0} asked for changes money and power only: steps and speeds are those of the machine's own network ({1}). Set nic.bandwidth{2} "
+      "to what the {0} would leave.",
+      name(net.kind), name(own), first == nullptr ? "" : fmt::format(" or {}.oversubscription", first->name.view()));
+}
+
 void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   const Rent rent = rent_of(a.system, a.prices);
   const Money& h = f.hourly;
@@ -134,6 +145,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.network_dollars = usd(f.network);
   out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
   out.network = f.net.kind, out.network_taper = f.net.taper;
+  out.network_note = network_note(a.system, f.net);
   const BreakEven even = break_even_of(h, a.prices);
   out.capital_dollars = when(h.servers_known, usd(even.capital));
   if (even.owned_for) out.break_even_seconds = even.owned_for->value();

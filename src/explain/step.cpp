@@ -247,7 +247,8 @@ struct Move {
   std::vector<std::string_view> seen;
   for (const Generation g : q.stack.seen) seen.push_back(name(g));
   const std::string fitted =
-      seen.empty() ? "rests on no published steps of its own"
+      seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
+                     "corrects it by one of your own steps)"
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
                                  !q.stack.saw(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
                                  : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)

@@ -223,4 +223,11 @@ Stack published_kernels(std::string_view group) {
 
 std::vector<std::string> stack_names() { return names_in("stacks"); }
 
+std::vector<std::string> stacks_fitted_on(Generation generation) {
+  std::vector<std::string> out;
+  for (const io::NamedStack& one : io::shipped_stacks())
+    if (one.stack.saw(generation)) out.push_back(one.stack.name);
+  return out;
+}
+
 }  // namespace fabricost

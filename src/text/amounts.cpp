@@ -81,6 +81,22 @@ int count_of(const std::string& text, std::string_view option, int min, int max)
   return value;
 }
 
+double length_unit(std::string_view suffix) {
+  constexpr double k = 1024;
+  return suffix == "k" || suffix == "K" ? k : suffix == "M" ? k * k : 0;
+}
+
+int length_of(const std::string& text, std::string_view option, int min, int max) {
+  std::string_view suffix;
+  const double number = leading_number(text, suffix);
+  if (suffix.empty()) return count_of(text, option, min, max);
+  const double tokens = number * length_unit(suffix);
+  if (tokens > max) throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text.substr(0, 60), max));
+  if (!(tokens >= min) || tokens != std::floor(tokens))
+    refuse(option, text, "a number of tokens; write it whole, or with k (1024) or M (1024 k), as in 128k or 1M");
+  return static_cast<int>(tokens);
+}
+
 double large_count_of(const std::string& text, std::string_view option) {
   constexpr std::array<std::pair<std::string_view, double>, 6> units{
       {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};

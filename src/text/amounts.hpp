@@ -21,6 +21,11 @@ namespace fabricost::io {
 /// A whole number in a range; 0 for an empty text. \throws RequestError
 [[nodiscard]] int count_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
 
+/// Tokens that a suffix stands for: k or K 1024 and M 1024 k, as context lengths are named; 0: no such suffix.
+[[nodiscard]] double length_unit(std::string_view suffix);
+/// A whole number of tokens within a range, with a suffix or without: "4096", "128k", "1M". \throws RequestError
+[[nodiscard]] int length_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
+
 /// A positive count with an optional k, M, B (or G) or T: "15T" tokens. \throws RequestError
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);
 

@@ -13,8 +13,9 @@ namespace fabricost::web {
 
 namespace {
 /// By Amount.
-constexpr std::array<std::string_view, 10> amount_names{"number", "count", "large_count", "seconds", "share", "bytes_per_second",
-                                                        "one_way_rate", "size", "size_or_unbounded", "gibibytes"};
+constexpr std::array<std::string_view, 11> amount_names{
+    "number",           "count",        "length", "large_count",       "seconds",  "share",
+    "bytes_per_second", "one_way_rate", "size",   "size_or_unbounded", "gibibytes"};
 }
 
 std::string spelled(std::string_view name, std::string_view value, Amount amount) {

@@ -75,6 +75,18 @@ def test_a_plan_brings_its_own_speed():
         fc.cost("dgx-h100", plan=plan, gpus=8)
 
 
+def test_an_answer_says_that_a_network_is_only_billed():
+    assert fc.cost("dgx-h100", gpus=1024).network_note == fc.cost("dgx-h100", gpus=1024, network="rail").network_note == ""
+    note = fc.cost("dgx-h100", gpus=1024, network="torus").network_note
+    assert "torus" in note and "(rail)" in note and "Set nic.bandwidth to" in note
+    assert "leaf.oversubscription" in fc.cost("meta-24k-roce", gpus=1024, network="dragonfly").network_note
+    assert fc.cost("dgx-h100", gpus=8, network="torus").network_note == ""  # one domain has none
+    job = dict(model="llama3-8b", tokens=1e12, gpus=64, global_batch=128)
+    own, billed = fc.project("dgx-h100", **job)[0], fc.project("dgx-h100", network="torus", **job)[0]
+    assert billed.step_seconds == own.step_seconds and billed.cost.network_dollars != own.cost.network_dollars
+    assert billed.cost.network_note == note and own.cost.network_note == ""
+
+
 def test_one_per_cent_of_16384_gpus():
     c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3.0)
     assert c.share_dollars_per_day == pytest.approx(0.01 * 16384 * 24 * 3)

@@ -27,6 +27,17 @@ def test_times_and_sizes_of_other_questions(call):
     assert call(lambda text, number: text) == call(lambda text, number: number)
 
 
+def test_lengths_of_texts_are_written_as_contexts_are_named():
+    job = dict(model="llama3-8b", gpus=8, global_batch=8)
+    assert fc.plan(H100, sequence="8k", **job)[0].sequence == 8192
+    assert fc.plan_serve(H100, "llama3-8b", gpus=8, isl="2k", osl="512")[0] == fc.plan_serve(H100, "llama3-8b", gpus=8, isl=2048)[0]
+    tried = fc.need("sequence", H100, step_seconds=9, over="1k:4k:x2,6k", **job).tried
+    assert [one.value for one in tried] == [1024, 2048, 4096, 6144]
+    for wrong, says in (("8 kB", "128k"), ("", "128k"), ("0.3k", "whole"), ("99M", "too many")):
+        with pytest.raises(fc.RequestError, match=f"sequence.*{says}"):
+            fc.plan(H100, sequence=wrong, **job)
+
+
 def test_rates_of_dials_and_sizes_of_pictures():
     system = fc.load_system(H100)
     assert system.with_(nic_bandwidth="800 Gbit/s").tiers["nic"].bytes_per_second == 100e9

@@ -44,10 +44,11 @@ struct CompareRequest {
         asks(&R::train, "train", "--train", "", "Compare training"),
         asks(&R::serve, "serve", "--serve", "", "Compare serving"),
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Training: sequences a step"),
-        asks(&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Training: tokens a sequence; default 4096"),
+        asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N",
+             "Training: tokens a sequence, as in 128k (131072); default 4096"),
         asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Training: most tensor ranks"),
-        asks(&R::isl, "isl", "--isl", count, any_count, "N", "Serving: tokens of a prompt; default 4096"),
-        asks(&R::osl, "osl", "--osl", count, any_count, "N", "Serving: tokens of an answer; default 512"),
+        asks(&R::isl, "isl", "--isl", length, any_count, "N", "Serving: tokens of a prompt, as in 128k (131072); default 4096"),
+        asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
         asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
         asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait, "TIME", "Serving: longest time per token, as in 30ms"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products"),
@@ -64,7 +65,7 @@ struct ComparedAnswer {
   double seconds = 0;
   std::pair<double, double> interval_seconds{};
   double tokens_per_second_per_gpu = 0;
-  std::string kernels{};
+  std::string precision{}, kernels{};
   std::optional<double> dollars_per_million_tokens{};
   std::optional<std::string> price_kind{};
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
@@ -87,6 +88,7 @@ struct ComparedAnswer {
         gives(&A::seconds, "", "seconds", "Of a step, or of a token, s."),
         gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten should fall between."),
         gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "Trained or answered tokens."),
+        gives(&A::precision, "precision", "precision", "Training: of matrix products; serving: of the weights."),
         gives(&A::kernels, "kernels", "kernels",
               "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
         gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",

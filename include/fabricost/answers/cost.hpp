@@ -48,8 +48,8 @@ inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share
                                                "Price of the storage over that of the servers; default 0");
 template <class R>
 inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
-                                         "Between machines: rail, fat_tree, torus or dragonfly;\n"
-                                         "default the machine's own, rail where its file names none");
+                                         "Bill this one between machines: rail, fat_tree, torus or dragonfly;\n"
+                                         "no speed changes; default the machine's own, rail where its file\nnames none");
 
 }  // namespace detail
 
@@ -82,7 +82,8 @@ struct CostRequest {
         asks(&R::step_seconds, "step_seconds", "--step-time", seconds, some_time, "TIME",
              "Speed: seconds of a step, with <global_batch> and <sequence>"),
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step"),
-        asks(&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Tokens a sequence; default 4096 with <mfu>"),
+        asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N",
+             "Tokens a sequence, as in 128k (131072); default 4096 with <mfu>"),
         asks(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", "--tokens-per-s-per-gpu", number, {1e-9, 1e12}, "X",
              "Speed: tokens a second of one GPU"),
         asks(&R::model, "model", "--model,-m", "NAME", "The model, for <mfu>"),
@@ -151,6 +152,7 @@ struct CostAnswer {
   int network_tiers = 0;
   double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0, network_taper = 1;
   ScaleOut network = ScaleOut::rail;
+  std::string network_note;
   std::optional<double> racks;
   MoneyAnswer hour;
   double share = 0, share_gpus = 0;
@@ -200,6 +202,8 @@ struct CostAnswer {
               "Share of the lifetime that it must be busy for that; above 1: renting is cheaper. None: not known."),
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),
         gives(&A::network, "network.kind", "network", "rail, fat_tree, torus or dragonfly."),
+        gives(&A::network_note, "network.note", "network_note",
+              "That no speed is of the network asked for, and what changes it; empty: it is the machine's own.", 1, left_out),
         gives(&A::network_taper, "network.taper", "network_taper",
               "The NICs' rate over what the top of the network carries of it; 1: all."),
         gives(&A::network_switches, "network.switches", "network_switches", "Whole ones, tier by tier."),

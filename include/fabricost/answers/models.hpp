@@ -23,7 +23,8 @@ struct ModelsRequest {
     using enum Amount;
     return Table{
         asks(&R::model, "model", "MODEL", " ", "A name or a YAML file; default all"),
-        asks(&R::sequence, "sequence", "--sequence", count, {1, 1e9}, "L", "Tokens per sequence of the FLOPs and the cache; default 4096")};
+        asks(&R::sequence, "sequence", "--sequence", length, {1, 1e9}, "L",
+             "Tokens per sequence of the FLOPs and the cache, as in 128k (131072);\ndefault 4096")};
   }
 };
 

@@ -73,7 +73,7 @@ struct PlanRequest {
         detail::ask_model<R>,
         detail::ask_gpus<R>,
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true),
-        asks(&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Tokens a sequence; default 4096"),
+        asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N", "Tokens a sequence, as in 128k (131072); default 4096"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"),
         asks(&R::stack, "stack", "--stack", "NAME", "The software: a name of data/stacks, or a YAML file; default megatron-core"),
         asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
@@ -134,7 +134,7 @@ struct PlanRequest {
         asks(&R::lora_rank, "lora_rank", "--lora-rank", count, {1, 65536}, "R", "Train adapters of this rank only, the weights are frozen"),
         asks(&R::lora_modules, "lora_modules", "--lora-modules", "NAME...",
              "What has an adapter: linear_qkv, linear_proj, linear_fc1,\nlinear_fc2; default all four"),
-        asks(&R::document, "document", "--document", count, any_count, "N",
+        asks(&R::document, "document", "--document", length, any_count, "N",
              "Tokens of a document, where several are packed into a\nsequence and attend to themselves only"),
         asks(&R::cp_comm_type, "cp_comm_type", "--cp-comm-type", "HOW",
              "Of context ranks: p2p (a ring), all_gather, or a2a (Ulysses, rings\nbetween where heads are fewer); default the faster,\n"

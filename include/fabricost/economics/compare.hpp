@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ namespace fabricost {
 struct Compared {
   std::string system;
   std::string gpu{};
+  std::string_view precision{};               ///< of matrix products; of a serving job that of the weights
   std::string trouble{};                      ///< the reason why it has none; only `refused` is set besides
   std::optional<PricedLayout> training{};     ///< the layout, for a training job
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
@@ -84,6 +86,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
                        gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
   }
   Compared c{.system = system.name, .gpu = system.gpu.name};
+  c.precision = precision_names[static_cast<std::size_t>(question.precision)];
   c.training = plan.layouts.front();
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
@@ -102,6 +105,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
                                        const Prices& prices) {
   Compared c{.system = system.name, .gpu = system.gpu.name};
   c.serving = best;
+  c.precision = name(question.format.weights);
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
   c.assumed_kernels = question.stack.assumed_kernels;

@@ -36,6 +36,7 @@ namespace fabricost {
 enum class Amount : unsigned char {
   number,             ///< 2.5
   count,              ///< a whole number
+  length,             ///< of a text in tokens, a whole number: 4096, 128k, 1M, as contexts are named
   large_count,        ///< 15T
   seconds,            ///< 30s, 10min, 4h
   share,              ///< 0.01 or 1%

@@ -15,6 +15,8 @@ namespace fabricost {
 /// A software stack of data/stacks, or a YAML file. \throws SpecError, RequestError as load_system
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
 [[nodiscard]] std::vector<std::string> stack_names();
+/// Those whose published steps were of this generation. \throws SpecError
+[[nodiscard]] std::vector<std::string> stacks_fitted_on(Generation generation);
 
 /// Which groups of published rows are evaluated, and which are excluded, with the reason
 /// (data/workloads/training-groups.yaml).

@@ -2,11 +2,13 @@
 /// Asks the forward question over the unknown's values, and picks the least that meets the goal.
 
 #include "answers/need/goal.hpp"
+#include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
 #include "answers/varied/varied.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/economics/unmet.hpp>
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -15,7 +17,6 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <map>
 #include <memory>
 #include <type_traits>
 
@@ -35,84 +36,13 @@ using varied::Varied;
   return fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / o.seconds);
 }
 
-/// The forward answer at a value.
-template <class Plan>
-struct At {
-  Outcome outcome;
-  Plan plan{};
-  std::string trouble{};  ///< why nothing can run; then the rest is empty
-};
-
-/// Rounded to three digits, as a person would write it, so that a goal that held before holds still.
-[[nodiscard]] double rounded(double value, bool up) {
-  const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
-  return (up ? std::ceil(value * scale - 1e-9) : std::floor(value * scale + 1e-9)) / scale;
-}
-
-/// Every value tried, with its answer. \tparam Ask At<Plan>(double value)
-template <class Plan, class Ask>
-class Search {
- public:
-  /// \param most the largest value is wanted, not the least \param refine between values of the grid
-  Search(const Varied& unknown, const Goal& goal, bool most, bool refine, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), ask_(std::move(ask)) {}
-
-  const At<Plan>& at(double value) {
-    const auto found = all_.find(value);
-    return found != all_.end() ? found->second : all_.emplace(value, ask_(value)).first->second;
-  }
-  [[nodiscard]] bool holds(double value, End end = End::predicted) {
-    const At<Plan>& one = at(value);
-    return one.trouble.empty() && goal_.holds(one.outcome, end);
-  }
-  /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
-  [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
-    if (most_) std::reverse(values.begin(), values.end());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
-    return std::nullopt;
-  }
-  /// Whether `a` is nearer to the wanted end than `b`.
-  [[nodiscard]] bool better(double a, double b) const { return most_ ? a > b : a < b; }
-  [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
-
- private:
-  double between(double fails, double holding, End end) {
-    if (unknown_.whole) return between_whole(fails, holding, end);
-    while (std::max(fails, holding) / std::min(fails, holding) > 1.01) {
-      const double middle = rounded(std::sqrt(fails * holding), !most_);
-      if (!(middle > std::min(fails, holding) && middle < std::max(fails, holding))) break;
-      (holds(middle, end) ? holding : fails) = middle;
-    }
-    if (const double round = rounded(holding, !most_); better(fails, round) && holds(round, end)) return round;
-    return holding;
-  }
-  /// Whether a count holds depends on its divisors: seven counts, evenly spaced, are all tried, and then again seven between the best that
-  /// holds and the next, until they are 1 % apart.
-  double between_whole(double fails, double holding, End end) {
-    constexpr int parts = 8;
-    const double unit = all_.begin()->first, toward = most_ ? 1 : -1;  // values come in multiples of the smallest
-    for (;;) {
-      const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
-      for (double at = from + toward * step; better(fails, at); at += toward * step)
-        if (holds(at, end)) holding = at;
-      if (better(fails, holding + toward * step)) fails = holding + toward * step;
-      if (step <= unit || step <= 0.01 * holding) return holding;
-    }
-  }
-
-  const Varied& unknown_;
-  const Goal& goal_;
-  bool most_, refine_;
-  Ask ask_;
-  std::map<double, At<Plan>> all_;
-};
-
 template <class S>
 void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
-  for (const auto& [value, one] : search.all()) {
+  for (const auto& [value, itself] : search.all()) {
+    const auto& one = search.at(value);
     NeedTried row{.value = value, .holds = search.holds(value), .trouble = one.trouble};
     if (one.trouble.empty()) row.measure = goal.of(one.outcome, End::predicted), row.binds = binds_words(one.outcome);
+    if (one.trouble.empty() && one.value < value) row.binds = fmt::format("{:.0f} idle; {}", value - one.value, row.binds);
     out.tried.push_back(std::move(row));
   }
 }
@@ -151,6 +81,7 @@ struct NeedQuestion {
   std::vector<double> values;  ///< in the unknown's unit
   bool refine = false;         ///< they are a range of ours, not the user's
   bool most = false;
+  bool idle = false;  ///< some of so many may stay idle
   double without_bound = 0;
 };
 
@@ -177,7 +108,7 @@ template <class Plan, class Ask>
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
   const bool steps =
       q.unknown.kind == Kind::option || q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.idle, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;
   for (const double value : q.values) static_cast<void>(search.at(value));  // all of them: it need not be monotone
@@ -193,15 +124,16 @@ template <class Plan, class Ask>
     return out;
   }
   const auto here = search.all().find(*out.value), after = std::next(here);
+  const auto& found_there = search.at(*out.value);
   const auto binds = [](const At<Plan>& one) { return one.trouble.empty() ? binds_words(one.outcome) : one.trouble; };
   if (here != search.all().begin()) out.next_smaller = std::prev(here)->first;
   if (after != search.all().end()) out.next_larger = after->first;
   if (q.most ? out.next_larger.has_value() : out.next_smaller.has_value())
-    out.binding = binds(q.most ? after->second : std::prev(here)->second);
+    out.binding = binds(search.at(q.most ? after->first : std::prev(here)->first));
   else
-    out.binding = binds(here->second);
-  out.measure = q.goal.of(here->second.outcome, End::predicted);
-  out.*at = here->second.plan;
+    out.binding = binds(found_there);
+  out.measure = q.goal.of(found_there.outcome, End::predicted);
+  out.*at = found_there.plan;
   return out;
 }
 
@@ -329,6 +261,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Say it with <gpus>", true);
   if constexpr (requires { r.global_batch; })
     if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  q.idle = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
   q.values = candidates(r, q.unknown, *machine);
   if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
@@ -370,7 +303,9 @@ NeedAnswer answer(const NeedRequest& request) {
 }
 
 NeedAnswer answer(const NeedServeRequest& request) {
-  const auto serve = [](const NeedServeRequest& r, const System&, need::At<PlannedDeployment>& out) {
+  const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
+    check_size(machine, *r.gpus);
+    out.counted = true;
     const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
     const bool one_token = !(best.tpot_seconds > 0);
     const auto& [low, high] = one_token ? best.interval_ttft_seconds : best.interval_tpot_seconds;

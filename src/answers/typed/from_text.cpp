@@ -24,6 +24,11 @@ int whole_of(const std::string& text, std::string_view option, const Range& rang
   return io::count_of(text, option, min, max);
 }
 
+int whole_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
+  if (amount != Amount::length) return whole_of(text, option, range);
+  return io::length_of(text, option, static_cast<int>(range.min), static_cast<int>(range.max));
+}
+
 namespace {
 [[nodiscard]] std::string_view what(Amount amount) {
   switch (amount) {
@@ -47,7 +52,8 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
   const double value = [&] {
     switch (amount) {
       case Amount::number: return io::number_from(text, option, range.min, range.max);
-      case Amount::count: return static_cast<double>(whole_of(text, option, range));
+      case Amount::count:
+      case Amount::length: return static_cast<double>(whole_of(text, option, amount, range));
       case Amount::large_count: return io::large_count_of(text, option);
       case Amount::seconds: return io::duration_of(text, option);
       case Amount::share: return io::share_of(text, option);

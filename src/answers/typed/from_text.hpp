@@ -25,6 +25,8 @@ namespace fabricost {
 
 /// Parses a whole number within the range. \throws RequestError
 [[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
+/// Parses a whole number in the notation of its amount, within the range. \throws RequestError
+[[nodiscard]] int whole_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
 /// Parses a number in the notation of its amount, within the range. \throws RequestError
 [[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
 
@@ -58,8 +60,8 @@ inline void from_text(const std::string& text, std::string_view, const Amount&, 
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
   out = routing_typed(text, option);
 }
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, int& out) {
-  out = whole_of(text, option, range);
+inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, int& out) {
+  out = whole_of(text, option, amount, range);
 }
 inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, double& out) {
   out = amount_of(text, option, amount, range);

@@ -4,6 +4,7 @@
 #include "answers/varied/varied.hpp"
 
 #include "specs/parts/dials.hpp"
+#include "text/amounts.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -16,6 +17,7 @@ namespace fabricost::varied {
 namespace {
 
 constexpr std::size_t most_values = 1000;
+constexpr std::string_view tokens = "tokens";
 
 struct Known {
   std::string_view name, unit;
@@ -28,7 +30,7 @@ constexpr std::array<Known, 11> known{{
     {.name = "gpus", .unit = "", .kind = Kind::gpus},
     {.name = "nodes", .unit = "", .kind = Kind::nodes},
     {.name = "batch", .unit = "sequences", .kind = Kind::batch},
-    {.name = "sequence", .unit = "tokens", .kind = Kind::sequence},
+    {.name = "sequence", .unit = tokens, .kind = Kind::sequence},
     {.name = name(Dial::nic_bandwidth), .unit = "GB/s", .kind = Kind::dial, .dial = Dial::nic_bandwidth, .worth = 1e9, .whole = false},
     {.name = name(Dial::nic_count), .unit = "", .kind = Kind::dial, .dial = Dial::nic_count},
     {.name = name(Dial::domain), .unit = "GPUs", .kind = Kind::dial, .dial = Dial::domain},
@@ -44,8 +46,8 @@ constexpr std::array<Known, 11> known{{
 }};
 constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = Kind::system},
                                         {.name = "gpu", .unit = "", .kind = Kind::gpu},
-                                        {.name = "isl", .unit = "tokens", .kind = Kind::isl},
-                                        {.name = "osl", .unit = "tokens", .kind = Kind::osl}}};
+                                        {.name = "isl", .unit = tokens, .kind = Kind::isl},
+                                        {.name = "osl", .unit = tokens, .kind = Kind::osl}}};
 
 [[nodiscard]] bool offers(const Known& one, const Offered& offered) {
   switch (one.kind) {
@@ -80,11 +82,19 @@ struct Given {
   }
 };
 
+/// The number that a text begins with; of tokens with its k or M.
+[[nodiscard]] double number_before(std::string_view& rest, std::string_view part, const Varied& varied) {
+  const double out = io::leading_number(part, rest);
+  const double worth = varied.unit == tokens ? io::length_unit(rest) : 0;
+  if (worth > 0) rest = {};
+  return worth > 0 ? out * worth : out;
+}
+
 /// A number that fills the whole text. \throws Refusal
 [[nodiscard]] double number_in(std::string_view part, const Given& given) {
   std::string_view rest;
-  const double out = io::leading_number(part, rest);
   const Varied& varied = given.varied;
+  const double out = number_before(rest, part, varied);
   if (!std::isfinite(out) || !rest.empty()) given.refuse(fmt::format("has \"{}\" for a number", part.substr(0, 20)));
   if (out < 0 || (out == 0 && !(varied.kind == Kind::path || (varied.kind == Kind::option && varied.range.holds(0)))))
     given.refuse("has a value that is not above zero");
@@ -97,6 +107,7 @@ struct Given {
   Varied& varied = given.varied;
   const std::size_t end = part.find_last_of("0123456789.");
   std::string_view unit = end == std::string_view::npos ? part : part.substr(end + 1);
+  if (varied.unit == tokens && io::length_unit(unit) > 0) return 1;  // it belongs to the number in front
   part.remove_suffix(unit.size());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit.empty() || unit == varied.unit) return 1;
@@ -117,7 +128,7 @@ void append(std::vector<double>& out, std::string_view part, const Given& given)
   if (range->by == 0) return out.push_back(number_in(part, given) * worth);
   const double first = number_in(range->first, given), last = number_in(range->last, given);
   std::string_view rest;
-  const double step = io::leading_number(range->step, rest);
+  const double step = number_before(rest, range->step, given.varied);
   if (!rest.empty() || !(step > (range->times() ? 1 : 0)) || (range->times() && first == 0)) given.refuse("never gets to its end");
   if (last < first) given.refuse("ends before it starts");
   for_each_in_range(first, last, range->times(), step, [&](double at) {

@@ -100,6 +100,17 @@ struct CompareTyped : CompareRequest {
       cheapest_text(of));
 }
 
+/// Whether the machines that can do the job run in different precisions.
+[[nodiscard]] bool formats_differ(const std::vector<Compared>& all) {
+  const Compared* first = nullptr;
+  for (const Compared& c : all) {
+    if (!c.trouble.empty()) continue;
+    if (first != nullptr && c.precision != first->precision) return true;
+    first = &c;
+  }
+  return false;
+}
+
 /// The kinds of prices that the costs use, as sentences.
 [[nodiscard]] std::string money_text(const CompareAnswer& of) {
   if (!of.price_kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", *of.no_price);
@@ -118,26 +129,36 @@ struct CompareTyped : CompareRequest {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
   std::string out = terminal.strong(of.title) + "\n";
-  TextTable rows{{{"machine"},
-                  {train ? "s a step" : "ms a token", right},
-                  {"nine in ten", right},
-                  {"tokens/s/GPU", right},
-                  {"$/GPU-hour", right},
-                  {"$/M tokens", right},
-                  {"J/token", right},
-                  {"MW", right},
-                  {train ? "takes most besides computing" : "takes most"}}};
+  std::vector<TextTable::Column> columns{{"machine"},
+                                         {train ? "s a step" : "ms a token", right},
+                                         {"nine in ten", right},
+                                         {"tokens/s/GPU", right},
+                                         {"$/GPU-hour", right},
+                                         {"$/M tokens", right},
+                                         {"J/token", right},
+                                         {"MW", right},
+                                         {train ? "takes most besides computing" : "takes most"}};
+  if (!train) columns.insert(columns.begin() + 1, TextTable::Column{"weights"});  // the title of a training job names its one precision
+  TextTable rows{columns};
   const double unit = train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
     const TimeTerm max = largest_term(c);
-    rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
-              fmt::format("{:.4g}", c.tokens_per_gpu), c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
-              c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?", c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
-              c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
-              fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms))});
+    std::vector<std::string> cells{c.system,
+                                   fmt::format("{:.4g}", unit * c.seconds),
+                                   fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
+                                   fmt::format("{:.4g}", c.tokens_per_gpu),
+                                   c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
+                                   c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?",
+                                   c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
+                                   c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
+                                   fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms))};
+    if (!train) cells.insert(cells.begin() + 1, std::string{c.precision});
+    rows.row(cells);
   }
   out += rows.text(2);
+  if (formats_differ(all))
+    out += wrapped("  ", "Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.", 100);
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", row.system, row.trouble), 120);
   out += "\n" + terminal.strong("Tokens per second and GPU") + "\n" + bars(all);

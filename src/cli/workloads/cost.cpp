@@ -69,7 +69,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
   } else {
     table.row({"power", "unknown", "add it with --set, as in --set power=\"10 kW\""});
   }
-  return table.text(2);
+  return table.text(2) + (a.network_note.empty() ? "" : wrapped("  ", a.network_note, 100));
 }
 
 [[nodiscard]] std::string share_text(const CostAnswer& a, double a_day) {

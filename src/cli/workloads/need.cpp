@@ -126,6 +126,7 @@ struct NeedOptions {
                     r.interval_seconds.first / 86400, r.interval_seconds.second / 86400, r.dollars ? ", " + dollars_text(*r.dollars) : "",
                     duration_text(r.step_seconds), 100 * r.goodput, r.kernels == "assumed" ? "; what its kernels reach is assumed" : ""),
         100);
+    if (!r.cost->network_note.empty()) out += wrapped("  ", r.cost->network_note, 100);
     if (a.next_smaller) out += wrapped("  ", fmt::format("{} would be better, but: {}.", *a.next_smaller, a.binding), 100);
   } else {
     out += wrapped("  ", a.reason, 100);

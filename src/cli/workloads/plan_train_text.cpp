@@ -6,12 +6,14 @@
 #include "cli/report.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
+#include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>
+#include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +56,17 @@ namespace {
   return rows.text(2);
 }
 
+/// Which stacks to take where the one of the answer was not fitted.
+[[nodiscard]] std::string fitted_stacks_text(Generation generation) {
+  const std::vector<std::string> fitted = stacks_fitted_on(generation);
+  if (fitted.empty())
+    return fmt::format("No stack was fitted on {}: give --stack-scale, measured / predicted of one of your own steps.", name(generation));
+  return fmt::format(
+      "Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
+      "one of your own steps.",
+      name(generation), fmt::join(fitted, ", "));
+}
+
 [[nodiscard]] std::string best_text(const FoundPlan& a, const PricedLayout& p) {
   TextTable rows{{{"term"}, {"s", right}, {"share", right}}};
   const std::vector<TimeTerm> terms = terms_of(p.time);
@@ -78,6 +91,7 @@ namespace {
                      a.question.stack.name, known ? "fitted" : "not measured",
                      known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
                      no_experts ? ", on no model with experts" : "");
+  if (!known && !a.question.stack.scale_given) out += wrapped("  ", fitted_stacks_text(a.system.gpu.generation), 100);
   if (kernels_assumed(a.system)) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);

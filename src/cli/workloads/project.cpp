@@ -210,8 +210,8 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   if (rows.able().size() > 1) out += wrapped("  ", best_text(a), 100);
   if (rows.able().size() > 1 && rows.able().front()->gpus_found)
     out += wrapped("  ", "Each has the fewest GPUs that end in time; need machine tries more, which can cost less.", 100);
-  if (!rows.able().empty() && rows.able().front()->cost->network != ScaleOut::rail)
-    out += wrapped("  ", "The network asked for changes money and power only: steps are those of the machine's own network.", 100);
+  for (const ProjectedRun* r : rows.able())
+    if (!r->cost->network_note.empty()) out += wrapped("  ", fmt::format("{}: {}", r->system, r->cost->network_note), 100);
   for (const ProjectedRun* r : rows.able()) out += sources_text(*r, terminal);
   return out + "\n" +
          wrapped("  ",

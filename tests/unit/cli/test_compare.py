@@ -34,6 +34,17 @@ class Compare(unittest.TestCase):
         small, large = out["systems"]
         self.assertLess(large["step_s"], small["step_s"])
 
+    def test_the_precision_of_each_machine_is_said(self):
+        job = ("dgx-h100", "dgx-a100", "--serve", "--model", "llama3-8b", "--gpus", "8")
+        out = json.loads(compare.works(*job, "--json"))
+        self.assertEqual([s["precision"] for s in out["systems"]], ["fp8", "bf16"])
+        text = compare.works(*job)
+        self.assertRegex(text, r"(?m)^  machine +weights .*\n  dgx-h100 +fp8 .*\n  dgx-a100 +bf16 ")
+        self.assertIn("--precision", text)
+        self.assertNotIn("--precision", compare.works(*job, "--precision", "bf16"))
+        trained = json.loads(compare.works("dgx-h100", "--train", "--model", "llama3-8b", "--gpus", "8", "--global-batch", "32", "--json"))
+        self.assertEqual(trained["systems"][0]["precision"], "bf16")
+
     def test_money_is_rent_over_tokens(self):
         out = json.loads(compare.works("dgx-h100", "--train", "--model", "llama3-70b", "--gpus", "64", "--global-batch", "128", "--json"))
         one = out["systems"][0]

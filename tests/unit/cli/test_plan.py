@@ -41,6 +41,25 @@ class Plan(unittest.TestCase):
         times = [layout["step_s"] for layout in out["layouts"]]
         self.assertEqual(times, sorted(times))
 
+    def test_a_length_is_written_as_contexts_are_named(self):
+        def length(text):
+            job = ("--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8")
+            return answer(*job, "--sequence", text)["sequence"]
+        self.assertEqual([length(text) for text in ("8192", "8k", "32K", "0.5k")], [8192, 8192, 32768, 512])
+        plan.refused(*JOB, "--sequence", "8q", saying=["--sequence", "8q", "128k"])
+        plan.refused(*JOB, "--sequence", "many", saying=["--sequence", "many", "128k"])
+        plan.refused(*JOB, "--sequence", "0.3k", saying=["--sequence", "whole"])
+        plan.refused(*JOB, "--sequence", "100M", saying=["--sequence", "too many", "10000000"])
+        plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "1k", "--global-batch", "8", saying=["--gpus", "1k"])
+
+    def test_an_answer_of_a_stack_without_published_steps_names_those_that_have(self):
+        text = " ".join(plan.works(*JOB).split())
+        self.assertRegex(text, r"Fitted on hopper: [^.]*\bnemo\b[^.]*\btorchtitan\b[^.]*\. Take the one that you run \(--stack\); "
+                               r"if none is, give --stack-scale")
+        for known in (("--stack", "nemo"), ("--stack-scale", "1.1")):
+            self.assertNotIn("Take the one that you run", " ".join(plan.works(*JOB, *known).split()))
+        self.assertIn("Software stacks", " ".join(plan.works(*JOB, "--explain").split()))
+
     def test_adding_up_gradients_is_not_the_optimizer(self):
         def terms(batch):
             layout = answer("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", str(batch), "--tp", "8",

@@ -68,7 +68,7 @@ class Models(unittest.TestCase):
     def test_refusals(self):
         TOOL.refused("llama3-71b", saying=["no model named", "did you mean llama3-70b"])
         TOOL.refused("none.yaml", saying=["no file"])
-        for wrong in ("0", "4k", "-1", "1e9", "99999999999999999999"):
+        for wrong in ("0", "4kB", "-1", "1e9", "99999999999999999999"):
             TOOL.refused("llama3-8b", "--sequence=" + wrong, saying=["--sequence", wrong])
         TOOL.refused("--sequence", "4096", saying=["is for one model"])
 

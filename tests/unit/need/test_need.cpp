@@ -226,6 +226,31 @@ TEST_CASE("serving: the rate of the answer is enough, and one value below it is 
   CHECK(answer(less).layouts.front().tokens_per_second < 40000);
 }
 
+TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle") {
+  NeedServeRequest r;
+  r.unknown = "gpus", r.system.name = "dgx-h100", r.model.name = "llama3-405b", r.over = "112:160:+8", r.tokens_per_second = 1e9;
+  r.precision = WeightFormat::bf16;  // no engine of up to 16 stages divides 17 or 19 nodes
+  const NeedAnswer found = answer(r);
+  double before = 0;
+  bool idle = false;
+  for (const NeedTried& one : found.tried) {
+    CAPTURE(one.value, one.trouble);
+    REQUIRE(one.measure.has_value());
+    CHECK(*one.measure >= before);
+    before = *one.measure;
+    idle = idle || Contains(" idle; ").match(one.binds);
+  }
+  CHECK(idle);
+}
+
+TEST_CASE("GPUs that a machine has not stay a trouble") {
+  NeedServeRequest r;
+  r.unknown = "nodes", r.system.name = "meta-24k-roce", r.model.name = "llama3-8b", r.over = "1,1000000", r.tokens_per_second = 1e12;
+  const NeedAnswer found = answer(r);
+  CHECK(found.tried.front().measure.has_value());
+  CHECK_THAT(found.tried.back().trouble, Contains("take at most"));
+}
+
 TEST_CASE("what is refused names the field and the way out") {
   const auto refused = [](auto change) {
     NeedRequest r = asked("nic.bandwidth");

@@ -48,7 +48,7 @@ for layout in apart:
     assert layout["prefill_workers"] > 0 and layout["decode_workers"] > 0
     assert engine * layout["decode_workers"] + worker * layout["prefill_workers"] <= 72, layout
 # the front: no row beaten in both rates, the text shows the same rows
-for more in [[], ["--tpot", "30ms"], ["--concurrency", 64]]:
+for more in [[], ["--tpot", "30ms"], ["--concurrency", 64], ["--disaggregated"], ["--disaggregated", "--ttft", "1s", "--tpot", "30ms"]]:
     answer = json.loads(works(*SMALL, *more, "--pareto", "--json"))
     front = [(p["tokens_per_s_per_gpu"], p["tokens_per_s_per_user"]) for p in answer["pareto"]]
     assert len(front) > (4 if "--concurrency" not in more else 0), front

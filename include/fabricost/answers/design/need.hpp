@@ -9,6 +9,8 @@
 ///               of a step to another) vary only the communication: all other errors are in both parts of the ratio.
 ///   within      step <= (1 + x) x step with the unknown so large that more of it changes nothing
 ///   scaling     tokens per GPU >= x times those at the least value that can run: of GPUs at one batch, strong scaling
+///   gpus        of a service at most so many: idle ones are allowed, so that more of them never give less; engines share those in use
+///               evenly
 ///   most        the largest value that meets the goal: how long a sequence, how many GPUs
 ///   in_seconds  tokens / (global_batch x sequence) steps, over goodput if that is requested (goodput.hpp)
 ///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit

@@ -1,0 +1,107 @@
+#pragma once
+/// \file search.hpp
+/// The values of an unknown at which the forward question is asked, and the least or largest that meets the goal. Private.
+
+#include "answers/need/goal.hpp"
+#include "answers/varied/varied.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::need {
+
+/// The forward answer at a value.
+template <class Plan>
+struct At {
+  Outcome outcome;
+  Plan plan{};
+  std::string trouble{};  ///< why nothing can run; then the rest is empty
+  bool counted = false;   ///< the machine has so many GPUs
+  double value = 0;
+};
+
+/// Rounded to three digits, as a person would write it, so that a goal that held before holds still.
+[[nodiscard]] inline double rounded(double value, bool up) {
+  const double scale = std::pow(10.0, 2 - std::floor(std::log10(value)));
+  return (up ? std::ceil(value * scale - 1e-9) : std::floor(value * scale + 1e-9)) / scale;
+}
+
+/// Every value tried, with its answer. \tparam Ask At<Plan>(double value)
+template <class Plan, class Ask>
+class Search {
+ public:
+  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param idle some of so many may
+  /// stay idle
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool idle, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), idle_(idle), ask_(std::move(ask)) {}
+
+  const At<Plan>& at(double value) {
+    const auto found = all_.find(value);
+    const auto here = found != all_.end() ? found : all_.emplace(value, ask_(value)).first;
+    here->second.value = value;
+    return idle_ && here->second.counted ? best_up_to(here) : here->second;
+  }
+  [[nodiscard]] bool holds(double value, End end = End::predicted) {
+    const At<Plan>& one = at(value);
+    return one.trouble.empty() && goal_.holds(one.outcome, end);
+  }
+  /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
+  [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
+    if (most_) std::reverse(values.begin(), values.end());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
+    return std::nullopt;
+  }
+  /// Whether `a` is nearer to the wanted end than `b`.
+  [[nodiscard]] bool better(double a, double b) const { return most_ ? a > b : a < b; }
+  [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
+
+ private:
+  using Asked = typename std::map<double, At<Plan>>::const_iterator;
+  /// The answer with the highest rate among those at this count or fewer.
+  [[nodiscard]] const At<Plan>& best_up_to(Asked here) const {
+    Asked best = here;
+    for (Asked one = all_.begin(); one != here; ++one) {
+      const At<Plan>&now = best->second, &other = one->second;
+      if (other.trouble.empty() && (!now.trouble.empty() || other.outcome.rate > now.outcome.rate)) best = one;
+    }
+    return best->second;
+  }
+
+  double between(double fails, double holding, End end) {
+    if (unknown_.whole) return between_whole(fails, holding, end);
+    while (std::max(fails, holding) / std::min(fails, holding) > 1.01) {
+      const double middle = rounded(std::sqrt(fails * holding), !most_);
+      if (!(middle > std::min(fails, holding) && middle < std::max(fails, holding))) break;
+      (holds(middle, end) ? holding : fails) = middle;
+    }
+    if (const double round = rounded(holding, !most_); better(fails, round) && holds(round, end)) return round;
+    return holding;
+  }
+  /// Whether a count holds depends on its divisors: seven counts, evenly spaced, are all tried, and then again seven between the best that
+  /// holds and the next, until they are 1 % apart.
+  double between_whole(double fails, double holding, End end) {
+    constexpr int parts = 8;
+    const double unit = all_.begin()->first, toward = most_ ? 1 : -1;  // values come in multiples of the smallest
+    for (;;) {
+      const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
+      for (double at = from + toward * step; better(fails, at); at += toward * step)
+        if (holds(at, end)) holding = at;
+      if (better(fails, holding + toward * step)) fails = holding + toward * step;
+      if (step <= unit || step <= 0.01 * holding) return holding;
+    }
+  }
+
+  const varied::Varied& unknown_;
+  const Goal& goal_;
+  bool most_, refine_, idle_;
+  Ask ask_;
+  std::map<double, At<Plan>> all_;
+};
+
+}  // namespace fabricost::need
