@@ -49,7 +49,8 @@ def of_training(names=None):
         own, other = fitted.get(name), program(name)
         steps = f"{own['rows']}" if own else f"none, the factor of `{other}`" if other in fitted else "none"
         on = own or fitted.get(other) or {}
-        return [stacks[name]["title"], named(name), steps, ", ".join(on.get("generations", [])) or "-",
+        seen = ", ".join(on.get("generations", [])) + (", with experts" if on.get("experts") else "")
+        return [stacks[name]["title"], named(name), steps, seen or "-",
                 percent(own["spread"] if own else unfitted)]
     return table(["you run", "`--stack`", "published steps", "on", "spread"], [row(name) for name in names or stacks])
 
