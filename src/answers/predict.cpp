@@ -118,7 +118,7 @@ std::string override_of_lost_rails(const System& whole, int lost, std::string_vi
   if (nic == nullptr) throw Refusal(fmt::format("<{}>: {} has no NICs", field, whole.name));
   if (lost >= nic->endpoints)
     throw Refusal(fmt::format("<{}>: {} of {} NICs of a {}; at least one has to be left", field, lost, nic->endpoints, whole.name));
-  return fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost);
+  return fmt::format("tiers.{}.lost={}", nic->name.view(), nic->lost + lost);
 }
 
 namespace {
@@ -126,20 +126,43 @@ namespace {
 /// The machine with some NICs of one node lost. All ranks wait for that node, so all are priced like it.
 [[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
   const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
-  const std::string fewer = override_of_lost_rails(*whole, r.lost_rails, "lost_rails");
+  const std::string without = override_of_lost_rails(*whole, r.lost_rails, "lost_rails");
   std::shared_ptr<const System> left = whole;
   if (!r.system.name.empty()) {
     std::vector<std::string> overrides = r.overrides;
-    overrides.push_back(fewer);
+    overrides.push_back(without);
     left = Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
   }
   System out = *left;
   Tier& nic = *std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; });
-  if (left == whole) nic.endpoints -= r.lost_rails;
-  nic.lost = r.lost_rails;
+  if (left == whole) nic.endpoints -= r.lost_rails, nic.lost += r.lost_rails;
   // not the measured machine any more, as with an override
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));
+}
+
+/// The cost of lost NICs in words; empty where none is lost. Factors as in predict/lost_nics.hpp.
+[[nodiscard]] std::string lost_note(const System& system, const Prediction& p) {
+  const Tier* const nic = system.tier(TierRole::nic);
+  if (nic == nullptr || nic->lost == 0) return "";
+  const double whole = nic->endpoints + nic->lost, gpus = system.gpus_per_node;
+  const double per_device = tables_of(system.tuner).network_channels[tuner_generation(system.gpu.generation)];
+  const NicsLeft left = nics_left(whole, nic->endpoints, gpus, per_device);
+  const bool one = nic->lost == 1;
+  std::string out = fmt::format("{} NIC{} of every node {} down: all wait for the node that lost {}.", nic->lost, one ? "" : "s",
+                                one ? "is" : "are", one ? "it" : "them");
+  if (left.carrying < nic->endpoints)
+    out += fmt::format(" The NICs of a GPU are one device: the one with the fewest left holds all to its pace, {:.3g} times as long.",
+                       whole / left.carrying);
+  else if (exchanges_at_once(p.ran.algorithm, p.operation.collective))
+    out += fmt::format(" Messages keep to the NIC next to their GPU, and those of a lost one move: the fullest of the {} left carries "
+                       "{:.3g} times as much.",
+                       nic->endpoints, whole / (left.carrying * left.exchanges));
+  else
+    out += fmt::format(" NCCL, started again, divides its channels evenly over the {} left: each carries {:.3g} times as much. A NIC "
+                       "that is slow but up keeps its channels and holds all to its own rate.",
+                       nic->endpoints, whole / left.carrying);
+  return out;
 }
 
 /// A request with its machine loaded.
@@ -220,9 +243,7 @@ ExplainAnswer answer(const ExplainRequest& request) {
   const System& system = *a.system;
   ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation).value(), {}};
   std::vector<std::string> notes;
-  if (const int lost = request.lost_rails; lost > 0)
-    notes.push_back(fmt::format("{} NIC{} of every node {} down: all wait for the node that lost them.", lost, lost == 1 ? "" : "s",
-                                lost == 1 ? "is" : "are"));
+  if (std::string lost = lost_note(system, out); !lost.empty()) notes.push_back(std::move(lost));
   if (request.upgrade) {
     out.upgrade = upgraded(a, request, out.seconds);
     notes.push_back(fmt::format("With {}: {} {}, {}.", out.upgrade->library, out.upgrade->algorithm, out.upgrade->protocol,

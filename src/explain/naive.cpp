@@ -72,7 +72,11 @@ struct Causes {
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
-  if (across && (exchange ? f.all_to_all_taper : f.ring_taper) < 1) add("the network above the NICs is oversubscribed");
+  const bool tapered = !(exchange ? f.all_to_all_taper_tier : f.ring_taper_tier).empty();
+  if (across && tapered) add("the network above the NICs is oversubscribed");
+  const Tier* const nic = context.system != nullptr ? context.system->tier(TierRole::nic) : nullptr;
+  if (across && exchange && !tapered && nic != nullptr && nic->lost > 0 && f.all_to_all_taper < 1)
+    add("the fullest of the NICs left carries more than its even part");
   if (wire >= naive)
     add("links reach only a part of their datasheet rate");
   else if (context.line().latency > 0 && context.line().overlap != 1)

@@ -72,6 +72,9 @@ def test_a_machine_without_rails_is_the_commands(h100, command, lost):
     assert fc.predict(h100, fc.AllReduce(fc.GiB, nodes=4), lost_rails=lost) == p
     sizes = fc.predict("dgx-h100", fc.AllReduce([fc.MiB, fc.GiB], nodes=4), lost_rails=lost)
     assert sizes[1].seconds == pytest.approx(p.seconds, rel=1e-9)
+    exchange = fc.AllToAll(fc.GiB, nodes=4)  # more than an even spread, here as there
+    assert fc.predict(fewer, exchange) == fc.predict(h100, exchange, lost_rails=lost)
+    assert fc.predict(fewer, exchange).seconds > 8 / (8 - lost) * fc.predict(h100, exchange).seconds
     assert pickle.loads(pickle.dumps(fewer)) == fewer != h100
 
 

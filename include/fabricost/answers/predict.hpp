@@ -211,7 +211,7 @@ struct PredictRequest : WaysRequest {
             asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
                  "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
             asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
-                 "NICs of one node that are down, the others carrying\ntheir traffic evenly; all nodes wait for that one"),
+                 "NICs of one node that are down, the others carrying\ntheir channels; all nodes wait for that one"),
             detail::ask_pxn<R>,
             asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
         WaysRequest::fields());
@@ -308,7 +308,7 @@ struct PredictAnswer : Prediction {
 /// Adds the details of an answer to a prediction.
 [[nodiscard]] PredictAnswer answer_of(const System& system, const Prediction& prediction);
 
-/// "tiers.nic.endpoints=7": the override of a machine whose nodes each lost so many NICs. \param field of the number, for the message
+/// "tiers.nic.lost=1": the override of a machine whose nodes each lost so many NICs. \param field of the number, for the message
 /// \throws Refusal without NICs, or where none is left
 [[nodiscard]] std::string override_of_lost_rails(const System& whole, int lost, std::string_view field);
 

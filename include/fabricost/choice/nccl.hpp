@@ -192,9 +192,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
               nvls.total() * k.nvls_gather_efficiency[gen] * (g - 1) / g * (g - 1) / g * ratio);
   }
   if (all_reduce && f.in_switch && !byte_wide && (g >= 8 || N <= 1)) {
-    // between racks one for each device that the channels ride
-    const int opened = N <= 1 ? static_cast<int>(std::min(g, k.nvls_heads))
-                              : std::clamp(static_cast<int>(k.max_channels / k.network_channels[gen]), 8, static_cast<int>(g));
+    const int opened = N <= 1 ? static_cast<int>(std::min(g, k.nvls_heads)) : heads_between(static_cast<int>(g), f.generation, k);
     const Channels nvls = in_switch_channels(f.planned_per_gpu, opened, f.generation, k);
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;

@@ -69,6 +69,7 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
     of_tier("switches", t.switches, 0, 1e7);
     of_tier("first_stage", t.first_stage, 0, t.endpoints);
     of_tier("shared_by", t.shared_by, 1, 100000);
+    of_tier("lost", t.lost, 0, 1e7);
     of_tier("per_socket", t.per_socket, 1, 100000);
     for (std::size_t i = 0; i < carried_keys.size(); ++i) of_tier(carried_keys[i].data(), t.carried[i].value(), 0, max_rate);
     of_tier("bandwidth", t.bandwidth.value.value(), carries ? min_rate : 0, max_rate);

@@ -35,7 +35,7 @@ struct ScaleUpForm {
   double rccl_ll_until;       ///< size up to which RCCL runs LL inside a node
   double rccl_ll128_until;    ///< the same of LL128 in an all_reduce of eight
   double rccl_ring_until;     ///< size up to which that is a ring, before it takes two steps
-  double rccl_call;           ///< time of a call beside its kernel in the runs behind a set of constants, inside a node
+  double rccl_call;           ///< time of a call beside its kernel in the runs behind a set of constants
   double rccl_module;         ///< time of a module of XLA around a collective of RCCL, beside it
   double rccl_module_rank;    ///< and for each rank
   double rccl_module_peer;    ///< and for each send or receive of a rank

@@ -52,7 +52,7 @@ struct Tier {
   NicPath path = NicPath::pxb;
   std::string slot;            ///< of a NIC tier: the link of its cards' slots; empty: as the host tier's
   Bandwidth slot_bandwidth{};  ///< payload rate of that slot, one way; zero: as the host tier's
-  int lost = 0;                ///< of a NIC tier: NICs of one node that are down, beside `endpoints` that are left
+  int lost = 0;                ///< of a NIC tier: NICs of one node that are down, beside `endpoints` that are left (predict/lost_nics.hpp)
   bool gpu_direct = true;
   bool on_gpu = false;                     ///< NICs are part of the GPU's package, without a host link in between (`slot: none`)
   bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; otherwise data is staged in host memory

@@ -6,6 +6,7 @@
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
+#include <fabricost/predict/lost_nics.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/pcie.hpp>
 #include <fabricost/refusal.hpp>
@@ -186,13 +187,18 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
 
 /// Rates are the minimum along the path: the NICs, their slots, the GPUs' own links, the ports to the
 /// processor.
-/// \return rate that reaches the NICs over their own rate, at most 1
-[[nodiscard]] inline double describe_nics(Fabric& f, const System& system, const FirstTiers& first) {
+/// \param pair one rank of each domain sends: it has a NIC to itself \return rate that reaches the NICs over their own, at most 1
+[[nodiscard]] inline double describe_nics(Fabric& f, const System& system, const FirstTiers& first, bool pair) {
   const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
     throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
-  const double total = nic->endpoints * system.nodes_per_domain();
-  f.nics = std::max(1.0, std::floor(total * f.local() / system.domain + 1e-9));
+  const auto of_ranks = [&](int nics) {
+    return std::max(1.0, std::floor(static_cast<double>(nics) * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
+  };
+  const double per_device = tables_of(f.tuner).network_channels[tuner_generation(f.generation)];
+  const NicsLeft left = nics_left(of_ranks(nic->endpoints + nic->lost), of_ranks(nic->endpoints), f.local(), per_device);
+  f.nics = left.carrying;
+  if (!pair) f.all_to_all_taper = left.exchanges;
   const Tier* const leaf = first[TierRole::network];
   const double port = leaf != nullptr ? 1 / narrows(nic->bandwidth.value.value(), *leaf) : 1;
   const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by * port;
@@ -289,7 +295,7 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
-    const double reached = detail::describe_nics(f, system, first);
+    const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / ((nic->endpoints + nic->lost) * system.nodes_per_domain()));
   }
   if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]

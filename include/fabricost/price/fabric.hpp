@@ -25,12 +25,12 @@ struct Fabric : Connectivity {
   double outer_latency = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
-  double all_to_all_taper = 1;  ///< the same for all-to-all
+  double all_to_all_taper = 1;  ///< the same for all-to-all, and what lost NICs leave it (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label outer_tier;            ///< of the NICs
   Label held_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
   Label ring_taper_tier;       ///< the network tier that sets `ring_taper`; empty if none does
-  Label all_to_all_taper_tier;
+  Label all_to_all_taper_tier;  ///< empty, too, where lost NICs set it
   double planned_per_gpu = 0;  ///< NCCL's planning rate inside the domain, one way
   Channels channels;          ///< NCCL's search result for that rate
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown

@@ -17,7 +17,9 @@
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
 ///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
-///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), .92 E w)
+///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), H K n/(2(n-1)), .92 E w)
+///                (H heads of K each: the busbw that NCCL's tuner gives its kernels between two domains, where each byte leaves once and
+///                NICs of 400 Gbit/s a GPU do not bind. H100s: 462 GB/s; p5 and Nebius reach 468 to 487)
 ///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
@@ -248,11 +250,19 @@ struct Crossing {
   return g > server_ranks ? std::pow(g / server_ranks, form.rack_floor_power) : 1;
 }
 
+/// Bytes per second of S that the kernels of an NVLSTree carry. The tuner's rates beyond two domains are those of the NICs.
+[[nodiscard]] inline double nvls_tree_kernels(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double head = k.nvls_tree[tuner_generation(fabric.generation)][1];
+  if (!(head > 0)) return 1e30;
+  return heads_between(static_cast<int>(fabric.local()), fabric.generation, k) * head * fabric.ranks() / (2 * (fabric.ranks() - 1));
+}
+
 [[nodiscard]] inline Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
-  const double inner = g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30;
+  const double inner = std::min(g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30, nvls_tree_kernels(fabric));
   const double outer = detail::at_full_rate(detail::tree_share(fabric, t.form, true) * t.efficiency *
                                                 nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric),
                                             schedule, fabric);

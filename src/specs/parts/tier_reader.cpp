@@ -44,6 +44,7 @@ class TierReader {
     tier_.hops = in_.count("hops", 1, 1, 64);
     tier_.first_stage = in_.count("first_stage", 0, 1, 10000000);
     tier_.shared_by = in_.count("shared_by", 1, 1, 100000);
+    read_lost();
     if (const auto given = in_.quantity("oversubscription", QuantityKind::ratio)) tier_.oversubscription = given->number;
     if (tier_.oversubscription > 1 && tier_.role != TierRole::network && tier_.first_stage == 0 && node_.find("first_stage") == nullptr)
       in_.fault(*node_.find("oversubscription"), "oversubscription",
@@ -73,6 +74,19 @@ class TierReader {
       tier_.switch_name = switch_ != nullptr ? switch_->name : switch_name;
     }
     tier_.switches = in_.count("switches", switch_ != nullptr ? 1 : 0, 1, 10000000);
+  }
+
+  /// NICs of one node that are down: `endpoints` are those that are left.
+  void read_lost() {
+    tier_.lost = in_.count("lost", 0, 1, 10000000);
+    const SpecNode* at = node_.find("lost");
+    if (tier_.lost > 0 && tier_.role != TierRole::nic)
+      in_.fault(*at, "lost", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::name(tier_.role)),
+                "leave it out");
+    else if (tier_.lost >= tier_.endpoints && tier_.lost > 0)
+      in_.fault(*at, "lost", fmt::format("{} of {} NICs of a node", tier_.lost, tier_.endpoints), "leave at least one");
+    else
+      tier_.endpoints -= tier_.lost;
   }
 
   void read_transport(bool required) {

@@ -56,3 +56,36 @@ TEST_CASE("two steps cost two hops and the links' bytes", "[choice][price]") {
   CHECK(p.seconds == Approx(c.launch + c.form.rccl_call + 2 * c.ll.hop + 14.0 / 8 * 65536 / rate));
   CHECK(p.basis == Basis::calibrated);
 }
+
+TEST_CASE("what a call takes beside its kernel is counted on several nodes as on one, and stays with the machine it was timed on",
+          "[choice][price]") {
+  const double call = 20e-6;
+  System s = load_system("mi300x-8");
+  System more = s;
+  more.constants.scale_up.form.rccl_call += call;
+  for (const int nodes : {1, 2, 4})
+    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+      const Operation question{.collective = op, .bytes = Bytes::from_value(65536), .nodes = nodes};
+      CHECK(predict(more, question).seconds - predict(s, question).seconds == Approx(call));
+    }
+  const auto of = [](const char* name) { return load_system(name).constants.scale_up.form.rccl_call; };
+  CHECK(of("mi350x-8") == Approx(call));
+  for (const char* name : {"mi355x-8", "aac14-mi355x-pollara", "mi300x-8"}) CHECK(of(name) == Approx(1e-9));
+}
+
+TEST_CASE("two nodes take no less than one of them for the same message", "[choice][price]") {
+  const auto compare = [](const char* name, Collective op) {
+    const System s = load_system(name);
+    for (double bytes = 8; bytes <= 64 * mebibyte; bytes *= 2) {
+      CAPTURE(name, fabricost::name(op), bytes);
+      const auto seconds = [&](int nodes) {
+        return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(bytes), .nodes = nodes}).seconds;
+      };
+      CHECK(seconds(2) >= seconds(1));
+    }
+  };
+  for (const char* name : {"mi300x-8", "mi355x-8", "aac14-mi355x-pollara", "mi300x-ainic", "amd-ccs-mi308x", "oci-mi300x", "frontier"})
+    compare(name, Collective::all_reduce);
+  for (const Collective op : {Collective::all_gather, Collective::reduce_scatter, Collective::broadcast, Collective::all_to_all})
+    for (const char* name : {"mi300x-8", "mi355x-8", "aac14-mi355x-pollara"}) compare(name, op);
+}

@@ -71,6 +71,7 @@ std::vector<Corruption> corruptions_of(const System& s) {
     add_int(out, t + "links", [i](System& x) -> int& { return x.tiers[i].links; });
     add_int(out, t + "hops", [i](System& x) -> int& { return x.tiers[i].hops; });
     add_int(out, t + "shared_by", [i](System& x) -> int& { return x.tiers[i].shared_by; });
+    add_int(out, t + "lost", [i](System& x) -> int& { return x.tiers[i].lost; });
     add_int(out, t + "first_stage", [i](System& x) -> int& { return x.tiers[i].first_stage; });
     add_int(out, t + "per_socket", [i](System& x) -> int& { return x.tiers[i].per_socket; });
     add_double(out, t + "bandwidth", [i](System& x) -> Bandwidth& { return x.tiers[i].bandwidth.value; });

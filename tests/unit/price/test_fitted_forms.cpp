@@ -119,7 +119,8 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         if (g == 8)
           compare(system, question, {Algorithm::nvls_tree, Protocol::simple}, S,
                   us * t.nvls_floor + d * us * t.nvls_step * (0.07 + 0.93 * U / (U + 2000)) +
-                      S / std::min(gen.BN / std::hypot(1.0, gen.lN / 128) * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w));
+                      S / std::min({gen.BN / std::hypot(1.0, gen.lN / 128) * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w,
+                                    8 * 57.7e3 * n / (2.0 * (n - 1))}));  // 8 heads of 57.7 GB/s
         const double across = S * g * (1 - 1.0 / N) / (t.exchange_share * W);
         const double inside = S * g / n / inner;
         compare(system, {.collective = Collective::all_to_all, .ranks = n, .nodes = N}, {Algorithm::direct, Protocol::simple}, S,
