@@ -66,7 +66,7 @@ struct Stack {
 /// The name that its factor was fitted under.
 [[nodiscard]] inline const std::string& fitted_name(const Stack& stack) { return stack.factor_of.empty() ? stack.name : stack.factor_of; }
 
-/// What a step's spread depends on besides its stack.
+/// The properties of a step, besides its stack, that its spread depends on.
 struct StepKind {
   Generation generation{};
   Precision precision = Precision::bf16;
