@@ -26,7 +26,7 @@ Operation sized(Operation op, double bytes) {
   return op;
 }
 void refused(const System& s, const Operation& op, const Ways& ways, const std::string& words, std::optional<Algorithm> algorithm = {}) {
-  CHECK_THROWS_WITH(predict(s, op, {.algorithm = algorithm, .ways = ways}), Catch::Matchers::Contains(words));
+  CHECK_THROWS_WITH(predict(s, op, {.algorithm = algorithm, .ways = ways}), Catch::Contains(words));
   CHECK_THROWS_AS(compile(s, op, {.algorithm = algorithm, .ways = ways}), RequestError);
 }
 /// GPUs that meet through two NICs each, one GPU to a node.
