@@ -98,23 +98,23 @@ def test_the_gallery_of_the_site_has_full_size(tmp_path):
         assert width >= 900 and height >= 600
 
 
-def spoiled(change):
-    axes = PICTURES["busbw-4-nodes"]()
+def spoiled(name, change):
+    axes = PICTURES[name]()
     change(axes)
     return axes
 
 
 @pytest.mark.parametrize(
-    "what, change",
+    "what, name, change",
     [
-        ("no band", lambda axes: axes.collections[0].remove()),
-        ("no regions", lambda axes: [patch.remove() for patch in list(axes.patches)]),
-        ("other axis", lambda axes: axes.set_ylim(0, 2 * axes.get_ylim()[1])),
-        ("legend in the way", lambda axes: axes.legend(loc="center")),
+        ("no band", "scaling", lambda axes: axes.collections[0].remove()),
+        ("no regions", "busbw-4-nodes", lambda axes: [patch.remove() for patch in list(axes.patches)]),
+        ("other axis", "busbw-4-nodes", lambda axes: axes.set_ylim(0, 2 * axes.get_ylim()[1])),
+        ("legend in the way", "busbw-4-nodes", lambda axes: axes.legend(loc="center")),
     ],
 )
-def test_a_spoiled_picture_is_noticed(what, change):
-    distance = apart(drawn(lambda: spoiled(change)), Image.open(IMAGES / "busbw-4-nodes.png").convert("RGB"))
+def test_a_spoiled_picture_is_noticed(what, name, change):
+    distance = apart(drawn(lambda: spoiled(name, change)), Image.open(IMAGES / f"{name}.png").convert("RGB"))
     assert distance > TOLERANCE, f"{what}: only {distance:.2f} apart"
 
 
