@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import copy
 import dataclasses
+import inspect
 import io
 import os
 import pathlib
@@ -42,9 +43,17 @@ DEEPEST = 4
 
 
 def members(thing):
-    """Public names of a module or class with the text they document themselves by."""
-    return {name: (getattr(thing, name).__doc__ if callable(getattr(thing, name)) or isinstance(getattr(thing, name), property) else
-                   type(getattr(thing, name)).__name__) for name in sorted(dir(thing)) if not name.startswith("_")}
+    """Public names of a module or class with the text they document themselves by; of those that Python's own classes give it, their
+    origin, since the words differ between Python's versions."""
+    def told(name):
+        value = getattr(thing, name)
+        own = next((base for base in getattr(thing, "__mro__", ()) if name in vars(base)), None)
+        if own is not None and own.__module__ == "builtins":
+            return f"of {own.__name__}"
+        if not (callable(value) or isinstance(value, property)):
+            return type(value).__name__
+        return value.__doc__ and inspect.cleandoc(value.__doc__)  # Python 3.13 takes the indentation away itself
+    return {name: told(name) for name in sorted(dir(thing)) if not name.startswith("_")}
 
 
 def command(words):
