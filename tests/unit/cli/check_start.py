@@ -15,7 +15,7 @@ import tempfile
 RUNS = 40
 MOST_MS = 16.0
 SLACK = 1.5  # neighbours on the same core, caches they empty
-MOST_BYTES = 7_300_000  # g++ 12 makes 6.98 million, g++ 14 more; 2 % are the checks of cmake/hardened.cmake
+MOST_BYTES = 7_500_000  # g++ 12 makes 7.10 MB, g++ 14 7.43
 QUESTIONS = ["--help", "systems", "show dgx-h100", "models", "predict all_reduce --system dgx-h100 --size 256MiB",
              "predict all_reduce --system aws-p5 --nodes 8 --size 1GiB --json"]
 
