@@ -1,6 +1,6 @@
 #pragma once
 /// \file internode.hpp
-/// Collectives over several domains. Form and constants: 2,560 merged points of 31 public clusters, 2 to 360 nodes.
+/// Collectives over several domains. Form and constants: 2,600 merged points of 33 public clusters, 2 to 360 nodes.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
