@@ -27,11 +27,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(sys.executable).parent  # of the environment: not resolved
 INDENTED = re.compile(r"(?m)(?:^    .*\n|^\n(?=    ))+")
 OUTPUT = re.compile(r"\S+:\d+:\d+: |from_sources: |schedule   what ")
-PROGRAM = re.compile(r"(import|from|const) |\w+ = ")  # run whole; what else is indented are lines of a shell
+PROGRAM = re.compile(r"(import|from|const|\w+Request) |\w+ = ")  # run whole; what else is indented are lines of a shell
 not_here = {
     r"\./quickstart|git clone |export PATH=|pip install|apt-get |cmake |\(cd build|conan |vcpkg ": "installs or builds",
     r"packaging/|podman |rattler-build ": "packs",
-    r"const System |find_package\(|target_link|c\+\+ |#include": "needs a compiler; tests/consumer and examples/ compile it",
+    r"const System |\w+Request \w+;|find_package\(|target_link|c\+\+ |#include": "needs a compiler; tests/consumer and examples/ compile it",
     r"(NCCL_DEBUG=\S+ )?mpirun |srun ": "needs a cluster",
     r"(examples/measure_\S+ .*|fabricost measure\b.*)$|found = fc\.measure": "needs GPUs; tests of `measure` have stand-ins for them",
     r"python3 (examples|tests|docs)/": "needs a checkout",
@@ -43,7 +43,7 @@ not_here = {
 def stand_ins(folder, data):
     """Files and programs of the reader's own, on the page's own command lines."""
     log = (data / "measurements" / "dgx-h100-all-reduce.txt").read_bytes()
-    for name in ("my.log", "later.log", "my-other.log", "rank0.log", "slurm-1234/rank0.log"):
+    for name in ("my.log", "later.log", "my-other.log", "rank0.log", "slurm-1234/rank0.log", "burn-in/node1.log", "burn-in/node2.log"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(log)
     (folder / "rank1.log.gz").write_bytes(gzip.compress(log))
