@@ -66,9 +66,9 @@ inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole num
 
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double min = 1, double max = max_counted);
-/// A number from `min` to `max`.
 /// Tokens of a text: a whole number, or a str with k or M (text/amounts.hpp).
 [[nodiscard]] int length(pybind11::handle value, std::string_view name, double min, double max);
+/// A number from `min` to `max`.
 [[nodiscard]] double real(pybind11::handle value, std::string_view name, double min, double max);
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
