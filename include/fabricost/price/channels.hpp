@@ -56,11 +56,15 @@ struct Channels {
   return {ranks, planned_per_gpu / (ranks + 1)};
 }
 
+/// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
+[[nodiscard]] inline double ridden_devices(Generation generation, const TunerTables& tables) {
+  return tables.max_channels / tables.network_channels[tuner_generation(generation)];
+}
+
 /// Ranks of a domain that gather a part of an in-switch algorithm's message between domains: all of a server, in a rack one for each device
 /// that the channels ride.
 [[nodiscard]] inline int heads_between(int ranks, Generation generation, const TunerTables& tables = tables_of(newest_tuner)) {
-  const int ridden = static_cast<int>(tables.max_channels / tables.network_channels[tuner_generation(generation)]);
-  return std::min(ranks, std::max(8, ridden));
+  return std::min(ranks, std::max(8, static_cast<int>(ridden_devices(generation, tables))));
 }
 
 }  // namespace fabricost

@@ -58,10 +58,9 @@ namespace detail {
   if (fabric.over_pcie) return pcie_ring_rate(fabric, c.pcie);
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
-/// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
+/// Devices that the channels of rings and trees ride (price/channels.hpp).
 [[nodiscard]] inline double ridden_devices(const Fabric& fabric) {
-  const TunerTables& k = tables_of(fabric.tuner);
-  return k.max_channels / k.network_channels[tuner_generation(fabric.generation)];
+  return fabricost::ridden_devices(fabric.generation, tables_of(fabric.tuner));
 }
 /// The rate of those devices.
 [[nodiscard]] inline double channels_rate(const Fabric& fabric) {
