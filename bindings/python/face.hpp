@@ -4,8 +4,8 @@
 /// the fields of its request, and a record from the fields of its answer.
 
 #include "arguments.hpp"
-#include "collectives/samples.hpp"
 #include "machine.hpp"
+#include "measured/samples.hpp"
 #include "record.hpp"
 #include "routing.hpp"
 

@@ -2,7 +2,7 @@
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
-#include "collectives/samples.hpp"
+#include "measured/samples.hpp"
 #include "face.hpp"
 
 #include <fabricost/evaluation/validate.hpp>
