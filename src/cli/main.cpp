@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -23,7 +24,8 @@ int main(int argc, char** argv) {
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   fabricost::cli::Runner runner;
   // A first word that is a command needs no other's options, which are half of what starting costs; completion lists all of them.
-  const std::string_view first = argc > 1 ? argv[1] : "";
+  std::string first = argc > 1 ? argv[1] : "";
+  std::replace(first.begin(), first.end(), '-', '_');  // link-failure is declared as link_failure
   const bool all = first == "completion" || std::find(names.begin(), names.end(), first) == names.end();
 #define FABRICOST_ADD(name) \
   if (all || first == #name) fabricost::cli::add_##name(runner.app(), runner);

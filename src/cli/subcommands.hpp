@@ -10,7 +10,7 @@ namespace fabricost::cli {
 
 class Runner;
 
-/// In the order of help, one line per subcommand. X(cost) declares add_cost.
+/// In the order of help, one line per subcommand. X(cost) declares add_cost; a hyphen of the word is _ here.
 #define FABRICOST_SUBCOMMANDS(X) \
   X(systems)                     \
   X(models)                      \
