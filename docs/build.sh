@@ -14,6 +14,10 @@ fail() { echo "docs/build.sh: $1" >&2; exit 2; }
 "$PYTHON" -c 'import fabricost' || fail "the Python package is not in $BUILD/python; build fabricost_python for $PYTHON"
 "$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
 "$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
+# Sphinx leaves pages that it does not write again with links to pages that are gone: with other pages, all are written again.
+pages=$(cd "$BUILD/docs/source" && find . -type f | sort)
+[ "$pages" = "$(cat "$BUILD/docs/pages.txt" 2>/dev/null)" ] || rm -rf "$BUILD/docs/doctrees" "$BUILD/docs/html"
+printf '%s\n' "$pages" > "$BUILD/docs/pages.txt"
 "$PYTHON" -m sphinx -q -W --keep-going -n -b html -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/html"
 rm -rf "$BUILD/docs/html/page"
 if [ -d "$BUILD/page/page" ]; then
