@@ -11,6 +11,7 @@ status 2) is shown with its message. Examples that begin with `>>>` are run as d
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
 
 A table between `<!-- fields: NAME -->` and `<!-- end of fields -->` is what bin/fields_page beside the command prints under that name.
+--write gives a question without tables a section of docs/reference/fields.md, at its place in the order of bin/fields_page.
 """
 import doctest
 import importlib
@@ -60,6 +61,20 @@ def tables(tool):
     return {name: table for name, table in re.findall(r"(?m)^@(.*)\n((?:[^@].*\n)*)", printed)}
 
 
+def with_sections(text, known):
+    """The page of fields with a section for each question that has none: behind the section of the one before it."""
+    before = None
+    for question in (name.removeprefix("asked of ") for name in known if name.startswith("asked of ")):
+        if f"<!-- fields: asked of {question} -->" not in text:
+            tables = [f"<!-- fields: {name} {question} -->\n<!-- end of fields -->\n" for name in ("asked of", "answer of")]
+            section = f"## {question}\n\n{tables[0]}\nThe answer:\n\n{tables[1]}"
+            at = text.index(f"<!-- fields: answer of {before} -->") if before else 0
+            at = text.find("\n## ", at)
+            text = text.rstrip("\n") + f"\n\n{section}" if at < 0 else f"{text[:at]}\n{section}{text[at:]}"
+        before = question
+    return text
+
+
 def with_tables(text, known):
     """The page with its tables of fields as they are now. KeyError for a name there is not."""
     return FIELDS.sub(lambda match: f"<!-- fields: {match[1]} -->\n\n{known[match[1]]}\n<!-- end of fields -->", text)
@@ -105,7 +120,8 @@ def main(arguments):
             folder = pathlib.Path(made)
             text = path.read_text(encoding="utf-8")
             lay_out(text, folder)
-            now = with_tables(fresh(tool, text, folder), known)
+            asked = with_sections(text, known) if path == ROOT / "docs/reference/fields.md" else text
+            now = with_tables(fresh(tool, asked, folder), known)
             commands += len(cli_page.BLOCK.findall(text))
             if write:
                 path.write_text(now, encoding="utf-8")

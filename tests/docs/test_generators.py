@@ -2,6 +2,7 @@
 """Tests of the generators of the site: docstrings, groups of names, links, headers, and the checks, which must be able to fail."""
 import importlib.util
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -165,6 +166,30 @@ class Headers(unittest.TestCase):
         for line in sorted({*listed} ^ {*there}):
             print("listed, but not there:" if line in listed else "not listed:", line[:200])
         self.assertTrue(listed == there, "public names have changed: python3 docs/site/reference_cpp.py --write")
+
+    def test_every_question_has_its_tables_of_fields(self):
+        declared = {}
+        for header in sorted((ROOT / "include/fabricost").rglob("*.hpp")):
+            for request in re.findall(r"(?m)^\[\[nodiscard\]\] \w+ answer\(const (\w+Request)& ", header.read_text(encoding="utf-8")):
+                declared[request] = header.relative_to(ROOT / "include")
+        printed = set(re.findall(r"print_question<(\w+)>", (ROOT / "tests/docs/fields.cpp").read_text(encoding="utf-8")))
+        self.assertGreater(len(declared), 30)
+        shown_as = {"ExplainRequest": "PredictRequest", "CalibrateRequest": "CalibrateFilesRequest",
+                    "ValidateRequest": "ValidateFilesRequest"}
+        missing = [f'print_question<{request}>("COMMAND");  // and include <{header}>' for request, header in declared.items()
+                   if shown_as.get(request, request) not in printed]
+        self.assertEqual(missing, [], "main of tests/docs/fields.cpp lacks these lines; then python3 tests/docs/pages.py FABRICOST --write")
+
+    def test_a_question_without_a_section_of_fields_gets_one_at_its_place(self):
+        known = {f"{kind} {name}": "" for name in "abc" for kind in ("asked of", "answer of")}
+        page = "# Fields\n"
+        for name in "abc":
+            page = pages.with_sections(page, {key: table for key, table in known.items() if key[-1] <= name})
+        self.assertEqual(re.findall("(?m)^## (.)", page), ["a", "b", "c"])
+        without = re.sub(r"## b\n(?:.*\n)*?(?=## c)", "", page)
+        self.assertEqual(re.findall("(?m)^## (.)", without), ["a", "c"])
+        self.assertEqual(pages.with_sections(without, known), page)
+        self.assertEqual(pages.with_sections(page, known), page)
 
     def test_every_public_name_is_on_a_page(self):
         made = "\n".join(reference_cpp.pages(ROOT).values())
