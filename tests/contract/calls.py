@@ -148,7 +148,7 @@ def main():
     asked = parser.parse_args()
     recorded.prove_that_it_can_fail()
     groups = asked.groups or sorted(path.stem for path in (HERE / "calls").glob("*.txt"))
-    changed, ran = [], 0
+    changed, where, ran = [], [], 0
     start = os.getcwd()
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
@@ -158,10 +158,11 @@ def main():
             now = answers(group, [(re.escape(os.getcwd()), "FOLDER"), *DIFFERS])
             os.chdir(start)
         ran += len(now)
-        changed += recorded.compare(f"python-{group}", now, asked.write, asked.diff)
+        changed += (new := recorded.compare(f"python-{group}", now, asked.write, asked.diff))
+        where += [group] if new else []
     if changed:
-        print(f"\n{len(changed)} of {ran} calls no longer give what is recorded. See how: {sys.argv[0]} {' '.join(asked.groups)} --diff\n"
-              "Programs rely on it: if it is meant, record it again with --write, and say in CHANGELOG.md what changed and for whom.")
+        print(f"\n{len(changed)} of {ran} calls no longer give what is recorded.")
+        recorded.advise(" ".join(where))
     else:
         print(f"{ran} calls, {'recorded' if asked.write else 'all as recorded'}")
     return 1 if changed else 0
