@@ -5,6 +5,8 @@
 
 #include "machine/figures.hpp"
 
+#include "readings/probe_table.hpp"
+
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
@@ -53,6 +55,18 @@ class Figures {
   [[nodiscard]] static std::map<std::string, Rows> by(std::string_view key, const Rows& rows) {
     std::map<std::string, Rows> out;
     for (const ProbeRow* row : rows) out[std::string{row->note(key)}].push_back(row);
+    return out;
+  }
+
+  using Named = std::vector<std::pair<std::string_view, std::string>>;
+  /// These probes, then the others of the group, called by their word.
+  [[nodiscard]] static Named named(measure::ProbeGroup group, Named out) {
+    for (const measure::ProbeType& probe : measure::probe_table) {
+      if (probe.group != group || std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == probe.word; })) continue;
+      std::string what{probe.word};
+      std::replace(what.begin(), what.end(), '_', ' ');
+      out.emplace_back(probe.word, std::move(what));
+    }
     return out;
   }
 
@@ -121,12 +135,13 @@ class Figures {
     if (gpu.l2_bandwidth.value.value() > 0)
       time({.tier = "l2", .what = "one load", .latency = true, .stock = gpu.l2_latency.value.value()}, where("pointer_chase", near), "gpu");
     const double written = gpu.hbm_bandwidth.value.value();
-    for (const auto& [probe, what, times] : {std::tuple{"memory_read", "read", 1.0},
-                                             {"memory_write", "write", 1.0},
-                                             {"memory_copy", "copy", 2.0},
-                                             {"memory_scale", "scale in place", 2.0},
-                                             {"local_copy", "copy by the runtime", 2.0}})
-      rate({.tier = "hbm", .what = what, .datasheet = written, .stock = written}, where(probe, beyond), "gpu", times);
+    for (const auto& [probe, what] : named(measure::ProbeGroup::memory, {{"memory_read", "read"},
+                                                                         {"memory_write", "write"},
+                                                                         {"memory_copy", "copy"},
+                                                                         {"memory_scale", "scale in place"},
+                                                                         {"local_copy", "copy by the runtime"}}))
+      if (const double times = measure::probe_named(probe)->traffic; times > 0)
+        rate({.tier = "hbm", .what = what, .datasheet = written, .stock = written}, where(probe, beyond), "gpu", times);
     time({.tier = "hbm", .what = "one load", .latency = true, .stock = gpu.hbm_latency.value.value()}, where("pointer_chase", beyond),
          "gpu");
   }
@@ -189,12 +204,12 @@ class Figures {
 
   void launches() {
     const auto any = [](const ProbeRow&) { return true; };
-    for (const auto& [probe, what] : {std::pair{"kernel_launch", "launch of an empty kernel"},
-                                      {"kernel_sync", "launch and wait"},
-                                      {"graph_launch", "launch of a graph"},
-                                      {"graph_node", "kernel inside a graph"},
-                                      {"event_record", "event"},
-                                      {"stream_wait", "wait of a stream for another"}})
+    for (const auto& [probe, what] : named(measure::ProbeGroup::launch, {{"kernel_launch", "launch of an empty kernel"},
+                                                                         {"kernel_sync", "launch and wait"},
+                                                                         {"graph_launch", "launch of a graph"},
+                                                                         {"graph_node", "kernel inside a graph"},
+                                                                         {"event_record", "event"},
+                                                                         {"stream_wait", "wait of a stream for another"}}))
       time({.tier = "gpu", .what = what, .latency = true}, where(probe, any), "gpu");
   }
 

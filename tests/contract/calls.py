@@ -148,7 +148,7 @@ def main():
     asked = parser.parse_args()
     recorded.prove_that_it_can_fail()
     groups = asked.groups or sorted(path.stem for path in (HERE / "calls").glob("*.txt"))
-    changed, differing, ran = [], [], 0
+    changed, where, ran = [], [], 0
     start = os.getcwd()
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
@@ -158,13 +158,11 @@ def main():
             now = answers(group, [(re.escape(os.getcwd()), "FOLDER"), *DIFFERS])
             os.chdir(start)
         ran += len(now)
-        found = recorded.compare(f"python-{group}", now, asked.write, asked.diff)
-        changed += found
-        differing += [group] if found else []
+        changed += (new := recorded.compare(f"python-{group}", now, asked.write, asked.diff))
+        where += [group] if new else []
     if changed:
-        print(f"\n{len(changed)} of {ran} calls no longer give what is recorded. See how: {sys.argv[0]} {' '.join(differing)} --diff\n"
-              "Programs rely on it: if it is meant, record it again with --write in place of --diff, and say in CHANGELOG.md what changed "
-              "and for whom.")
+        print(f"\n{len(changed)} of {ran} calls no longer give what is recorded.")
+        recorded.advise(" ".join(where))
     else:
         print(f"{ran} calls, {'recorded' if asked.write else 'all as recorded'}")
     return 1 if changed else 0

@@ -87,7 +87,7 @@ def main():
     recorded.prove_that_it_can_fail()
     groups = told.groups or sorted(path.stem for path in (HERE / "commands").glob("*.txt"))
     tool = os.path.abspath(told.tool)
-    changed, differing, ran, left_out = [], [], 0, 0
+    changed, where, ran, left_out = [], [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         asked = {}
         for group in groups:
@@ -107,16 +107,13 @@ def main():
                         recorded.show(line, *texts, "other", "this")
                 continue
             now = {line: recorded.entry(line, lines_of(ours.result())) for line, (ours, _) in answers.items()}
-            found = recorded.compare(group, now, told.write, told.diff, skipped)
-            changed += found
-            differing += [group] if found else []
+            changed += (new := recorded.compare(group, now, told.write, told.diff, skipped))
+            where += [group] if new else []
     if left_out:
         print(f"skipped: {left_out} commands read measurements, and there are none at {MEASUREMENTS}")
     if changed and not told.against:
-        print(f"\n{len(changed)} of {ran} commands no longer print what is recorded. "
-              f"See how: {sys.argv[0]} {told.tool} {' '.join(differing)} --diff\n"
-              "Scripts rely on it: if it is meant, record it again with --write in place of --diff, and say in CHANGELOG.md what changed "
-              "and for whom.")
+        print(f"\n{len(changed)} of {ran} commands no longer print what is recorded.")
+        recorded.advise(f"{told.tool} {' '.join(where)}")
     else:
         print(f"{ran} commands, " + (f"{len(changed)} differ" if told.against else "recorded" if told.write else "all as recorded"))
     return 1 if changed else SKIPPED if left_out and not ran else 0

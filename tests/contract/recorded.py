@@ -9,8 +9,10 @@ machines (times taken, the version, folders) is replaced.
 """
 import difflib
 import hashlib
+import os
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = pathlib.Path(__file__).resolve().parent / "recorded"
@@ -86,6 +88,14 @@ def compare(group, now, write, diff, skipped=()):
         if diff:
             show(title, known, now.get(title, ""), "recorded", "now")
     return changed + gone
+
+
+def advise(arguments):
+    """Says what to do about changes, with the arguments that name the groups in which they are."""
+    path = f"PYTHONPATH={os.environ['PYTHONPATH']} " if os.environ.get("PYTHONPATH") else ""
+    print(f"See how: {path}{sys.executable} {sys.argv[0]} {arguments} --diff\n"
+          "A new algorithm, transport or machine stands in lists of names. Users' programs rely on what is recorded: if a change is\n"
+          "meant, record it again with --write in place of --diff, and say in CHANGELOG.md what changed and for whom.")
 
 
 def prove_that_it_can_fail():

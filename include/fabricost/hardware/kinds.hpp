@@ -30,9 +30,9 @@ enum class Generation : unsigned char {
   ascend,
   other
 };
-inline constexpr std::array<std::string_view, 17> generation_names{"pascal",    "volta", "turing",   "ampere", "ada",   "hopper",
-                                                                   "blackwell", "rubin", "cdna2",    "cdna3",  "cdna4", "cdna5",
-                                                                   "tpu",       "gaudi", "trainium", "ascend", "other"};
+inline constexpr auto generation_names =
+    std::to_array<std::string_view>({"pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin", "cdna2", "cdna3",
+                                     "cdna4", "cdna5", "tpu", "gaudi", "trainium", "ascend", "other"});
 [[nodiscard]] constexpr std::string_view name(Generation g) { return generation_names[static_cast<std::size_t>(g)]; }
 static_assert(name(Generation::other) == "other");  // as many names as enumerators, here and below
 [[nodiscard]] constexpr bool is_nvidia(Generation g) { return g < Generation::cdna2; }

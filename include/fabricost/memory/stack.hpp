@@ -78,7 +78,7 @@ struct MemoryStack {
 
 /// The same on a generation of GPUs.
 [[nodiscard]] inline MemoryStack memory_on(MemoryStack stack, Generation generation) {
-  const bool from_blackwell = generation == Generation::blackwell || generation == Generation::rubin;
+  const bool from_blackwell = is_nvidia(generation) && generation >= Generation::blackwell;
   if (stack.fp8_tensor_scaled && from_blackwell) stack.fp8_weight_copies = 1;
   return stack;
 }

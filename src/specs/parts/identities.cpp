@@ -171,6 +171,7 @@ GpuIdentities::GpuIdentities(const fs::path& data) {
   }
   faults.raise();
   std::sort(announced_nvlinks_.begin(), announced_nvlinks_.end());
+  announced_nvlinks_.erase(std::unique(announced_nvlinks_.begin(), announced_nvlinks_.end()), announced_nvlinks_.end());
   resolve(names_, "name", data);
   resolve(pci_, "PCI id", data);
   std::stable_sort(instances_.begin(), instances_.end(),

@@ -108,7 +108,10 @@ def main():
     with open(TABLE, encoding="utf-8", newline="") as file:
         known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
     if each == "1":
-        faults += [row for row in found if tuple(row[1:4]) not in known]
+        new = [row for row in found if tuple(row[1:4]) not in known]
+        faults += new
+        if new:
+            print(f"{len(new)} outcomes are not in {TABLE.name}: where they are right, write them with {' '.join(sys.argv[:5])} --write")
     if not probes or write:
         never = called_in_sources() - {row[1] for row in found} - set(POLLS)  # a fast machine has nothing to wait for
         faults += [("every probe", call, "none of them", "never failed") for call in sorted(never)]

@@ -79,17 +79,24 @@ template <class A>
 }
 
 template <class A>
-[[nodiscard]] bool has_partners_for(int ranks) {
-  if constexpr (requires { A::check_partners(ranks); }) return support::is_power_of_two(ranks);
-  return true;
+[[nodiscard]] bool runs_on(Collective op, const Levels& levels) {
+  const Connectivity at{levels};
+  return algorithms::why_not<A>({.collective = op, .at = at}) == nullptr;
+}
+
+/// Without `check_partners`, whose refusal concerns partners alone: where A runs on two ranks, it also has to accept this many.
+template <class A>
+[[nodiscard]] bool has_partners_for(Collective op, const Levels& levels) {
+  if constexpr (requires { A::check_partners(0); }) return support::is_power_of_two(static_cast<int>(levels.ranks()));
+  return runs_on<A>(op, levels) || !runs_on<A>(op, Levels{2});
 }
 
 template <class A>
 void compare(Collective op, const Levels& levels) {
-  if (!has_partners_for<A>(static_cast<int>(levels.ranks()))) return;
-  Connectivity at{levels};
-  if (algorithms::why_not<A>({.collective = op, .at = at}) != nullptr && levels.count > 1) return;
-  INFO(A::name << " " << name(op) << " on " << levels.sizes[0] << " x " << levels.sizes[1]);
+  if (!has_partners_for<A>(op, levels)) return;
+  if (!runs_on<A>(op, levels) && levels.count > 1) return;
+  const Connectivity at{levels};
+  INFO(A::name << " " << name(op) << " on " << levels.sizes[0] << " x " << levels.sizes[1] << ", which its why_not accepts");
   const Schedule schedule = schedule_of(Algorithm{place_of<A>}, op, at);
   const std::vector<Counted> all = counted<A>(op, levels);
   CHECK(everybody_heard<A>(op, levels));

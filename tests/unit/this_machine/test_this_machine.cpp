@@ -1,10 +1,17 @@
 /// The values of a made-up machine come out of its measurement: rates within 1 %, latencies within 5 %; a machine whose file is loaded
 /// again answers with its own numbers.
 
+#include "readings/probe_table.hpp"
+
 #include "catch.hpp"
 #include "made_up.hpp"
 
 #include <fabricost/machine/this_machine.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
 
 using namespace fabricost;
 
@@ -63,6 +70,26 @@ TEST_CASE("memory, L2 and host tiers of one GPU come out as they were put in") {
   CHECK(s.constants.compute.memory == rate(gpu.copy / gpu.read));
   CHECK(s.constants.compute_basis != Basis::calibrated);  // what products reach was not measured
   CHECK(c.machine.findings.empty());
+}
+
+TEST_CASE("every probe of memory and of launches becomes a figure") {
+  const made_up::Machine made = made_up::one_h200();
+  const made_up::Files files(made);
+  long memory = 0, launches = 0;
+  for (const measure::ProbeType& probe : measure::probe_table) {
+    const bool launch = probe.group == measure::ProbeGroup::launch;
+    if (!launch && !(probe.group == measure::ProbeGroup::memory && probe.traffic > 0)) continue;
+    ++(launch ? launches : memory);
+    std::ofstream(files.points(), std::ios::app) << fmt::format("measure-{},{},1,1,{},,{},1000,,cuda,13.0,,,spread 0.003; gpu 0,,,\n",
+                                                                made.host, made.system, probe.word, launch ? 0 : 4294967296);
+  }
+  const ThisMachine machine = calibrate_machine(files.points(), {});
+  const auto figures = [&](std::string_view tier, bool latency) {
+    return std::count_if(machine.figures.begin(), machine.figures.end(),
+                         [&](const MeasuredFigure& f) { return f.tier == tier && f.latency == latency; });
+  };
+  CHECK(figures("hbm", false) == memory);
+  CHECK(figures("gpu", true) == launches);
 }
 
 TEST_CASE("every measured value of the file says where it comes from") {
