@@ -349,8 +349,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                       .factor = jobs.factors[f],
                       .scale = model.scales[f],
                       .rows = static_cast<int>(by_stack[s].size()),
-                      .generations = {},
-                      .experts = experts[s] != 0};
+                      .seen = {.experts = experts[s] != 0}};
     const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
@@ -358,7 +357,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
     const double n = stack.rows;
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
-    for (const int g : seen[s]) stack.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);
+    for (const int g : seen[s]) stack.seen.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);
     out.stacks.push_back(std::move(stack));
   }
   return out;

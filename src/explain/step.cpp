@@ -245,15 +245,15 @@ struct Move {
 [[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, double seconds) {
   const TrainingFigures f = figures_of(q, system, seconds);
   std::vector<std::string_view> seen;
-  for (const Generation g : q.stack.seen) seen.push_back(name(g));
+  for (const Generation g : q.stack.seen.generations) seen.push_back(name(g));
   const std::string fitted =
       seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
                      "corrects it by one of your own steps)"
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
-                                 !q.stack.saw(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
+                                 !q.stack.seen.of(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
                                  : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)
                                                                 : "") +
-                         (q.model.mixture() && !q.stack.saw_experts ? ", on no model with experts" : "");
+                         (q.model.mixture() && !q.stack.seen.experts ? ", on no model with experts" : "");
   return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all{}.", f.low, f.high,
                      q.stack.name, fitted, percent(spread_on(q.stack, system, q.precision, q.model.mixture())),
                      kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");

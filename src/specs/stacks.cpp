@@ -124,11 +124,11 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
       const double spread = one.number("spread", into.stack.spread, 0.01, 2);
       if (own) into.stack.spread = spread;
       one.count("rows", 0, 0, 1000000);
-      std::vector<Generation> seen;
+      StepsSeen seen;
       for (const SpecNode* item : one.texts("generations"))
-        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) seen.push_back(*g);
-      const bool experts = one.flag("experts", false);
-      if (own || !of_its_own) into.stack.seen = std::move(seen), into.stack.saw_experts = experts;
+        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) seen.generations.push_back(*g);
+      seen.experts = one.flag("experts", false);
+      if (own || !of_its_own) into.stack.seen = std::move(seen);
       of_its_own |= own;
       one.finish();
     }
@@ -226,7 +226,7 @@ std::vector<std::string> stack_names() { return names_in("stacks"); }
 std::vector<std::string> stacks_fitted_on(Generation generation) {
   std::vector<std::string> out;
   for (const io::NamedStack& one : io::shipped_stacks())
-    if (one.stack.saw(generation)) out.push_back(one.stack.name);
+    if (one.stack.seen.of(generation)) out.push_back(one.stack.name);
   return out;
 }
 

@@ -24,8 +24,7 @@ struct FittedStack {
   std::string name, factor{};
   double scale = 1, deviation = 0, spread = 0.15;
   int rows = 0;
-  std::vector<Generation> generations;
-  bool experts = false;  ///< some of its rows are of models with experts
+  StepsSeen seen;
   bool operator==(const FittedStack&) const = default;
 };
 

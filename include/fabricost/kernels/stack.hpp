@@ -28,6 +28,15 @@ inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused",
 inline constexpr const char* default_stack = "megatron-core";
 inline constexpr const char* default_tpu_stack = "maxtext-tpu";  ///< Megatron-Core runs on no TPU
 
+/// Which steps a fit saw.
+struct StepsSeen {
+  std::vector<Generation> generations{};  ///< of the GPUs
+  bool experts = false;                   ///< some were of models with experts
+
+  [[nodiscard]] bool of(Generation g) const { return std::find(generations.begin(), generations.end(), g) != generations.end(); }
+  bool operator==(const StepsSeen&) const = default;
+};
+
 struct Stack {
   std::string name = default_stack;
   std::string title{};
@@ -57,10 +66,7 @@ struct Stack {
   double capacity = 0;   ///< rows per expert over the mean, to which choices are padded or dropped; 0: all rows are kept
   MemoryStack memory{};  ///< its memory use
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
-  std::vector<Generation> seen{};  ///< GPU generations that its steps were fitted on
-  bool saw_experts = false;        ///< some of those steps were of models with experts
-
-  [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
+  StepsSeen seen{};  ///< what its steps were fitted on
 };
 
 /// The name that its factor was fitted under.
@@ -81,8 +87,8 @@ struct StepKind {
   double variance = stack.spread * stack.spread;
   const auto add = [&variance](bool applies, double spread) { variance += applies ? spread * spread : 0; };
   add(step.assumed, assumed_kernels_spread);
-  add(!stack.saw(step.generation) || step.kin, prior::stack::unseen_spread);
-  add(step.experts && !stack.saw_experts, prior::stack::experts_spread);
+  add(!stack.seen.of(step.generation) || step.kin, prior::stack::unseen_spread);
+  add(step.experts && !stack.seen.experts, prior::stack::experts_spread);
   add(step.precision == Precision::fp4, prior::stack::fp4_spread);
   return std::sqrt(variance);
 }

@@ -85,8 +85,8 @@ namespace {
   if (const double capacity = a.question.stack.capacity; capacity > 0 && capacity < 1)
     out += fmt::format("  A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.\n", capacity,
                        100 * (1 - capacity));
-  const bool known = a.question.stack.saw(a.system.gpu.generation), kin = a.system.constants.compute_kin;
-  const bool no_experts = known && a.question.model.mixture() && !a.question.stack.saw_experts;
+  const bool known = a.question.stack.seen.of(a.system.gpu.generation), kin = a.system.constants.compute_kin;
+  const bool no_experts = known && a.question.model.mixture() && !a.question.stack.seen.experts;
   out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.\n", f.low, f.high,
                      a.question.stack.name, known ? "fitted" : "not measured",
                      known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",

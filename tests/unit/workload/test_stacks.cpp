@@ -38,7 +38,7 @@ TEST_CASE("every shipped stack loads, and the fitted ones say on what", "[stacks
     CHECK(s.scale > 0.65);
     CHECK(s.scale < 1.4);
     CHECK(s.spread > 0.01);
-    fitted += !s.seen.empty();
+    fitted += !s.seen.generations.empty();
   }
   CHECK(stack_names().size() >= 16);
   CHECK(fitted >= 10);
@@ -93,23 +93,23 @@ TEST_CASE("variants of one program have its factor, and a spread of their own", 
   CHECK(cloud.scale == nemo.scale);
   CHECK(cloud.spread != nemo.spread);
   CHECK(fsdp.scale == load_stack("torchtitan").scale);
-  CHECK(load_stack("nemo-mlperf").saw(Generation::blackwell));
-  CHECK_FALSE(nemo.saw(Generation::blackwell));
+  CHECK(load_stack("nemo-mlperf").seen.of(Generation::blackwell));
+  CHECK_FALSE(nemo.seen.of(Generation::blackwell));
 }
 
 TEST_CASE("an interval widens for experts where the stack was fitted on dense models alone", "[stacks]") {
   Stack stack = load_stack("meta-llama3");
-  REQUIRE_FALSE(stack.saw_experts);
+  REQUIRE_FALSE(stack.seen.experts);
   const StepKind dense{Generation::hopper, Precision::bf16}, experts{Generation::hopper, Precision::bf16, true};
   CHECK(spread_of(stack, experts) > 1.5 * spread_of(stack, dense));
-  stack.saw_experts = true;
+  stack.seen.experts = true;
   CHECK(spread_of(stack, experts) == spread_of(stack, dense));
-  CHECK(load_stack("nemo-eager").saw_experts != load_stack("nemo-mlperf").saw_experts);
+  CHECK(load_stack("nemo-eager").seen.experts != load_stack("nemo-mlperf").seen.experts);
 }
 
 TEST_CASE("an interval widens for a generation the stack was not measured on, and for fp4", "[stacks]") {
   const Stack nemo = load_stack("nemo");
-  REQUIRE(nemo.saw(Generation::hopper));
+  REQUIRE(nemo.seen.of(Generation::hopper));
   const double known = spread_of(nemo, {Generation::hopper, Precision::bf16}),
                other = spread_of(nemo, {Generation::blackwell, Precision::bf16});
   CHECK(known == Approx(nemo.spread));
