@@ -54,7 +54,7 @@ std::string constants(const Published& data) {
   std::sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (const FittedStack& s : stacks) {
     std::vector<std::string_view> seen;
-    for (const Generation g : s.generations) seen.push_back(name(g));
+    for (const Generation g : s.seen.generations) seen.push_back(name(g));
     std::sort(seen.begin(), seen.end());
     out += fmt::format("| {} | {} | {:.3f} | {:.2g} | {:.2g} | {} |\n", s.name, s.rows, s.scale, 100 * s.deviation, 100 * s.spread,
                        fmt::join(seen, ", "));
