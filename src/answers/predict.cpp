@@ -62,6 +62,9 @@ std::shared_ptr<const System> with_library(std::shared_ptr<const System> system,
     throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
   System out = *system;
   out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
+  const Generation generation = system->gpu.generation;
+  if (const double from = tables_of(out.tuner).first_release[tuner_generation(generation)]; release_of(*library) < from)
+    throw Refusal(fmt::format("<library=nccl-2.{}>: NCCL runs on {} GPUs from 2.{:.0f} on", release_of(*library), name(generation), from));
   return std::make_shared<const System>(std::move(out));
 }
 

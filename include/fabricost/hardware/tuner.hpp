@@ -66,6 +66,7 @@ struct TunerTables {
   double exchange_channels;       ///< at most for a peer
   double exchange_overlap;        ///< least order of the norm between an exchange's latency and its volume
   double first_version[2];        ///< the first release with these tables: major, minor
+  double first_release[4];        ///< the first release, 2.x, that runs on a generation; 0: any
 };
 
 }  // namespace fabricost

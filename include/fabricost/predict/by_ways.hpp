@@ -53,6 +53,8 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
       throw Refusal(system.name + ": <symmetric>: kernels over symmetric windows " + why);
   if ((w.put != Put::none || w.gin) && !between)
     throw Refusal("<put> and <gin> are known for messages between nodes: send_recv with <path=nic> (kernels of experts use them anyway)");
+  if (const Tier* const nic = system.tier(TierRole::nic); w.gin && nic != nullptr && nic->transport.network == NetworkKind::cloud)
+    throw Refusal(system.name + ": <gin>: GPUs post to cards of InfiniBand and RoCE, not to those of " + std::string{name(nic->transport)});
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
   if (w.nic_block > 0 && !(f.local() <= 1 && f.nics > 1))

@@ -263,7 +263,9 @@ struct StepModel {
     out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
     out.body = out.stage.sum() + out.accumulate;
     out.ends = ends();
-    const double tail = content(last).sum() + out.alone + out.accumulate + out.ends;
+    const LayerTime of_last = content(last);
+    const auto [last_out, last_in] = offloaded(last, of_last);  // every stage copies its own layers
+    const double tail = of_last.sum() + last_out + last_in + out.alone + out.accumulate + out.ends;
     out.times = {.forward = out.stage.forward, .backward = out.stage.backward, .weight = out.stage.weight + out.accumulate};
     out.times.last_extra = l.pp > 1 ? std::max(0.0, tail - out.body) : out.ends;
     if (l.pp > 1) out.times.exchange = costs.send(hands_over_across(), handed_over());

@@ -29,6 +29,13 @@ const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "
                                               "falcon", "mpt",     "nemotron", "phi",  "nemotron_h",  "starcoder2", "refinedweb"};
 /// Model types that share their output table with the embedding unless the file says otherwise.
 const std::set<std::string_view> tied_types{"gpt2", "gpt_bigcode", "opt", "bloom", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text"};
+/// Model types that read a whole text at once, or a text and then write another: they have no layers of a language model alone.
+const std::set<std::string_view> encoders{"albert", "bart", "bert", "deberta", "deberta-v2", "distilbert", "electra", "mbart",
+                                          "modernbert", "mt5", "roberta", "t5", "umt5", "whisper", "xlm-roberta"};
+/// Beginnings of keys of layers that only some model types have, which are read where Model has such layers: read_layer_kinds. A file
+/// with one of them that was not read describes another shape than its other keys say.
+const Keys other_layers{"mamba_", "ssm_", "state_size", "lru_", "rwkv", "linear_attn_config", "attn_layer_period", "expert_layer_period",
+                        "zero_expert", "block_configs", "conv_L_cache"};
 
 struct Config {
   const SpecNode& tree;
@@ -96,17 +103,18 @@ const SpecNode& language_part(const SpecNode& tree) {
 }
 
 void read_attention(const Config& in, Model& m) {
-  m.heads = in.count(head_keys, 1, true);
+  const bool gemma3 = in.text({"model_type"}).starts_with("gemma3");  // whose files leave out what equals the default
+  m.heads = in.count(head_keys, gemma3 ? 8 : 1, !gemma3);
   m.kv_rank = in.count({"kv_lora_rank"});
   if (m.latent()) {
     m.q_rank = in.count({"q_lora_rank"});
     m.rope_dim = in.count({"qk_rope_head_dim"}), m.nope_dim = in.count({"qk_nope_head_dim"});
     m.value_dim = in.count({"v_head_dim"});
   }
-  const int groups = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false) ? 1 : m.heads;
+  const int groups = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false) ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
   m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
-  m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : whole);
+  m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);
   if (m.latent()) m.kv_heads = m.heads, m.head_dim = 0;
   const std::string type = in.text({"model_type"});
   m.gated_attention = in.flag({"attn_output_gate"}, type.starts_with("qwen3_next") || type.starts_with("qwen3_5"));
@@ -129,6 +137,23 @@ void read_layer_kinds(const Config& in, Model& m) {
     x.kernel = in.count({"linear_conv_kernel_dim"}, 4);
     x.gates = 2;
   }
+  if (const SpecNode* part = in.find({"linear_attn_config"}); part != nullptr && part->find("kda_layers") != nullptr) {  // Kimi Linear
+    const Config kda{*part, in.faults};
+    Mixer& x = m.mixer;
+    x.layers = kda.how_many("kda_layers", [](const std::string&) { return true; });
+    x.heads = kda.count({"num_heads"}, 0, true), x.state = kda.count({"head_dim"}, 0, true);
+    x.inner = x.keys = kda.width({"num_heads"}, {"head_dim"});
+    x.kernel = kda.count({"short_conv_kernel_size"}, 4);
+    x.gates = 2;
+  }
+  if (const int mamba = in.how_many("layer_types", [](const std::string& kind) { return kind == "mamba"; }); mamba > 0) {  // Granite 4
+    Mixer& x = m.mixer;
+    x.layers = mamba;
+    x.heads = in.count({"mamba_n_heads"}, 0, true), x.state = in.count({"mamba_d_state"}, 0, true);
+    x.inner = in.width({"mamba_n_heads"}, {"mamba_d_head"});
+    x.keys = in.width({"mamba_n_groups"}, {"mamba_d_state"});
+    x.kernel = in.count({"mamba_d_conv"}, 4);
+  }
   const std::string blocks = in.text({"hybrid_override_pattern"});
   if (!blocks.empty()) {
     const auto many = [&](char letter) { return static_cast<int>(std::count(blocks.begin(), blocks.end(), letter)); };
@@ -150,12 +175,29 @@ void read_layer_kinds(const Config& in, Model& m) {
   m.window = m.window_layers > 0 ? window : 0;
 }
 
+/// Faults of what Model cannot describe: a shape that looked right would be priced wrong without a word.
+void refuse_unread(const Config& in, const Config& whole, const Model& m) {
+  const std::string remedy = "such layers are not read: describe the model as in data/models";
+  const std::string type = in.text({"model_type"}), outer = whole.text({"model_type"});
+  if (whole.flag({"is_encoder_decoder"}, false) || encoders.contains(type) || encoders.contains(outer))
+    in.fault(in.tree, "model_type", fmt::format("\"{}\" has an encoder", clipped(type.empty() ? outer : type)),
+             "only models that write token by token are priced");
+  if (m.mixer.layers > 0) return;
+  for (const auto& entry : in.tree.entries) {
+    const std::string& key = entry.key;
+    if (std::any_of(other_layers.begin(), other_layers.end(), [&key](std::string_view begin) { return key.starts_with(begin); }))
+      return in.fault(entry.value, key, fmt::format("the model has layers of another kind than attention ({})", clipped(key)), remedy);
+  }
+}
+
 void read_experts(const Config& in, Model& m) {
   m.experts = in.count({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
   if (m.experts == 0) return;
   m.top_k = in.count({"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"}, 0, true);
   m.expert_ffn = in.count({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"}, 0, true);
-  const int one = in.count({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
+  const bool one_of_the_same = in.text({"model_type"}).starts_with("llama4");  // beside those that it routes to
+  const int one = in.count({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"},
+                           one_of_the_same ? m.expert_ffn : 0);
   m.shared_experts = in.count({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}, one > 0 ? 1 : 0);
   if (m.shared_experts > 0) m.shared_ffn = one > 0 ? one : m.expert_ffn;
   m.first_dense = in.count({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
@@ -197,7 +239,8 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   m.confidence = "vendor-code";
   m.layers = in.count(layer_keys, 1, true);
   m.hidden = in.count({"hidden_size", "n_embd", "d_model", "dim"}, 1, true);
-  m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}), true);
+  m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}, type.starts_with("gemma3") ? 262208 : 0));
+  if (m.vocab == 0) static_cast<void>(in.count({"vocab_size"}, 0, true));
   const int four_times = 4 * std::min(m.hidden, largest / 4);
   m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"}, four_times);
   in.at_most(layer_keys, m.layers, most_layers);
@@ -209,6 +252,7 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   if (!faults.issues.empty()) return m;
   read_attention(in, m);
   read_layer_kinds(in, m);
+  refuse_unread(in, whole, m);
   read_experts(in, m);
   m.predict_layers = in.count({"num_nextn_predict_layers", "mtp_num_hidden_layers"});
   if (!faults.issues.empty()) return m;

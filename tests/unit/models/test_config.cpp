@@ -40,6 +40,22 @@ const std::string oss =
 "full_attention", "sliding_attention", "full_attention"], "num_attention_heads": 64, "num_experts_per_tok": 4, "num_hidden_layers": 4,
 "num_key_value_heads": 8, "num_local_experts": 128, "sliding_window": 128, "vocab_size": 201088})";
 
+const std::string kimi =
+    R"({"model_type": "kimi_linear", "first_k_dense_replace": 1, "head_dim": 72, "hidden_size": 2304, "intermediate_size": 9216,
+"kv_lora_rank": 512, "linear_attn_config": {"full_attn_layers": [4, 8, 12, 16, 20, 24, 27], "head_dim": 128, "kda_layers": [1, 2, 3, 5, 6,
+7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26], "num_heads": 32, "short_conv_kernel_size": 4}, "moe_intermediate_size": 1024,
+"num_attention_heads": 32, "num_experts": 256, "num_experts_per_token": 8, "num_hidden_layers": 27, "num_key_value_heads": 32,
+"num_shared_experts": 1, "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 163840})";
+const std::string maverick =
+    R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text", "head_dim": 128, "hidden_size": 5120, 
+"interleave_moe_layer_step": 2, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_attention_heads": 40, "num_experts_per_tok": 1, "num_hidden_layers": 48,
+"num_key_value_heads": 8, "num_local_experts": 128, "vocab_size": 202048}})";
+const std::string granite =
+    R"({"model_type": "granitemoehybrid", "hidden_size": 4096, "intermediate_size": 768, "layer_types": ["mamba", "mamba", "attention",
+"mamba"], "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1, "mamba_n_heads": 128, "num_attention_heads": 32,
+"num_experts_per_tok": 10, "num_hidden_layers": 4, "num_key_value_heads": 8, "num_local_experts": 72, "shared_intermediate_size": 1536,
+"tie_word_embeddings": true, "vocab_size": 100352})";
+
 Model of(const Folder& folder, const std::string& text) { return load_model(folder.write("config.json", text)); }
 
 void same_shape(const Model& a, const Model& b) {
@@ -57,6 +73,8 @@ void same_shape(const Model& a, const Model& b) {
 TEST_CASE("a published config.json is the shape of the catalogue's model", "[models]") {
   const Folder folder;
   same_shape(of(folder, llama), load_model("llama3-70b"));
+  same_shape(of(folder, kimi), load_model("kimi-linear-48b-a3b"));
+  same_shape(of(folder, maverick), load_model("llama4-maverick"));
   same_shape(of(folder, deepseek), load_model("deepseek-v3"));
   same_shape(of(folder, next), load_model("qwen3-next-80b-a3b"));
   same_shape(of(folder, gemma), load_model("gemma-3-27b"));
@@ -129,4 +147,32 @@ TEST_CASE("names in another spelling find their model, if they mean one only", "
   const auto said = [](const char* name) { return support::message_of([&] { return load_model(name); }); };
   CHECK(support::contains(said("nemotron-3-ultra"), "nemotron3-"));
   CHECK(support::contains(said("glm-4.8"), "glm-4"));
+}
+
+TEST_CASE("a config.json whose layers Model cannot describe is refused, not read as plain attention", "[models]") {
+  const Folder folder;
+  const auto with = [&](const std::string& key) -> std::string {
+    try {
+      std::string text = llama;
+      static_cast<void>(of(folder, text.insert(1, key + ", ")));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* key : {R"("attn_layer_period": 8)", R"("state_size": 128)", R"("zero_expert_num": 256)", R"("mamba_d_state": 16)",
+                          R"("block_configs": [])"}) {
+    INFO(key);
+    CHECK(support::contains(with(key), "another kind than attention"));
+  }
+  CHECK(support::contains(with(R"("is_encoder_decoder": true)"), "has an encoder"));
+  CHECK(with(R"("is_encoder_decoder": false)").empty());
+}
+
+TEST_CASE("the layers of Granite 4 are Mamba-2's where its list says so, beside one shared expert", "[models]") {
+  const Folder folder;
+  const Model m = of(folder, granite);
+  CHECK(m.mixer == Mixer{.layers = 3, .inner = 8192, .keys = 128, .heads = 128, .state = 128});
+  CHECK(m.shared_experts == 1);
+  CHECK(m.shared_ffn == 1536);
 }

@@ -104,6 +104,21 @@ TEST_CASE("copies to host memory cost nothing while they hide and more over a sl
   CHECK(graphs.floor == Approx(0).margin(1e-12));
 }
 
+TEST_CASE("copies of activations take as long with a pipeline as without: every stage copies its own layers") {
+  const System h100 = load_system("dgx-h100");
+  for (const int stages : {1, 2, 4}) {
+    CAPTURE(stages);
+    TrainingQuestion q = one();
+    q.tp = 2, q.pp = stages, q.vp = 1;
+    const StepTime before = step_of(q, h100);
+    q.offload_layers = 4;
+    const StepTime now = step_of(q, h100);
+    CHECK(now.offload > 0);
+    CHECK(now.seconds - before.seconds > 0.9 * now.offload);
+    CHECK(now.bubble >= 0.999 * before.bubble);
+  }
+}
+
 TEST_CASE("what is updated in host memory takes the longer of that memory's traffic and the link, both of the machine") {
   TrainingQuestion q = one();
   q.offload_optimizer = 1;
