@@ -35,18 +35,6 @@ std::string size_of(const ComparedPoint& p) {
   return s < 65536 ? "below 64 KiB" : s <= 4194304 ? "64 KiB to 4 MiB" : "above 4 MiB";
 }
 
-/// The launch of its calls, and the evidence for the version of NCCL that ran.
-std::string regime_of(const ComparedPoint& p) {
-  static constexpr std::array<std::string_view, 7> words{"launch not said", "from Python", "queued", "a process per GPU",
-                                                         "threads",         "one process", "XLA"};
-  const LibraryEra era = era_of(p.point);
-  const bool nccl = p.prediction.made_from.fabric.library == Library::nccl;
-  return fmt::format("{}, {}", words[static_cast<std::size_t>(p.point.launch.mode)],
-                     !nccl         ? "another library"
-                     : era.assumed ? fmt::format("version not said, {} taken", name(era.tuner))
-                                   : fmt::format("{} by its version", name(era.tuner)));
-}
-
 using Groups = std::map<std::string, std::vector<const ComparedPoint*>>;
 
 std::string one_node(const Measurements& data) {

@@ -117,6 +117,17 @@ ErrorSummary summarise(const std::vector<ComparedPoint>& points) {
   return summarise(all);
 }
 
+std::string regime_of(const ComparedPoint& p) {
+  static constexpr std::array<std::string_view, 7> words{"launch not said", "from Python", "queued", "a process per GPU",
+                                                         "threads",         "one process", "XLA"};
+  const LibraryEra era = era_of(p.point);
+  const bool nccl = p.prediction.made_from.fabric.library == Library::nccl && (p.point.library.empty() || p.point.library == "nccl");
+  return fmt::format("{}, {}", words[static_cast<std::size_t>(p.point.launch.mode)],
+                     !nccl         ? "another library"
+                     : era.assumed ? fmt::format("version not said, {} taken", name(era.tuner))
+                                   : fmt::format("{} by its version", name(era.tuner)));
+}
+
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
   ValidationReport out;
   out.skipped = points.skipped;
@@ -159,6 +170,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
   out.by_library = grouped(
       out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library.str(); }, by_name);
+  out.by_launch = grouped(out.points, regime_of, by_name);
   return out;
 }
 

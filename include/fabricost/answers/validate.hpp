@@ -86,6 +86,7 @@ struct ValidationAnswer : Errors {
   [[nodiscard]] ByName<Errors> by_system() const { return by_name(report.by_system); }
   [[nodiscard]] ByName<Errors> by_size() const { return by_name(report.by_size); }
   [[nodiscard]] ByName<Errors> by_library() const { return by_name(report.by_library); }
+  [[nodiscard]] ByName<Errors> by_launch() const { return by_name(report.by_launch); }
 
   static constexpr auto fields() {
     using A = ValidationAnswer;
@@ -98,7 +99,8 @@ struct ValidationAnswer : Errors {
               gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
               gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
               gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
-              gives(&A::by_library, "by_library", "by_library", "Errors with each library.")});
+              gives(&A::by_library, "by_library", "by_library", "Errors with each library."),
+              gives(&A::by_launch, "by_launch", "by_launch", "Errors by launch and by how the release of NCCL was known.")});
   }
 };
 

@@ -63,8 +63,12 @@ struct ValidationReport {
   std::vector<Skipped> skipped;
   std::vector<Skipped> untrustworthy;  ///< counted in the errors, but should not be fitted: reason and number (validation/set_aside.hpp)
   std::vector<ErrorGroup> by_operation, by_system, by_size, by_library;  ///< in a fixed order; sizes: <=64 KiB, <=1 MiB, <=32 MiB, above
+  std::vector<ErrorGroup> by_launch;                                     ///< launch and release, as regime_of
   std::vector<ComparedPoint> points;
 };
+
+/// How a point's calls were launched, and by what the release of NCCL was known: "one process, nccl-2.12 by its version".
+[[nodiscard]] std::string regime_of(const ComparedPoint& point);
 
 /// Predicts every point as NCCL (or the fastest pair) would run it; an algorithm or protocol named by a point
 /// is forced. GPUDirect, SHARP and NICs of a point override the machine's. Points on an unknown machine or of

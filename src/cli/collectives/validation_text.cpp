@@ -141,7 +141,8 @@ void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGro
   add_groups(rows, "by system", report.by_system);
   add_groups(rows, "by size", report.by_size);
   add_groups(rows, "by library", report.by_library);
-  return rows.text(2);
+  add_groups(rows, "by launch, release", report.by_launch);
+  return rows.text(2) + (report.by_launch.size() == 1 ? "  priced as: " + report.by_launch.front().name + "\n" : "");
 }
 
 [[nodiscard]] std::string number_text(double value) {
