@@ -75,6 +75,16 @@ void choose_memory(const PlanRequest& r, Stack& stack) {
   if (r.activation_func_fp8_input_store) m.activation_input = *r.activation_func_fp8_input_store ? 1 : 2;
 }
 
+/// The first of the modules to recompute that the model does not have; empty where it has all.
+[[nodiscard]] std::string_view absent_module(const TrainingQuestion& q) {
+  using enum RecomputeModule;
+  const auto word = [](RecomputeModule module) { return recompute_module_names[static_cast<std::size_t>(module)]; };
+  for (const RecomputeModule of_experts : {moe, moe_act})
+    if (q.recompute_modules.has(of_experts) && !q.model.mixture()) return word(of_experts);
+  if (q.recompute_modules.has(shared_experts) && q.model.shared_experts == 0) return word(shared_experts);
+  return q.recompute_modules.has(mla_up_proj) && !q.model.latent() ? word(mla_up_proj) : std::string_view{};
+}
+
 void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   q.recompute_modules = set_of<RecomputeModule>(r.recompute_modules, recompute_module_names, "recompute_modules");
   if (!q.recompute_modules.empty()) {
@@ -190,6 +200,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   choose_memory(r, q.stack);
   choose_recipe(r, q);
   q.model = r.model.load();
+  if (const std::string_view absent = absent_module(q); !absent.empty())
+    throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
   check_counts(q);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");

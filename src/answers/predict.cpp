@@ -24,6 +24,8 @@ Inference engine_named(std::string_view text, std::string_view named) {
       throw RequestError(fmt::format("{}: \"{}\" is no version of NCCL; write it as in nccl-2.18", named, text.substr(nccl.size() + 1)));
     return out;
   }
+  if (text.starts_with("rccl"))
+    throw RequestError(fmt::format("{}: releases of RCCL are not told apart: leave it out, machines of AMD run RCCL", named));
   const auto equals = text.find('=');
   const std::string_view engine = text.substr(0, equals);
   const auto library = parse_inference_library(engine);

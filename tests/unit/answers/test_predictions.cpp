@@ -171,6 +171,7 @@ TEST_CASE("a release of NCCL is asked for by its name, and refused where another
   CHECK(answer(r).seconds > 1.5 * newest);
   CHECK(answer(r).assumed.size() == 1);
   CHECK_THROWS_AS(engine_named("nccl-new", "library"), RequestError);
+  CHECK_THROWS_AS(engine_named("rccl-2.22", "library"), RequestError);
   r.system = {"mi300x-8"};
   CHECK_THROWS_AS(answer(r), RequestError);
 }
