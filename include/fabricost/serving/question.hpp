@@ -4,13 +4,13 @@
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/in_order.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/serving/serving.hpp>
 
 #include <cmath>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace fabricost {
@@ -94,20 +94,16 @@ namespace detail {
 
 /// All figures by which deployments differ, except how experts are split.
 [[nodiscard]] inline auto figures_of(const PricedServing& p) {
-  return std::tuple{-rounded(p.tokens_per_s_per_gpu),
-                    -rounded(p.tokens_per_s_per_user),
-                    rounded(p.time.ttft),
-                    rounded(p.memory + p.on_host),
-                    p.batch,
-                    std::tuple{p.engine.tp, p.engine.pp, p.engine.attention_dp, p.replicas},
-                    std::tuple{p.prefill.tp, p.prefill.pp, p.prefill.attention_dp, p.prefill_workers}};
+  return in_order(-rounded(p.tokens_per_s_per_gpu), -rounded(p.tokens_per_s_per_user), rounded(p.time.ttft), rounded(p.memory + p.on_host),
+                  p.batch, p.engine.tp, p.engine.pp, p.engine.attention_dp, p.replicas, p.prefill.tp, p.prefill.pp, p.prefill.attention_dp,
+                  p.prefill_workers);
 }
 
 /// The order of deployments: highest tokens per second and GPU first, then the fastest for a user, then the
 /// smallest. Different deployments are never equal in it.
 [[nodiscard]] inline bool better(const PricedServing& a, const PricedServing& b) {
   const auto of_a = figures_of(a), of_b = figures_of(b);
-  return of_a != of_b ? of_a < of_b : std::tuple{a.engine.ep, a.prefill.ep} < std::tuple{b.engine.ep, b.prefill.ep};
+  return of_a != of_b ? of_a < of_b : in_order(a.engine.ep, a.prefill.ep) < in_order(b.engine.ep, b.prefill.ep);
 }
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 /// The search over serving deployments (plan.hpp describes the space): enumeration, batches, the best ones
 /// and the Pareto front.
 
+#include <fabricost/in_order.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/serving/batches.hpp>
 #include <fabricost/serving/offload.hpp>
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -331,7 +331,7 @@ class ServingSearch {
     const auto key = [&](const PrefillWorker& w) {
       const EngineLayout& l = w.engine.layout();
       const bool slow = q_.ttft > 0 && w.prompt.alone > q_.ttft;
-      return std::tuple{slow, rounded(slow ? w.prompt.alone : -w.rate), l.tp, l.pp, l.attention_dp, l.ep};
+      return in_order(slow, rounded(slow ? w.prompt.alone : -w.rate), l.tp, l.pp, l.attention_dp, l.ep);
     };
     std::stable_sort(workers.begin(), workers.end(), [&](const PrefillWorker& a, const PrefillWorker& b) { return key(a) < key(b); });
     if (workers.size() > prefill_workers_tried)

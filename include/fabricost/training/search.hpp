@@ -19,6 +19,7 @@
 /// are computed once per pipeline, not per layout.
 
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/in_order.hpp>
 #include <fabricost/memory/bound.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/idle_gpus.hpp>
@@ -31,7 +32,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -101,19 +101,8 @@ class TrainingSearch {
   static bool faster(const PricedLayout& a, const PricedLayout& b) {
     const auto order = [](const PricedLayout& p) {
       const Layout& l = p.layout;
-      return std::tuple{p.time.seconds,
-                        p.memory.total(),
-                        std::tuple{l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp},
-                        l.zero,
-                        l.shard,
-                        l.microbatch,
-                        l.recompute,
-                        l.recompute_layers,
-                        l.recompute_modules.bits,
-                        l.schedule,
-                        l.placing,
-                        l.context,
-                        l.sequence_parallel};
+      return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
+                      l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel);
     };
     return order(a) < order(b);
   }

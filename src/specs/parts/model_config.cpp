@@ -111,7 +111,8 @@ void read_attention(const Config& in, Model& m) {
     m.rope_dim = in.count({"qk_rope_head_dim"}), m.nope_dim = in.count({"qk_nope_head_dim"});
     m.value_dim = in.count({"v_head_dim"});
   }
-  const int groups = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false) ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
+  const bool one_group = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false);
+  const int groups = one_group ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
   m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
   m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);

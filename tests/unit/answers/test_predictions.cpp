@@ -180,7 +180,7 @@ TEST_CASE("a release of NCCL that does not know the GPUs is refused, with the fi
   PredictRequest r = all_reduce;
   r.system = {"gb300-nvl72"};
   r.library = engine_named("nccl-2.24", "library");
-  CHECK(refusal_of(r) == "library=nccl-2.24: NCCL runs on blackwell GPUs from 2.25 on");
+  CHECK(refusal_of(r) == "library = nccl-2.24: NCCL runs on blackwell GPUs from 2.25 on");
   r.library = engine_named("nccl-2.25", "library");
   CHECK(refusal_of(r).empty());
   r.system = {"dgx-h100"};
@@ -194,7 +194,7 @@ TEST_CASE("a launch that adds nothing between domains, or with another library, 
   PredictRequest r = all_reduce;
   r.launch = LaunchMode::one_process;
   CHECK(answer(r).assumed.empty());  // inside a node its time is known
-  r.nodes = 2;
+  r.nodes = 2, r.system = {"superpod-h100"};
   REQUIRE(answer(r).assumed.size() == 1);
   CHECK(answer(r).assumed[0].starts_with("launch one_process adds nothing here"));
   r.nodes = 0, r.system = {"mi300x-8"};
@@ -204,7 +204,7 @@ TEST_CASE("a launch that adds nothing between domains, or with another library, 
 }
 
 TEST_CASE("a put posted by the GPU is refused on a cloud's own network cards and says elsewhere on what it rests") {
-  PredictRequest r{.system = {"dgx-h100"}, .operation = Collective::send_recv, .bytes = 65536};
+  PredictRequest r{.system = {"superpod-h100"}, .operation = Collective::send_recv, .bytes = 65536};
   r.path = Path::nic, r.gin = true;
   REQUIRE(answer(r).assumed.size() == 1);
   CHECK(answer(r).assumed[0].find("GB200") != std::string::npos);

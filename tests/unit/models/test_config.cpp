@@ -47,9 +47,9 @@ const std::string kimi =
 "num_attention_heads": 32, "num_experts": 256, "num_experts_per_token": 8, "num_hidden_layers": 27, "num_key_value_heads": 32,
 "num_shared_experts": 1, "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 163840})";
 const std::string maverick =
-    R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text", "head_dim": 128, "hidden_size": 5120, 
-"interleave_moe_layer_step": 2, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_attention_heads": 40, "num_experts_per_tok": 1, "num_hidden_layers": 48,
-"num_key_value_heads": 8, "num_local_experts": 128, "vocab_size": 202048}})";
+    R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text", "head_dim": 128, "hidden_size": 5120,
+"interleave_moe_layer_step": 2, "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_attention_heads": 40,
+"num_experts_per_tok": 1, "num_hidden_layers": 48, "num_key_value_heads": 8, "num_local_experts": 128, "vocab_size": 202048}})";
 const std::string granite =
     R"({"model_type": "granitemoehybrid", "hidden_size": 4096, "intermediate_size": 768, "layer_types": ["mamba", "mamba", "attention",
 "mamba"], "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1, "mamba_n_heads": 128, "num_attention_heads": 32,
