@@ -5,6 +5,7 @@
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/idle_gpus.hpp>
 
@@ -73,6 +74,39 @@ void choose_memory(const PlanRequest& r, Stack& stack) {
   if (r.grad_reduce_in_fp32) m.gradient = stack.gradient_bytes = *r.grad_reduce_in_fp32 ? 4 : 2;
   m.fp8_parameters = r.fp8_param_gather.value_or(m.fp8_parameters);
   if (r.activation_func_fp8_input_store) m.activation_input = *r.activation_func_fp8_input_store ? 1 : 2;
+}
+
+/// Scales in bytes: of a tensor none worth counting, 4 a block of 128 x 128 weights or 128 inputs, 1 for 32 values.
+void choose_fp8(Fp8Recipe recipe, MemoryStack& m) {
+  const bool blocks = recipe == Fp8Recipe::blockwise, micro = recipe == Fp8Recipe::mxfp8;
+  m.fp8_tensor_scaled = !blocks && !micro;
+  m.fp8_weight_copies = 2 * (1 + (blocks ? 4.0 / (128 * 128) : micro ? 1.0 / 32 : 0));
+  m.fp8_input = 1 + (blocks || micro ? 1.0 / 32 : 0);
+}
+
+/// What stays exposed of an exchange: as much as in a stack known to overlap it; all where it does not overlap.
+[[nodiscard]] double exposed(bool overlaps, double Stack::*share, const Stack& stack, const char* known) {
+  return overlaps ? std::min(stack.*share, load_stack(known).*share) : 1;
+}
+
+/// Kernels and overlap, where the request differs from the stack.
+void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
+  const auto needs = [](bool given, bool met, std::string_view field, std::string_view what) {
+    if (given && !met) throw Refusal(fmt::format("<{}>: {}", field, what));
+  };
+  const bool narrow = r.precision == Precision::fp8 || r.precision == Precision::fp4;
+  const std::string dense = fmt::format("{} has no experts; leave it out", model.name);
+  needs(r.fp8_recipe.has_value(), r.precision == Precision::fp8, "fp8_recipe", "products are not fp8; give <precision=fp8>");
+  needs(r.fp8_attention.value_or(false), narrow, "fp8_attention", "needs narrow products; give <precision=fp8>");
+  needs(r.moe_dispatcher.has_value(), model.mixture(), "moe_dispatcher", dense);
+  needs(r.overlap_moe_comm.has_value(), model.mixture(), "overlap_moe_comm", dense);
+  if (r.fp8_recipe) choose_fp8(*r.fp8_recipe, stack.memory);
+  stack.fp8_attention = r.fp8_attention.value_or(stack.fp8_attention);
+  if (r.moe_dispatcher)
+    stack.deduplicated = *r.moe_dispatcher != Dispatcher::alltoall, stack.fused_experts = *r.moe_dispatcher == Dispatcher::hybridep;
+  if (r.overlap_moe_comm) stack.expert_exposed = exposed(*r.overlap_moe_comm, &Stack::expert_exposed, stack, "nemo-mlperf");
+  if (r.tp_comm_overlap) stack.tensor_exposed = exposed(*r.tp_comm_overlap, &Stack::tensor_exposed, stack, "nemo");
+  if (r.overlap_grad_reduce) stack.data_exposed = exposed(*r.overlap_grad_reduce, &Stack::data_exposed, stack, default_stack);
 }
 
 /// The first of the modules to recompute that the model does not have; empty where it has all.
@@ -202,6 +236,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.model = r.model.load();
   if (const std::string_view absent = absent_module(q); !absent.empty())
     throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
+  q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
+  choose_kernels(r, q.model, q.stack);
   check_counts(q);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");

@@ -31,6 +31,15 @@ enum class StateFormat : unsigned char { fp32, bf16, fp16, fp8, none };
 inline constexpr std::array<std::string_view, 5> state_format_names{"fp32", "bf16", "fp16", "fp8", "none"};
 [[nodiscard]] constexpr auto words_of(StateFormat) { return EnumWords{state_format_names, "a format of an optimizer's values"}; }
 [[nodiscard]] constexpr auto words_of(ContextParallel) { return EnumWords{context_names, "a way of context ranks"}; }
+
+/// Kernels that bring tokens to experts: every choice alone, a token once a domain (DeepEP), that and sorted (HybridEP).
+enum class Dispatcher : unsigned char { alltoall, deepep, hybridep };
+inline constexpr std::array<std::string_view, 3> dispatcher_names{"alltoall", "deepep", "hybridep"};
+[[nodiscard]] constexpr auto words_of(Dispatcher) { return EnumWords{dispatcher_names, "a dispatcher of tokens"}; }
+/// Scales of fp8: one a tensor (of the last steps, or of this one), one a block of 128, one for 32 values.
+enum class Fp8Recipe : unsigned char { delayed, tensorwise, blockwise, mxfp8 };
+inline constexpr std::array<std::string_view, 4> fp8_recipe_names{"delayed", "tensorwise", "blockwise", "mxfp8"};
+[[nodiscard]] constexpr auto words_of(Fp8Recipe) { return EnumWords{fp8_recipe_names, "a recipe of fp8"}; }
 [[nodiscard]] constexpr auto words_of(Placing) { return EnumWords{placing_names, "a placing of stages"}; }
 
 struct PlanRequest {
@@ -64,6 +73,10 @@ struct PlanRequest {
   std::vector<std::string> lora_modules;
   std::optional<int> document;
   std::optional<ContextParallel> cp_comm_type;
+  std::optional<Fp8Recipe> fp8_recipe;
+  std::optional<Dispatcher> moe_dispatcher;
+  std::optional<bool> fp8_attention, overlap_moe_comm, tp_comm_overlap, overlap_grad_reduce;
+  std::optional<int> mtp_num_layers;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -138,7 +151,20 @@ struct PlanRequest {
              "Tokens of a document, where several are packed into a\nsequence and attend to themselves only"),
         asks(&R::cp_comm_type, "cp_comm_type", "--cp-comm-type", "HOW",
              "Of context ranks: p2p (a ring), all_gather, or a2a (Ulysses, rings\nbetween where heads are fewer); default the faster,\n"
-             "of a layout given in full p2p")};
+             "of a layout given in full p2p"),
+        asks(&R::fp8_recipe, "fp8_recipe", "--fp8-recipe", "HOW",
+             "Scales of fp8: delayed or tensorwise (one a tensor), blockwise\n(blocks of 128) or mxfp8 (32 values); default as the stack"),
+        asks(&R::fp8_attention, "fp8_attention", "--fp8-attention", "YES", "Products of attention in fp8 too (fp8_dpa); default as the stack"),
+        asks(&R::moe_dispatcher, "moe_dispatcher", "--moe-dispatcher", "NAME",
+             "Of tokens: alltoall, deepep (once a domain) or hybridep\n(that, sorted by expert); default as the stack"),
+        asks(&R::overlap_moe_comm, "overlap_moe_comm", "--overlap-moe-comm", "YES",
+             "Exchange tokens behind the other microbatch's kernels\n(overlap_moe_expert_parallel_comm); default as the stack"),
+        asks(&R::tp_comm_overlap, "tp_comm_overlap", "--tp-comm-overlap", "YES",
+             "Tensor ranks exchange beside the products (user buffers);\ndefault as the stack"),
+        asks(&R::overlap_grad_reduce, "overlap_grad_reduce", "--overlap-grad-reduce", "YES",
+             "Without stages, gradients and weights are exchanged beside\nthe backward; default as the stack"),
+        asks(&R::mtp_num_layers, "mtp_num_layers", "--mtp-num-layers", count, {0, 100}, "N",
+             "Modules that predict further tokens; default as the model")};
   }
 };
 
