@@ -79,6 +79,23 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
                                    stated_host_room(system), runs);
 }
 
+/// The advice in words, after `subject`. Where no layout fits without host memory, what 16-bit moments and gradients would do is said, too:
+/// they change what is trained, so that no search takes them by itself.
+[[nodiscard]] std::string advice_text(const TrainingQuestion& q, const System& system, const Layout& layout, const char* subject) {
+  const MemoryAdvice advice = advice_for(q, system, layout);
+  const std::string text = advice.found ? fmt::format("{} {}", subject, advice.sentence) : advice.sentence;
+  const bool on_gpu = advice.layout.offload_optimizer == layout.offload_optimizer && advice.layout.offload_layers == layout.offload_layers;
+  constexpr double wide = 8, narrow = 4, gradient = 2;  // bytes a parameter: two moments; a gradient in 16 bit
+  if ((advice.found && on_gpu) || q.stack.memory.optimizer < wide || q.adapters.on()) return text;
+  TrainingQuestion other = q;
+  other.stack.memory.optimizer += narrow - wide;
+  other.stack.memory.gradient = std::min(other.stack.memory.gradient, gradient);
+  const MemoryAdvice narrower = advice_for(other, system, layout);
+  if (!narrower.found) return text;
+  return fmt::format("{}. With moments and gradients in 16 bit (<exp_avg_dtype=bf16> <exp_avg_sq_dtype=bf16> <grad_reduce_in_fp32=no>) it {}",
+                     text, narrower.sentence);
+}
+
 /// ", and 1200.0 of 240.0 GiB of its share of host memory" where that is too much.
 [[nodiscard]] std::string host_text(const MemoryUse& use, const System& system) {
   const double room = stated_host_room(system);
@@ -99,22 +116,19 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
   const double headroom = headroom_of(q);
-  const MemoryAdvice advice = advice_for(q, system, l);
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-      "recompute {}) needs {:.1f} GiB{}. {}{}",
+      "recompute {}) needs {:.1f} GiB{}. {}",
       q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
       l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
-      host_text(nearest.memory, system), advice.found ? "It " : "", advice.sentence);
+      host_text(nearest.memory, system), advice_text(q, system, l, "It"));
 }
 
 std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
   const double capacity = Processor::of(system).memory;
-  const MemoryAdvice advice = advice_for(q, system, named.layout);
-  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}{}", named.memory.total() / gibibyte,
+  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}", named.memory.total() / gibibyte,
                      capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
-                     recompute_names[static_cast<std::size_t>(named.layout.recompute)],
-                     advice.found ? "it " : "", advice.sentence);
+                     recompute_names[static_cast<std::size_t>(named.layout.recompute)], advice_text(q, system, named.layout, "it"));
 }
 
 std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {

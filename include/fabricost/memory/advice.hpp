@@ -96,7 +96,7 @@ inline std::string gib(double bytes) {
   const bool back = advice.use.host > beside;  // what was to wait there has no room
   if (fits(advice.use, capacity, margin, beside)) {
     advice.found = true;
-    advice.sentence = "fits as it is: " + memory_detail::gib(before) + " of " + memory_detail::gib(capacity) + " GiB";
+    advice.sentence = "fits as it is: " + memory_detail::gib(before) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";
     return advice;
   }
   int cheapest = 1 << 20;
