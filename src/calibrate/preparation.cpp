@@ -54,6 +54,13 @@ void add_releases(std::set<std::string>& into, const Point& point) {
   if (!any) into.insert(library);
 }
 
+/// Adds how a point's runs were launched: as they state, else, inside a node, as a graph, for the GPUs' time alone is fitted.
+void add_launches(std::set<std::string_view>& into, const Point& point) {
+  for (std::size_t mode = 0; mode < launch_mode_names.size(); ++mode)
+    if ((point.launched >> mode & 1U) != 0) into.insert(launch_mode_names[mode]);
+  if (point.launched == 0) into.insert(point.nodes > 1 ? "unstated" : name(point.launch.mode));
+}
+
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
 bool follows_tree_step(const Parameter& p) {
   const Constants prior;
@@ -224,7 +231,7 @@ void Preparation::add(const Point& point, int crossing) {
     into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
     into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
-    into.launches.insert(name(point.launch.mode));
+    add_launches(into.launches, point);
     add_releases(into.libraries, point);
     ++into.points;
   };
@@ -294,7 +301,7 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   out.transport = transport;
   out.library = system.library;
   const Constants& c = system.constants;
-  const bool known = own_ && basis != Basis::datasheet;  // earlier measurements stay valid
+  const bool known = own_ && set != ConstantSet::transport && basis != Basis::datasheet;  // earlier measurements stay valid
   out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
   out.largest = known ? c.largest : 0;
   out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();

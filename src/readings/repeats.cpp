@@ -184,6 +184,7 @@ void RepeatMerger::add(const Point& p) {
   } else {
     Point& kept = s.points[at->second];
     kept.repeats += p.repeats;
+    kept.launched |= p.launched;
     if (kept.in_place != p.in_place) kept.in_place.reset();
     note_releases(kept, p.library_version);
     if (!(kept.library_version == p.library_version)) kept.library_version.clear();

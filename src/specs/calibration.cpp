@@ -151,7 +151,7 @@ class CalibrationReader {
     part.most_nodes = in.count("most_nodes", part.most_nodes, 1, 1000000);
     const auto& known = launch_mode_names;
     for (const SpecNode* item : in.texts("launches"))  // for people, as the next
-      if (std::find(known.begin(), known.end(), item->text) == known.end())
+      if (item->text != "unstated" && std::find(known.begin(), known.end(), item->text) == known.end())
         in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(known, ", ")));
     in.texts("libraries");
     in.finish();

@@ -58,6 +58,7 @@ struct Point {
 
   // from the head of an nccl-tests log
   CallLaunch launch{};          ///< graph also where nothing says it
+  unsigned launched{};          ///< a bit for each LaunchMode that the runs of all its repeats state; 0: none does
   bool early_tests = false;     ///< by an early nccl-tests, which no public log has with an NCCL later than 2.22
   std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
 
