@@ -4,10 +4,10 @@
 #include "calibrate/preparation.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
@@ -54,11 +54,12 @@ void add_releases(std::set<std::string>& into, const Point& point) {
   if (!any) into.insert(library);
 }
 
-/// Adds how a point's runs were launched: as they state, else, inside a node, as a graph, for the GPUs' time alone is fitted.
-void add_launches(std::set<std::string_view>& into, const Point& point) {
+/// Adds how a point's runs were launched: as they state; else those inside a node are taken for graphs. The constants of RCCL and those
+/// between nodes hold launches whatever they were.
+void add_launches(std::set<std::string_view>& into, const Point& point, Library library) {
   for (std::size_t mode = 0; mode < launch_mode_names.size(); ++mode)
     if ((point.launched >> mode & 1U) != 0) into.insert(launch_mode_names[mode]);
-  if (point.launched == 0) into.insert(point.nodes > 1 ? "unstated" : name(point.launch.mode));
+  if (point.launched == 0) into.insert(point.nodes == 1 && library != Library::rccl ? name(point.launch.mode) : "unstated");
 }
 
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
@@ -196,7 +197,8 @@ void Preparation::add(const Point& point, int crossing) {
     throw RequestError(fmt::format(
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
   const Operation op = io::question_of(point, system);
-  const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
+  const Choice choice{.algorithm = point.algorithm,
+                      .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
                       .launch = io::launch_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
@@ -231,7 +233,7 @@ void Preparation::add(const Point& point, int crossing) {
     into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
     into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
-    add_launches(into.launches, point);
+    add_launches(into.launches, point, system.library);
     add_releases(into.libraries, point);
     ++into.points;
   };
@@ -312,8 +314,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   return at->second;
 }
 
-Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran,
-                               bool across, bool asked) {
+Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across,
+                               bool asked) {
   const bool wide = is_byte_wide(op.dtype);
   const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide, asked};
   const auto [at, fresh] = series_index_.try_emplace(key, series.size());

@@ -184,10 +184,11 @@ namespace {
   if (!rides_few_nics(context)) return "";
   const Fabric& f = context.fabric();
   const TunerTables& tables = tables_of(f.tuner);
-  return fmt::format("The channels, not the NICs, bound what a domain sends to another: {:.0f} channels, {:.0f} for each NIC, ride {:.0f} of its "
-                     "{:.0f} NICs, {} of {} one way.",
-                     tables.max_channels, tables.network_channels[tuner_generation(f.generation)], ridden_devices(f), net_devices(f),
-                     rate_text(Bandwidth::from_value(channels_rate(f))), rate_text(Bandwidth::from_value(f.outer_rate * f.ring_taper)));
+  return fmt::format(
+      "The channels, not the NICs, bound what a domain sends to another: {:.0f} channels, {:.0f} for each NIC, ride {:.0f} "
+      "of its {:.0f} NICs, {} of {} one way.",
+      tables.max_channels, tables.network_channels[tuner_generation(f.generation)], ridden_devices(f), net_devices(f),
+      rate_text(Bandwidth::from_value(channels_rate(f))), rate_text(Bandwidth::from_value(f.outer_rate * f.ring_taper)));
 }
 
 }  // namespace
@@ -204,8 +205,9 @@ std::string explain_binding(const ExplainContext& context) {
                         causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
   const double half = causes.wire + causes.copies;
   if (causes.peers > causes.latency / 2 && causes.latency > 3 * half)
-    out += wrapped("  ", "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
-                         "nor lower latency; fewer peers would, as in a hierarchical exchange.");
+    out += wrapped("  ",
+                   "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
+                   "nor lower latency; fewer peers would, as in a hierarchical exchange.");
   else if (causes.latency > 3 * half)
     out += wrapped("  ", context.engine_ran()
                              ? "A latency question: more bandwidth would hardly help. What an engine's kernel waits for was measured "
@@ -231,9 +233,9 @@ std::string explain_naive(const ExplainContext& context) {
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
-  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
-             causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them"
-                              : "launch, steps, floors: no bandwidth shows them"});
+  table.row(
+      {"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
+       causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them" : "launch, steps, floors: no bandwidth shows them"});
   table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
              causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
@@ -275,8 +277,8 @@ std::string explain_constants(const ExplainContext& context) {
   const bool over_windows = kernel >= ReduceKernel::window_one_shot && kernel != ReduceKernel::any_buffer;
   std::string out = explain_way_numbers(context);
   if (over_windows)  // of the calibration only the rate
-    out += wrapped("  rate of links    ", fmt::format("multicast.share of calibration {} ({}): {}", c.custom_name, name(c.custom_basis),
-                                                      c.custom_source));
+    out += wrapped("  rate of links    ",
+                   fmt::format("multicast.share of calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
   else if (context.engine_ran() && kernel != ReduceKernel::any_buffer)
     out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
   else if (!context.engine_ran() && (f.local() > 1 || f.domains() <= 1))
@@ -367,9 +369,9 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
   Constants& c = quicker.constants;
   CustomConstants& own = c.custom;
   for (double* launch : {&c.scale_up.launch, &c.scale_up.form.host_gpu, &c.scale_up.form.host_peer, &c.scale_up.form.host_module,
-                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch,
-                         &own.pull_one_shot.start, &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start,
-                         &own.push_two_shot.start, &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
+                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch, &own.pull_one_shot.start,
+                         &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start, &own.push_two_shot.start,
+                         &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
     *launch *= 0.9;
   quicker.host_launch.value *= 0.9;
   add("10 % less launch time", quicker, operation);

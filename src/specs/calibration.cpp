@@ -273,8 +273,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       };
       switch (part.set) {
         case ConstantSet::transport:
-          c.transport_operations = shown_beside(shown, part.fitted_on.size(), c.transport_operations,
-                                                c.transport_known ? c.transport_basis : Basis::datasheet);
+          c.transport_operations =
+              shown_beside(shown, part.fitted_on.size(), c.transport_operations, c.transport_known ? c.transport_basis : Basis::datasheet);
           read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
           c.transport_known = !reader.assumed;
           c.most_nodes = part.most_nodes;

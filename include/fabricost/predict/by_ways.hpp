@@ -69,10 +69,13 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
   if (w.relay && idle_beside(f) <= 0)
     throw Refusal(system.name + ": <relay> needs idle GPUs, and all of the mesh take part; take fewer <ranks>");
   if (w.nic_block > 0 && f.local() > 1)
-    throw Refusal(system.name + ": <nic_block> needs ranks that meet through their NICs alone: one of each node, as many <ranks> as <nodes>");
+    throw Refusal(system.name +
+                  ": <nic_block> needs ranks that meet through their NICs alone: one of each node, as many <ranks> as <nodes>");
   if (w.nic_block > 0 && !(f.nics > 1))
-    throw Refusal(system.name + ": <nic_block> needs several NICs for each GPU; more <nodes> than one, and a machine of more NICs than GPUs, "
-                  "as with endpoints of its NIC tier set to " + std::to_string(2 * system.gpus_per_node));
+    throw Refusal(system.name +
+                  ": <nic_block> needs several NICs for each GPU; more <nodes> than one, and a machine of more NICs than GPUs, as with "
+                  "endpoints of its NIC tier set to " +
+                  std::to_string(2 * system.gpus_per_node));
   if (w.nic_block > 0 && is_exchange(op.collective))
     throw Refusal("<nic_block> is known for rings, halving and doubling, not for exchanges");
 }

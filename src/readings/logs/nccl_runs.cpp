@@ -222,7 +222,6 @@ class RunsToPoints::RunPoints {
     model_.library_version = run.version;
     model_.algorithm = run.algorithm, model_.protocol = run.protocol;
     model_.launch = launch_of(run), model_.early_tests = is_early(run);
-    if (model_.launch.mode != LaunchMode::graph) model_.launched = 1U << static_cast<unsigned>(model_.launch.mode);
     unit_ = unit_of(run);
     describe(model_, descriptions);
   }

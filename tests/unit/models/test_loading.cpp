@@ -1,8 +1,8 @@
 // Model files: names, aliases, extends, and the messages for a broken one.
 #include "catch.hpp"
 
-#include "unit/specs/broken.hpp"
 #include "support/message_of.hpp"
+#include "unit/specs/broken.hpp"
 
 #include <fabricost/specs/load_model.hpp>
 

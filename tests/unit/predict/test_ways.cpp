@@ -200,8 +200,9 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls);
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls_tree);
   // a message relayed through GPUs that send messages of their own
-  refused(systems::full_mesh_box(), Operation{.collective = Collective::send_recv, .bytes = MiB(64), .ranks = 8, .nodes = 1}, {.relay = true}, "take fewer ranks");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2}, {.nic_block = 1e6}, "endpoints of its NIC tier set to 16");
+  const Operation all_send{.collective = Collective::send_recv, .bytes = MiB(64), .ranks = 8, .nodes = 1};
+  refused(systems::full_mesh_box(), all_send, {.relay = true}, "take fewer ranks");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2}, {.nic_block = 1e6}, "its NIC tier set to 16");
   System old = systems::hopper_box();
   old.tuner = *parse_tuner("nccl-2.12");
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
