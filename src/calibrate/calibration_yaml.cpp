@@ -77,13 +77,9 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, set.transport.family().view());
   std::string measured;
   if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
-  if (set.set == ConstantSet::moe || set.set == ConstantSet::custom)
-    measured = fmt::format("fewest_ranks: {}, most_ranks: {}", set.fewest_ranks, set.most_ranks);
-  else if (set.set != ConstantSet::transport)
-    measured += fmt::format("smallest: {}, largest: {}, fewest_ranks: {}, most_ranks: {}", size(set.smallest), size(set.largest),
-                            set.fewest_ranks, set.most_ranks);
-  else
-    measured += fmt::format("most_nodes: {}", set.most_nodes);
+  if (set.largest > 0) measured += fmt::format("smallest: {}, largest: {}, ", size(set.smallest), size(set.largest));
+  measured += fmt::format("fewest_ranks: {}, most_ranks: {}", set.fewest_ranks, set.most_ranks);
+  if (set.set == ConstantSet::transport) measured += fmt::format(", most_nodes: {}", set.most_nodes);
   if (!set.launches.empty()) measured += fmt::format(", launches: [{}]", fmt::join(set.launches, ", "));
   if (!set.libraries.empty()) measured += fmt::format(", libraries: [{}]", fmt::join(set.libraries, ", "));
   if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);

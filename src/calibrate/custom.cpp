@@ -63,7 +63,8 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
                                       from_host  ? 2U
                                       : one_shot ? 0U
                                                  : 1U,
-                                      point.ranks(), system.domain, from_host ? 0U : static_cast<std::size_t>(kernel)});
+                                      point.ranks(), system.domain, from_host ? 0U : static_cast<std::size_t>(kernel), bytes,
+                                      name(from_host ? LaunchMode::eager : LaunchMode::graph), name(*library)});
     } catch (const RequestError& error) {
       skip(io::first_line(error.what()));
     }

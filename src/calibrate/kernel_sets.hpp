@@ -19,6 +19,8 @@ struct SampleOf {
   int ranks = 0;
   int domain = 0;         ///< GPUs of the machine's scale-up domain
   std::size_t place = 0;  ///< in measured_names
+  double bytes = 0;       ///< of the message; 0: no message of one size
+  std::string_view launch{}, library{};
 };
 
 class KernelSamples {

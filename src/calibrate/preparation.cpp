@@ -4,10 +4,10 @@
 #include "calibrate/preparation.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
@@ -52,6 +52,14 @@ void add_releases(std::set<std::string>& into, const Point& point) {
     into.insert(at == std::string::npos ? library : fmt::format("{}-{}", library, version.substr(0, end)));
   }
   if (!any) into.insert(library);
+}
+
+/// Adds how a point's runs were launched: as they state; else those inside a node are taken for graphs. The constants of RCCL and those
+/// between nodes hold launches whatever they were.
+void add_launches(std::set<std::string_view>& into, const Point& point, Library library) {
+  for (std::size_t mode = 0; mode < launch_mode_names.size(); ++mode)
+    if ((point.launched >> mode & 1U) != 0) into.insert(launch_mode_names[mode]);
+  if (point.launched == 0) into.insert(point.nodes == 1 && library != Library::rccl ? name(point.launch.mode) : "unstated");
 }
 
 /// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
@@ -189,7 +197,8 @@ void Preparation::add(const Point& point, int crossing) {
     throw RequestError(fmt::format(
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
   const Operation op = io::question_of(point, system);
-  const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
+  const Choice choice{.algorithm = point.algorithm,
+                      .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
                       .launch = io::launch_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
@@ -224,7 +233,7 @@ void Preparation::add(const Point& point, int crossing) {
     into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
     into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
-    into.launches.insert(name(point.launch.mode));
+    add_launches(into.launches, point, system.library);
     add_releases(into.libraries, point);
     ++into.points;
   };
@@ -294,7 +303,7 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   out.transport = transport;
   out.library = system.library;
   const Constants& c = system.constants;
-  const bool known = own_ && basis != Basis::datasheet;  // earlier measurements stay valid
+  const bool known = own_ && set != ConstantSet::transport && basis != Basis::datasheet;  // earlier measurements stay valid
   out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
   out.largest = known ? c.largest : 0;
   out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
@@ -305,8 +314,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   return at->second;
 }
 
-Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran,
-                               bool across, bool asked) {
+Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across,
+                               bool asked) {
   const bool wide = is_byte_wide(op.dtype);
   const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide, asked};
   const auto [at, fresh] = series_index_.try_emplace(key, series.size());

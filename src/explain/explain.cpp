@@ -149,6 +149,11 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
   else if (nccl && own_kernels)
     out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
   if (nccl && inside.tuner_assumed) out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
+  const double largest = system.constants.scale_up.form.exchange_peer_ranks;  // GPUs of the largest domain that was measured
+  if (nccl && inside.switched && inside.local() > largest)
+    out.push_back(
+        fmt::format("domains of {:.0f} GPUs are priced with what was measured on at most {:.0f} of one domain, {:.3g} times as many",
+                    inside.local(), largest, inside.local() / largest));
   const CallLaunch launch = p.made_from.choice.launch;
   if (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0 && p.moves())
     out.push_back(fmt::format("launch {} adds nothing here: {}", name(launch.mode),

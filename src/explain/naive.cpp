@@ -5,6 +5,7 @@
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/price/internode.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -34,6 +35,14 @@ struct Causes {
     if (term.name.view() == name(TermKind::peers)) out.peers += term.time.value();
   }
   return out;
+}
+
+/// NICs of a domain that the channels of rings and trees ride, of more: a rack has one for every GPU.
+[[nodiscard]] bool rides_few_nics(const ExplainContext& context) {
+  const Fabric& f = context.fabric();
+  const Algorithm ran = context.prediction.ran.algorithm;
+  const bool rides = ran == Algorithm::ring || ran == Algorithm::tree || ran == Algorithm::nvls_tree;
+  return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > ridden_devices(f);
 }
 
 /// The same for an inference engine's own kernel.
@@ -74,6 +83,7 @@ struct Causes {
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
   const bool tapered = !(exchange ? f.all_to_all_taper_tier : f.ring_taper_tier).empty();
   if (across && tapered) add("the network above the NICs is oversubscribed");
+  if (rides_few_nics(context)) add("the channels ride a part of the NICs");
   const Tier* const nic = context.system != nullptr ? context.system->tier(TierRole::nic) : nullptr;
   if (across && exchange && !tapered && nic != nullptr && nic->lost > 0 && f.all_to_all_taper < 1)
     add("the fullest of the NICs left carries more than its even part");
@@ -169,6 +179,18 @@ namespace {
                      f.held_tier.view(), rate_text(Bandwidth::from_value(f.outer_rate)));
 }
 
+/// The channels where they, and not the NICs, bound what a domain sends; empty where all NICs are ridden.
+[[nodiscard]] std::string channels_text(const ExplainContext& context) {
+  if (!rides_few_nics(context)) return "";
+  const Fabric& f = context.fabric();
+  const TunerTables& tables = tables_of(f.tuner);
+  return fmt::format(
+      "The channels, not the NICs, bound what a domain sends to another: {:.0f} channels, {:.0f} for each NIC, ride {:.0f} "
+      "of its {:.0f} NICs, {} of {} one way.",
+      tables.max_channels, tables.network_channels[tuner_generation(f.generation)], ridden_devices(f), net_devices(f),
+      rate_text(Bandwidth::from_value(channels_rate(f))), rate_text(Bandwidth::from_value(f.outer_rate * f.ring_taper)));
+}
+
 }  // namespace
 
 std::string explain_binding(const ExplainContext& context) {
@@ -183,8 +205,9 @@ std::string explain_binding(const ExplainContext& context) {
                         causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
   const double half = causes.wire + causes.copies;
   if (causes.peers > causes.latency / 2 && causes.latency > 3 * half)
-    out += wrapped("  ", "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
-                         "nor lower latency; fewer peers would, as in a hierarchical exchange.");
+    out += wrapped("  ",
+                   "A question of the number of peers: a GPU and its processor prepare each send. More bandwidth would hardly help, "
+                   "nor lower latency; fewer peers would, as in a hierarchical exchange.");
   else if (causes.latency > 3 * half)
     out += wrapped("  ", context.engine_ran()
                              ? "A latency question: more bandwidth would hardly help. What an engine's kernel waits for was measured "
@@ -193,6 +216,7 @@ std::string explain_binding(const ExplainContext& context) {
   else if (half > 3 * causes.latency)
     out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
   if (const std::string held = held_text(context); !held.empty()) out += wrapped("  ", held);
+  if (const std::string channels = channels_text(context); !channels.empty()) out += wrapped("  ", channels);
   return out;
 }
 
@@ -209,9 +233,9 @@ std::string explain_naive(const ExplainContext& context) {
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
-  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
-             causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them"
-                              : "launch, steps, floors: no bandwidth shows them"});
+  table.row(
+      {"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
+       causes.peers > 0 ? "launch, floors, sends to peers: no bandwidth shows them" : "launch, steps, floors: no bandwidth shows them"});
   table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
              causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
@@ -248,13 +272,19 @@ namespace {
 std::string explain_constants(const ExplainContext& context) {
   const Constants& c = context.system->constants;
   const Fabric& f = context.fabric();
-  std::string out;
-  if (context.engine_ran())
+  const ReduceKernel kernel = context.prediction.ran.kernel;
+  const Ways& ways = context.choice().ways;
+  const bool over_windows = kernel >= ReduceKernel::window_one_shot && kernel != ReduceKernel::any_buffer;
+  std::string out = explain_way_numbers(context);
+  if (over_windows)  // of the calibration only the rate
+    out += wrapped("  rate of links    ",
+                   fmt::format("multicast.share of calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
+  else if (context.engine_ran() && kernel != ReduceKernel::any_buffer)
     out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
-  else if (f.local() > 1 || f.domains() <= 1)
+  else if (!context.engine_ran() && (f.local() > 1 || f.domains() <= 1))
     out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}{}): {}", c.name, name(c.basis),
                                                       f.domains() > 1 ? "" : not_measured(context, c.basis, c.operations), c.source));
-  if (f.domains() > 1)
+  if (f.domains() > 1 && ways.put == Put::none && !ways.gin)
     out += wrapped("  between nodes    ", fmt::format("calibration {} ({}{}): {}", c.transport_name, name(c.transport_basis),
                                                       c.transport_known ? not_measured(context, c.transport_basis, c.transport_operations)
                                                                         : ", this transport was never measured",
@@ -339,9 +369,9 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
   Constants& c = quicker.constants;
   CustomConstants& own = c.custom;
   for (double* launch : {&c.scale_up.launch, &c.scale_up.form.host_gpu, &c.scale_up.form.host_peer, &c.scale_up.form.host_module,
-                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch,
-                         &own.pull_one_shot.start, &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start,
-                         &own.push_two_shot.start, &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
+                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch, &own.pull_one_shot.start,
+                         &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start, &own.push_two_shot.start,
+                         &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
     *launch *= 0.9;
   quicker.host_launch.value *= 0.9;
   add("10 % less launch time", quicker, operation);

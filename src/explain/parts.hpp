@@ -52,6 +52,8 @@ struct Naive {
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
 /// The gain of other ways to communicate, and the sizes at which they lose; empty if none was requested.
 [[nodiscard]] std::string explain_ways(const ExplainContext& context);
+/// The numbers of those ways with the file they stand in; empty if the answer has none of them.
+[[nodiscard]] std::string explain_way_numbers(const ExplainContext& context);
 /// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string explain_host_call(const HostCall& call);
 /// The GPUs' time of a collective, without the host's launches or XLA's module.

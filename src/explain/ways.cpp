@@ -30,10 +30,12 @@ namespace {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// The same request without the ways; a forced kernel over windows is none of the library's algorithms.
+/// The same request without the ways; a forced kernel over windows is none of the library's algorithms. A put that the GPU posts is
+/// compared with the same put by the processor's proxy.
 [[nodiscard]] Choice without(Choice choice) {
   if (choice.ways.symmetric) choice.algorithm = {};
-  choice.ways = {};
+  const Put end = choice.ways.put == Put::none ? Put::counter : choice.ways.put;
+  choice.ways = choice.ways.gin ? Ways{.put = end} : Ways{};
   choice.launch = {};
   return choice;
 }
@@ -70,12 +72,35 @@ std::string explain_ways(const ExplainContext& context) {
     out += wrapped("  ", fmt::format("{} runs: few trips over NVLink instead of the ring's many.", ran_text(context.prediction.ran)));
   else if (choice.ways.symmetric)
     out += wrapped("  ", "The library's own algorithm is faster at this size than kernels over windows, and runs.");
-  out += wrapped("  ", fmt::format("Asked for: {}. Without: {} in {}, so that {} {} ({:.1f} %).", words_of(choice.ways), ran_text(base.ran),
+  out += wrapped("  ", fmt::format("Asked for: {}. {}: {} in {}, so that {} {} ({:.1f} %).", words_of(choice.ways),
+                                   choice.ways.gin ? "The same, posted by the processor's proxy" : "Without", ran_text(base.ran),
                                    time_text(base.time()), mine <= base.seconds ? "it saves" : "it costs",
                                    time_text(Time::from_value(std::fabs(base.seconds - mine))),
                                    base.seconds > 0 ? 100 * std::fabs(1 - mine / base.seconds) : 0));
   return out + wrapped("  ", fmt::format("From 8 B to 16 GiB it is {}.",
                                          where_it_pays(compile_lines(system, op, same), compile_lines(system, op, plain))));
+}
+
+std::string explain_way_numbers(const ExplainContext& context) {
+  const Ways& w = context.choice().ways;
+  std::string out;
+  const auto cite = [&](std::string_view what, std::string_view numbers, std::string_view on) {
+    out += wrapped(fmt::format("  {:<15}  ", what), fmt::format("data/priors/ways.yaml (measured): {}, {}", numbers, on));
+  };
+  switch (context.prediction.ran.kernel) {
+    case ReduceKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
+    case ReduceKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
+    case ReduceKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
+    case ReduceKernel::any_buffer: cite("kernel", "any_start, any_hop, any_kib, any_overlap", "on 4 and 8 GB200s"); break;
+    default: break;
+  }
+  if (w.put != Put::none || w.gin)
+    cite("put", w.gin ? "put_start, put_local, put_share" : "put_start, put_local, put_post, put_share, proxy_extra, proxy_until",
+         "between two GB200s over one NIC of 400 Gbit/s");
+  if (w.relay) cite("relay", "relay_share, relay_from", "on 2 and 4 of 8 MI350X");
+  if (!w.pxn && context.operation().collective == Collective::all_to_all && context.fabric().domains() > 1)
+    cite("crossed rails", "cross_rail", "between two nodes of Amazon's p5");
+  return out;
 }
 
 }  // namespace fabricost::detail

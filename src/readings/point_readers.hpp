@@ -27,8 +27,8 @@ struct RunDescription {
 };
 using RunDescriptions = std::unordered_map<std::string, RunDescription>;
 
-/// The `sources.csv` in the folder of a point file; empty when there is none. Of a run on one node with a log in logs/ID.txt the log's head
-/// says how it was launched. \throws SpecError
+/// The `sources.csv` in the folder of a point file; empty when there is none. Of a run with a log in logs/ID.txt the log's head says how it
+/// was launched. \throws SpecError
 [[nodiscard]] RunDescriptions read_sources(const std::filesystem::path& point_file);
 
 /// Fills in the fields that the point lacks and the description has.

@@ -225,7 +225,9 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     point.nodes = count_of_cell(table, at.nodes, "nodes");
     point.gpus_per_node = count_of_cell(table, at.gpus_per_node, "gpus_per_node");
     const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
-    point.launch.mode = name_in<LaunchMode>(table, at.launch, "launch", launch_mode_names, launch).value_or(LaunchMode::graph);
+    const auto stated = name_in<LaunchMode>(table, at.launch, "launch", launch_mode_names, launch);
+    point.launch.mode = stated.value_or(LaunchMode::graph);
+    if (stated) point.launched = 1U << static_cast<unsigned>(*stated);
     const NumberCell bytes = number_in(table, at.bytes, "bytes");
     if (bytes.kind == NumberCell::Kind::formula) because("bytes is a formula");
     if (bytes.kind == NumberCell::Kind::empty) because("bytes is empty");
@@ -311,7 +313,7 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
     run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
     run.health = table.cell(health);
-    if (run.nodes == 1) read_head(file.parent_path() / "logs" / (table.cell(id) + ".txt"), run);
+    read_head(file.parent_path() / "logs" / (table.cell(id) + ".txt"), run);
     if (!out.emplace(table.cell(id), run).second)
       table.fault(id, fmt::format("the id \"{}\" is there twice", table.cell(id)), "an id describes one run");
   }
@@ -333,6 +335,8 @@ void describe(Point& point, const RunDescriptions& runs) {
   point.nics_per_node = run.nics_per_node;
   point.nic_rate = run.nic_rate;
   point.health = run.health;
+  if (point.launched == 0 && run.launch.mode != LaunchMode::graph) point.launched = 1U << static_cast<unsigned>(run.launch.mode);
+  if (point.nodes > 1) return;  // between nodes the constants of transports hold launches, and releases are not told apart
   if (point.launch == CallLaunch{}) point.launch = run.launch;
   point.early_tests = point.early_tests || run.early_tests;
 }

@@ -192,7 +192,10 @@ void RepeatMerger::add(const Point& p) {
     if (!(kept.health == p.health)) kept.health.clear();
     kept.contradicts_itself = kept.contradicts_itself && p.contradicts_itself;
   }
-  if (p.nodes == 1 && !era.assumed) s.points[at->second].tuner = era.tuner;
+  Point& into = s.points[at->second];
+  into.launched |= p.launched;
+  if (p.launch.mode != LaunchMode::graph) into.launched |= 1U << static_cast<unsigned>(p.launch.mode);
+  if (p.nodes == 1 && !era.assumed) into.tuner = era.tuner;
   s.times[at->second].add(p.seconds);
 }
 

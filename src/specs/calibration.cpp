@@ -151,7 +151,7 @@ class CalibrationReader {
     part.most_nodes = in.count("most_nodes", part.most_nodes, 1, 1000000);
     const auto& known = launch_mode_names;
     for (const SpecNode* item : in.texts("launches"))  // for people, as the next
-      if (std::find(known.begin(), known.end(), item->text) == known.end())
+      if (item->text != "unstated" && std::find(known.begin(), known.end(), item->text) == known.end())
         in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(known, ", ")));
     in.texts("libraries");
     in.finish();
@@ -273,8 +273,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       };
       switch (part.set) {
         case ConstantSet::transport:
-          c.transport_operations = shown_beside(shown, part.fitted_on.size(), c.transport_operations,
-                                                c.transport_known ? c.transport_basis : Basis::datasheet);
+          c.transport_operations =
+              shown_beside(shown, part.fitted_on.size(), c.transport_operations, c.transport_known ? c.transport_basis : Basis::datasheet);
           read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
           c.transport_known = !reader.assumed;
           c.most_nodes = part.most_nodes;

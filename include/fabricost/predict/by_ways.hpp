@@ -44,6 +44,12 @@ namespace fabricost::detail {
   return nullptr;
 }
 
+/// GPUs of a mesh that take no part: of the links of a GPU, those to no rank of the communicator.
+[[nodiscard]] inline double idle_beside(const Fabric& f) {
+  const double others = f.full_rate / f.inner_rate * (f.local() - 1);  // GPUs that a GPU has links to
+  return std::round(others - (std::max<double>(f.communicator, f.local()) - 1));
+}
+
 /// \throws Refusal where a way cannot be gone
 inline void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
@@ -55,10 +61,21 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
     throw Refusal("<put> and <gin> are known for messages between nodes: send_recv with <path=nic> (kernels of experts use them anyway)");
   if (const Tier* const nic = system.tier(TierRole::nic); w.gin && nic != nullptr && nic->transport.network == NetworkKind::cloud)
     throw Refusal(system.name + ": <gin>: GPUs post to cards of InfiniBand and RoCE, not to those of " + std::string{name(nic->transport)});
+  if (!w.nvls && choice.algorithm && (*choice.algorithm == Algorithm::nvls || *choice.algorithm == Algorithm::nvls_tree))
+    throw Refusal(system.name + ": <nvls=off> turns off the reduction in the switches that " + std::string{name(*choice.algorithm)} +
+                  " is; leave one of the two out");
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
-  if (w.nic_block > 0 && !(f.local() <= 1 && f.nics > 1))
-    throw Refusal(system.name + ": <nic_block> needs ranks that meet through their NICs alone, several for each");
+  if (w.relay && idle_beside(f) <= 0)
+    throw Refusal(system.name + ": <relay> needs idle GPUs, and all of the mesh take part; take fewer <ranks>");
+  if (w.nic_block > 0 && f.local() > 1)
+    throw Refusal(system.name +
+                  ": <nic_block> needs ranks that meet through their NICs alone: one of each node, as many <ranks> as <nodes>");
+  if (w.nic_block > 0 && !(f.nics > 1))
+    throw Refusal(system.name +
+                  ": <nic_block> needs several NICs for each GPU; more <nodes> than one, and a machine of more NICs than GPUs, as with "
+                  "endpoints of its NIC tier set to " +
+                  std::to_string(2 * system.gpus_per_node));
   if (w.nic_block > 0 && is_exchange(op.collective))
     throw Refusal("<nic_block> is known for rings, halving and doubling, not for exchanges");
 }
@@ -117,8 +134,7 @@ inline void fill_nics_in_blocks(Line& line, const Fabric& f, Collective op, Algo
 
 /// The rate of a mesh with idle GPUs that pass messages on.
 [[nodiscard]] inline Fabric with_relays(Fabric f) {
-  const double all = f.full_rate / f.inner_rate * (f.local() - 1);  // links of a GPU, of those d to its peers
-  f.inner_rate *= 1 + prior::ways::relay_share * (all - (f.local() - 1)) / (f.local() - 1);
+  f.inner_rate *= 1 + prior::ways::relay_share * idle_beside(f) / (f.local() - 1);
   return f;
 }
 

@@ -57,8 +57,9 @@ struct Point {
   SharedText releases;  ///< of merged repeats that ran with several versions: those, as "2.23 2.29"
 
   // from the head of an nccl-tests log
-  CallLaunch launch{};          ///< graph also where nothing says it
-  bool early_tests = false;     ///< by an early nccl-tests, which no public log has with an NCCL later than 2.22
+  CallLaunch launch{};           ///< graph also where nothing says it
+  unsigned launched{};           ///< a bit for each LaunchMode that the runs of all its repeats state; 0: none does
+  bool early_tests = false;      ///< by an early nccl-tests, which no public log has with an NCCL later than 2.22
   std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
 
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }

@@ -1,5 +1,6 @@
 // The command of CONTRIBUTING.md writes the transports in data/calibrations, without the sweeps of data/measurements/left-out.csv.
 #include "support/measurements.hpp"
+#include "support/message_of.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/specs/load.hpp>
@@ -7,11 +8,15 @@
 
 #include "catch.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <fstream>
 #include <set>
 
 using namespace fabricost;
+using support::contains;
 
 namespace {
 
@@ -31,6 +36,12 @@ Points healthy_runs(const std::filesystem::path& folder) {
   return out;
 }
 
+/// A file of data/calibrations.
+std::string text_of(const std::string& name) {
+  std::ifstream in(std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "calibrations" / (name + ".yaml"));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 }  // namespace
 
 TEST_CASE("shipped transports are what a fit of the public clusters says", "[measurements]") {
@@ -48,6 +59,13 @@ TEST_CASE("shipped transports are what a fit of the public clusters says", "[mea
     const System machine = set.cluster.empty() ? load_system("dgx-h100", network) : load_system(set.cluster);
     CHECK(machine.constants.transport_name == set.name);
     CHECK(machine.constants.transport_basis == (set.cluster.empty() ? Basis::sibling : Basis::calibrated));
+    const std::string shipped = text_of(set.name);
+    INFO(set.name);
+    CHECK(contains(shipped, fmt::format("launches: [{}]", fmt::join(set.launches, ", "))));
+    CHECK(contains(shipped, fmt::format("libraries: [{}]", fmt::join(set.libraries, ", "))));
+    CHECK(contains(shipped,
+                   fmt::format("fewest_ranks: {}, most_ranks: {}, most_nodes: {}", set.fewest_ranks, set.most_ranks, set.most_nodes)));
+    CHECK(contains(shipped, "measured: {smallest: "));
     for (const Parameter& p : parameters_of(ConstantSet::transport)) {
       const double fresh = p.value(set.constants), there = p.value(machine.constants);
       if (!(fresh > 0) && !(there > 0)) continue;

@@ -1,4 +1,5 @@
 // Transports and their clusters: the constants that a fit of several shares, and those of transports without measurements.
+#include "support/message_of.hpp"
 #include "synthetic.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
@@ -67,6 +68,19 @@ TEST_CASE("a transport is held to its relative's constants, and one nobody fitte
   CHECK((!cloud.transport_known && cloud.transport_basis == Basis::datasheet));
   CHECK(cloud.transport.tree_step == Approx(fitted));  // the only one of its kind
   CHECK(!knows("gcp-a3-mega", apply_calibration).transport_known);
+}
+
+TEST_CASE("a set says how its runs were launched, at which sizes and on how many ranks, and where nothing said it", "[calibrate]") {
+  Random random{support::seed + 10};
+  Points runs = points_of(load_system("nebius-h100"), "nebius-h100", {.nodes = {2, 4}, .bytes = sizes(1024, 1048576)}, random);
+  const auto written = [&] {
+    const Calibration fit = calibrate(runs, {.only = ConstantSet::transport});
+    return calibration_yaml(fit, "mine", "2026-11-24", "a test");
+  };
+  CHECK(support::contains(written(), "smallest: 1 KiB, largest: 1 MiB, fewest_ranks: 8, most_ranks: 8, most_nodes: 4"));
+  CHECK(support::contains(written(), "launches: [unstated]"));
+  for (std::size_t i = 0; i < runs.points.size(); i += 2) runs.points[i].launched = 1U << static_cast<unsigned>(LaunchMode::process);
+  CHECK(support::contains(written(), "launches: [process, unstated]"));
 }
 
 TEST_CASE("clusters of one transport have constants of their own, and the transport's are their middle, whoever measured more",

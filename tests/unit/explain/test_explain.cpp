@@ -3,12 +3,14 @@
 
 #include "support/message_of.hpp"
 
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/explain/moe.hpp>
 #include <fabricost/explain/transfer.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -121,6 +123,49 @@ TEST_CASE("an explanation decides nothing again: on another machine's descriptio
   System other = machine("dgx-h100");
   other.constants = machine("dgx-a100").constants;
   CHECK(stated_terms(explain(other, p)) == own_terms(p.terms, p.seconds));
+}
+
+TEST_CASE("other ways to communicate are told with the file of their numbers, not with a calibration that has none of them") {
+  const auto numbers = [](const std::string& text) { return text.substr(text.find("Where the numbers come from")); };
+  const Operation among = AllReduce{.bytes = units::KiB(64), .ranks = 8};
+  const std::string windows = numbers(explain(machine("gb200-nvl72"), among, {.ways = {.symmetric = true}}));
+  CHECK(support::contains(windows, "kernel           data/priors/ways.yaml"));
+  CHECK(support::contains(windows, "multicast.share of"));
+  const Operation between = SendRecv{.bytes = units::KiB(64), .path = Path::nic};
+  for (const Ways& way : {Ways{.gin = true}, Ways{.put = Put::local}}) {
+    const std::string put = numbers(explain(machine("dgx-h100"), between, {.ways = way}));
+    CHECK(support::contains(put, "put              data/priors/ways.yaml"));
+    CHECK_FALSE(support::contains(put, "calibration"));
+  }
+  const Operation pair = SendRecv{.bytes = units::MiB(64)};
+  CHECK(support::contains(numbers(explain(machine("mi300x-8"), pair, {.ways = {.relay = true}})), "relay_share"));
+}
+
+TEST_CASE("a put that the GPU posts is compared with the same put by the proxy") {
+  const Operation op = SendRecv{.bytes = units::KiB(64), .path = Path::nic};
+  const std::string text = explain(machine("dgx-h100"), op, {.ways = {.gin = true}});
+  CHECK(support::contains(text, "The same, posted by the processor's"));
+  CHECK(support::contains(text, "it saves 18."));  // data/priors/ways.yaml: put_post, and the proxy's share of the wire
+  CHECK_FALSE(support::contains(text, "it costs"));
+}
+
+TEST_CASE("the channels that bound a rack are named with the NICs they ride; those of a server ride them all") {
+  const Operation op = AllReduce{.bytes = units::GiB(4), .nodes = 36};
+  const std::string rack = explain(machine("gb200-nvl72"), op, {.algorithm = Algorithm::ring});
+  CHECK(support::contains(rack, "The channels, not the NICs"));
+  CHECK(support::contains(rack, "ride 16 of its 72 NICs"));
+  const std::string servers = explain(machine("dgx-h100"), AllReduce{.bytes = units::GiB(4), .nodes = 4}, {.algorithm = Algorithm::ring});
+  CHECK_FALSE(support::contains(servers, "The channels, not the NICs"));
+}
+
+TEST_CASE("a domain larger than any measured says how far it extrapolates") {
+  const auto said = [](const char* name, int ranks) {
+    const System& system = machine(name);
+    return fmt::format("{}", fmt::join(assumed(system, predict(system, AllReduce{.bytes = units::MiB(64), .ranks = ranks})), "; "));
+  };
+  CHECK(support::contains(said("kyber-nvl576", 144), "domains of 144 GPUs"));
+  CHECK(support::contains(said("kyber-nvl576", 144), "2 times as many"));
+  CHECK_FALSE(support::contains(said("kyber-nvl576", 72), "times as many"));
 }
 
 TEST_CASE("an engine's own kernel is told with its sizes, and the library's choice beyond the hand-over") {

@@ -196,9 +196,27 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 4}, {.relay = true}, "full mesh");
   refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.relay = true}, "fewer ranks than GPUs");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nic_block = 1e6}, "NICs alone");
+  // a switch turned off is not a switch that cannot reduce
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls);
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls_tree);
+  // a message relayed through GPUs that send messages of their own
+  const Operation all_send{.collective = Collective::send_recv, .bytes = MiB(64), .ranks = 8, .nodes = 1};
+  refused(systems::full_mesh_box(), all_send, {.relay = true}, "take fewer ranks");
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2}, {.nic_block = 1e6}, "its NIC tier set to 16");
   System old = systems::hopper_box();
   old.tuner = *parse_tuner("nccl-2.12");
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
+}
+
+TEST_CASE("a message is relayed through the GPUs of the mesh that take no part, as many as there are", "[predict]") {
+  const System s = systems::full_mesh_box();
+  const auto saved = [&](int ranks) {
+    const Operation op{.collective = Collective::send_recv, .bytes = GiB(4), .ranks = ranks, .nodes = 1};
+    return seconds(s, op, {}) / seconds(s, op, {.relay = true});
+  };
+  CHECK(saved(2) > saved(4));
+  CHECK(saved(4) > saved(7));
+  CHECK(saved(7) > 1);
 }
 
 TEST_CASE("arrays, sweeps and single sizes agree under every way", "[predict]") {
