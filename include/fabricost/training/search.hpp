@@ -211,7 +211,7 @@ class TrainingSearch {
   void make_pipelines() {
     const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
     for (const int pp : either(q_.pp, divisors(q_.gpus, searched ? q_.model.layers + 2 : 1))) {
-      if (pp < 1 || (pp > 1 && q_.model.layers < pp)) continue;
+      if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2))) continue;
       for (const PipelineSchedule schedule : schedules(pp))
         for (const int vp : chunks(schedule, pp)) {
           Layout l;
