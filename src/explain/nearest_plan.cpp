@@ -117,8 +117,7 @@ std::string does_not_fit(const TrainingQuestion& q, const System& system, const 
   const MemoryAdvice advice = advice_for(q, system, named.layout);
   return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}{}", named.memory.total() / gibibyte,
                      capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
-                     recompute_names[static_cast<std::size_t>(named.layout.recompute)],
-                     advice.found ? "it " : "", advice.sentence);
+                     recompute_names[static_cast<std::size_t>(named.layout.recompute)], advice.found ? "it " : "", advice.sentence);
 }
 
 namespace {
@@ -174,16 +173,17 @@ std::string mostly_waits(const TrainingQuestion& q, const System& system, const 
     if (found && found->tokens_per_gpu() > (batch ? *batch : now).tokens_per_gpu()) batch = found;
   }
   if (batch)
-    ways.push_back(fmt::format("{} sequences a step ({}) train {:.4g}", batch->question.global_batch, batch->layout(),
-                               batch->tokens_per_gpu()));
+    ways.push_back(
+        fmt::format("{} sequences a step ({}) train {:.4g}", batch->question.global_batch, batch->layout(), batch->tokens_per_gpu()));
   free.global_batch = q.global_batch;
   free.gpus = static_cast<int>(std::bit_floor(static_cast<unsigned>(q.gpus)));
   if (const auto fewer = free.gpus < q.gpus ? fastest(free, system) : std::nullopt; fewer && fewer->tokens() > now.tokens())
     ways.push_back(fmt::format("{} GPUs ({}) train {:.4g}, and more in all", free.gpus, fewer->layout(), fewer->tokens_per_gpu()));
-  return fmt::format("{:.0f} % of the step waits for {} pipeline stages to fill and drain around {} microbatches, at {:.4g} tokens a second "
-                     "and GPU: {}",
-                     100 * t.bubble / (t.seconds - t.stack), best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
-                     ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
+  return fmt::format(
+      "{:.0f} % of the step waits for {} pipeline stages to fill and drain around {} microbatches, at {:.4g} tokens a second "
+      "and GPU: {}",
+      100 * t.bubble / (t.seconds - t.stack), best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
+      ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
 }
 
 std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {

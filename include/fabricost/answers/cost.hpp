@@ -172,7 +172,8 @@ struct CostAnswer {
     return Table{
         detail::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
-        gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "Those that are paid for: whole racks, or whole nodes of a part. Power, racks and money are of them."),
+        gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
+              "Those that are paid for: whole racks, or whole nodes of a part. Power, racks and money are of them."),
         gives(&A::part_of_rack, "part_of_rack", "part_of_rack", "Some nodes of one rack are rented; bought, it would be whole."),
         gives(&A::prices, "prices.file", "prices", "Name of the prices."),
         gives(&A::prices_date, "prices.date", "prices_date", "Their date."),
