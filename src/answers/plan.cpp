@@ -285,7 +285,7 @@ PlanAnswer answer(const PlanRequest& request) {
   out.gpus = q.gpus, out.global_batch = q.global_batch, out.sequence = q.sequence;
   out.precision = out.layouts.front().precision, out.headroom = headroom_of(q);
   out.fits = plan.fits;
-  if (!plan.fits) out.advice = does_not_fit(q, found->system, plan.layouts.front());
+  out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_known(found->system);
   if (request.sensitivity) out.sensitivity = changes_of(*found);
   if (request.explain) {

@@ -127,6 +127,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
 [[nodiscard]] int paid_gpus(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
   const int standing_by = spares * system.gpus_per_node;
   if (!is_rack(system, prices.power)) return run.gpus + run.idle_gpus + standing_by;
+  if (rents_part(system, run.gpus + standing_by, prices)) return static_cast<int>(with_whole_nodes(system, run.gpus)) + standing_by;
   return static_cast<int>(with_whole_racks(system, run.gpus + std::max(run.idle_gpus, standing_by), prices.power));
 }
 
@@ -257,7 +258,8 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   const PlannedLayout& best = *std::min_element(plan.layouts.begin(), plan.layouts.end(),
                                                 [&](const PlannedLayout& a, const PlannedLayout& b) { return paid(a) < paid(b); });
   out.layout = best, out.kernels = plan.kernels;
-  out.idle_gpus = best.idle_gpus;
+  const bool part = rents_part(*machine.value, out.gpus, prices);
+  out.idle_gpus = part ? static_cast<int>(with_whole_nodes(*machine.value, out.gpus)) - out.gpus : best.idle_gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);

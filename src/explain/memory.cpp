@@ -65,6 +65,7 @@ std::string recompute_text(const Layout& layout) {
   std::string out{recompute_names[static_cast<std::size_t>(layout.recompute)]};
   if (layout.recompute == Recompute::selective && !layout.recompute_modules.empty()) out += " " + names_of(layout.recompute_modules);
   if (layout.recompute == Recompute::full && layout.recompute_layers > 0) out += fmt::format(" of {} layers", layout.recompute_layers);
+  if (layout.recompute == Recompute::full && layout.offload_layers > 0) out += ", inputs on the host";
   return out;
 }
 

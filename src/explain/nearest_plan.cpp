@@ -9,8 +9,12 @@
 #include <fabricost/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <set>
 
 namespace fabricost {
 namespace {
@@ -129,6 +133,72 @@ std::string does_not_fit(const TrainingQuestion& q, const System& system, const 
   return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}", named.memory.total() / gibibyte,
                      capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
                      recompute_names[static_cast<std::size_t>(named.layout.recompute)], advice_text(q, system, named.layout, "it"));
+}
+
+namespace {
+
+/// The fastest layout of a request with one of its numbers changed.
+struct Changed {
+  TrainingQuestion question;
+  PricedLayout best;
+  [[nodiscard]] double tokens() const { return double(question.global_batch) * question.sequence / best.time.seconds; }
+  [[nodiscard]] double tokens_per_gpu() const { return tokens() / question.gpus; }
+  [[nodiscard]] std::string layout() const {
+    const Layout& l = best.layout;
+    return fmt::format("tp {} pp {} cp {} dp {}", l.tp, l.pp, l.cp, l.dp);
+  }
+};
+
+/// None where the request cannot be met.
+[[nodiscard]] std::optional<Changed> fastest(TrainingQuestion q, const System& system) {
+  q.top = 1;
+  try {
+    const TrainingPlan plan = plan_training(q, system);
+    if (plan.fits && !plan.layouts.empty()) return Changed{q, plan.layouts.front()};
+  } catch (const RequestError&) {  // no layout divides these numbers
+  }
+  return std::nullopt;
+}
+
+/// Batches near the requested one: those that divide the GPUs, so that replicas may take the place of stages, and multiples of it.
+[[nodiscard]] std::set<int> other_batches(const TrainingQuestion& q) {
+  std::set<int> out{2 * q.global_batch, 4 * q.global_batch};
+  for (int batch = std::max(1, q.global_batch / 2); batch <= 4 * q.global_batch; ++batch)
+    if (q.gpus % batch == 0) out.insert(batch);
+  out.erase(q.global_batch);
+  return out;
+}
+
+}  // namespace
+
+std::string mostly_waits(const TrainingQuestion& q, const System& system, const PricedLayout& best) {
+  const StepTime& t = best.time;
+  if (2 * t.bubble <= t.seconds - t.stack) return "";
+  const Changed now{q, best};
+  std::vector<std::string> ways;
+  TrainingQuestion free = q;
+  free.tp = free.pp = free.vp = free.cp = free.ep = free.dp = free.expert_tp = free.zero = free.microbatch = std::nullopt;
+  free.schedule = std::nullopt, free.recompute = std::nullopt;
+  if (const auto any = fastest(free, system); any && any->best.time.seconds < t.seconds)
+    ways.push_back(fmt::format("another layout ({}) trains {:.4g} tokens a second and GPU", any->layout(), any->tokens_per_gpu()));
+  std::optional<Changed> batch;
+  for (const int one : other_batches(q)) {
+    free.global_batch = one;
+    const auto found = fastest(free, system);
+    if (found && found->tokens_per_gpu() > (batch ? *batch : now).tokens_per_gpu()) batch = found;
+  }
+  if (batch)
+    ways.push_back(
+        fmt::format("{} sequences a step ({}) train {:.4g}", batch->question.global_batch, batch->layout(), batch->tokens_per_gpu()));
+  free.global_batch = q.global_batch;
+  free.gpus = static_cast<int>(std::bit_floor(static_cast<unsigned>(q.gpus)));
+  if (const auto fewer = free.gpus < q.gpus ? fastest(free, system) : std::nullopt; fewer && fewer->tokens() > now.tokens())
+    ways.push_back(fmt::format("{} GPUs ({}) train {:.4g}, and more in all", free.gpus, fewer->layout(), fewer->tokens_per_gpu()));
+  return fmt::format(
+      "{:.0f} % of the step waits for {} pipeline stages to fill and drain around {} microbatches, at {:.4g} tokens a second "
+      "and GPU: {}",
+      100 * t.bubble / (t.seconds - t.stack), best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
+      ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
 }
 
 std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {

@@ -48,6 +48,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("adapter_mask", into.adapter_mask, 4);
   number("graph_buffer", into.graph_buffer, 64);
   number("bucket_parameters", into.bucket_parameters, 1e12);
+  flag("planned", into.planned);
   into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 0, 1000);
   for (const auto& [key, value] :
        {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
@@ -90,6 +91,8 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.fused_experts = in.flag("fused_experts", s.fused_experts);
+  s.searches_stages = in.flag("searches_stages", s.searches_stages);
+  s.offloads_inputs = in.flag("offloads_inputs", s.offloads_inputs);
   s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
   if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
   if (in.has("schedules")) s.schedules.clear();

@@ -137,6 +137,7 @@ struct MoneyAnswer {
 struct CostAnswer {
   std::string system;
   double gpus = 0, paid_gpus = 0;
+  bool part_of_rack = false;
   std::string prices, prices_date;
   std::optional<double> dollars_per_gpu_hour;
   std::optional<std::string> gpu_hour_kind;
@@ -171,7 +172,9 @@ struct CostAnswer {
     return Table{
         detail::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
-        gives(&A::paid_gpus, "paid_gpus", "paid_gpus", "Those that are paid for: racks are whole. Power, racks and money are of them."),
+        gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
+              "Those that are paid for: whole racks, or whole nodes of a part. Power, racks and money are of them."),
+        gives(&A::part_of_rack, "part_of_rack", "part_of_rack", "Some nodes of one rack are rented; bought, it would be whole."),
         gives(&A::prices, "prices.file", "prices", "Name of the prices."),
         gives(&A::prices_date, "prices.date", "prices_date", "Their date."),
         gives(&A::dollars_per_gpu_hour, "prices.gpu_hour_usd", "dollars_per_gpu_hour", "Rent of a GPU, USD/h; None: not known."),

@@ -41,6 +41,7 @@ struct Compared {
   std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
   int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
+  bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
   bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
@@ -60,7 +61,14 @@ inline void add_dollars(Compared& c, const System& system, const Money& money, c
   c.price_kind = money.rent_known ? rent.kind : PriceKind::owned;
   c.gpu_hour = in(rent.value, units::USD_per_h).value();
 }
+/// GPUs that a job pays for beside its own: those that its groups leave idle, and the rest of what is sold whole.
+[[nodiscard]] inline double idle_in_bill(const Compared& c, const System& system, double gpus, const Prices& prices) {
+  if (!c.training) return paid_gpus(system, gpus, prices) - gpus;
+  return rents_part(system, gpus, prices) ? with_whole_nodes(system, gpus) - gpus : idle_gpus(c.training->layout, system.domain);
+}
 inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
+  c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
+  c.part_of_domain = rents_part(system, gpus, prices);
   const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * gpus, prices);
   add_dollars(c, system, money, prices);
   if (!money.power_known) return;
@@ -75,7 +83,8 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   if (system.pod > 0) return compared(std::move(question), sliced(system, question.gpus), prices);
   question.top = 1;
   TrainingPlan plan = plan_training(question, system);
-  if (plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
+  const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
+  if (whole && plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
     question.top = near_fastest;
     plan = plan_training(question, system);
     std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, system.domain)]);
@@ -95,7 +104,6 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.assumed_kernels = kernels_assumed(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
   c.terms = terms_of(t);
-  c.idle_gpus = idle_gpus(c.training->layout, system.domain);
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
@@ -111,7 +119,6 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.assumed_kernels = question.stack.assumed_kernels;
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
-  c.idle_gpus = static_cast<int>(with_whole_racks(system, question.gpus, prices.power) - question.gpus);
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
@@ -207,8 +214,7 @@ template <class Able>
       all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     } else if (able(i)) {
       const Prices as = priced_as(prices, *by.kind, own, i);
-      detail::add_dollars(all[i], systems[i],
-                          money_per_million_tokens(systems[i], gpus + all[i].idle_gpus, all[i].tokens_per_gpu * gpus, as), as);
+      detail::add_money(all[i], systems[i].pod > 0 ? sliced(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
       const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
       if (all[i].price_kind != by.kind && !rented)
         all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;

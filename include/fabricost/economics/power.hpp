@@ -58,7 +58,11 @@ struct PowerUse {
 [[nodiscard]] inline bool is_rack(const System& system, const PowerUse& use) {
   return system.domain > system.gpus_per_node && system.domain <= use.gpus_of_a_rack;
 }
-/// GPUs that come with `gpus`, themselves included: a rack is bought, powered and rented whole.
+/// The same in whole nodes.
+[[nodiscard]] inline double with_whole_nodes(const System& system, double gpus) {
+  return std::ceil(gpus / system.gpus_per_node) * system.gpus_per_node;
+}
+/// GPUs that come with `gpus`, themselves included, where a rack is bought, or rented for more than it holds: it is whole.
 [[nodiscard]] inline double with_whole_racks(const System& system, double gpus, const PowerUse& use) {
   return is_rack(system, use) ? std::ceil(gpus / system.domain) * system.domain : gpus;
 }

@@ -19,6 +19,10 @@ namespace fabricost {
 /// fits.
 [[nodiscard]] std::string does_not_fit(const TrainingQuestion& question, const System& system, const PricedLayout& named);
 
+/// Training: what waits less than the fastest layout, where that one mostly waits for its pipeline: another layout than the requested
+/// one, another batch, fewer GPUs; each is a search. Empty where it computes more than it waits.
+[[nodiscard]] std::string mostly_waits(const TrainingQuestion& question, const System& system, const PricedLayout& best);
+
 /// Serving: the limits that are missed and the smallest violation; or the memory the nearest layout lacks,
 /// and which narrower weights (fp8, fp4) or larger number of GPUs (2, 4, 8, ... times as many, to 4,096)
 /// would fit: separate searches without limits on time.

@@ -58,6 +58,8 @@ struct Stack {
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
   double scale = 1;                      ///< factor on the whole step
   bool scale_given = false;              ///< by a user: one that beats the peak is refused then, a fitted one bounds the products
+  bool searches_stages = true;           ///< a search proposes pipeline stages; else only a request for them has any
+  bool offloads_inputs = false;          ///< a search also keeps the inputs of recomputed layers in host memory
   bool prunes_recompute = false;         ///< full recomputation leaves out what no backward reads: a layer's last product
   std::string factor_of{};  ///< the stack whose factor it has, fitted to the steps of both; empty: its own
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model

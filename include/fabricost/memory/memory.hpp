@@ -7,7 +7,8 @@
 /// stages), also weights (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over
 /// their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches
 /// in flight (in_flight.hpp). The peak is the sum of the items. This overestimates full recompute by up to
-/// one layer: the recomputed layer is counted together with the logits, which are already freed by then.
+/// one layer: the recomputed layer is counted together with the logits, which are already freed by then. Where a
+/// compiler plans the memory (MemoryStack::planned) only the larger of the two counts, with the weights it gathers.
 
 #include <fabricost/memory/activations.hpp>
 #include <fabricost/memory/in_flight.hpp>
@@ -118,15 +119,26 @@ struct MemoryUse {
                                                  has_experts ? local_experts / model.hidden / mats : 0});
   const bool by_matrix = stack.gathered_layers == 0;
   const double gathered = by_matrix ? 2 * matrix : stack.gathered_layers * largest_layer;
+  const double table = embeds || heads ? h * model.vocab / t : 0;  // embedding or output matrix
   if (layout.pp > 1) use.buffers += stack.pipe_buffer * tokens * h * in_flight;
   if (layout.context == ContextParallel::all_gather && layout.cp > 1)
     use.buffers += tokens * (layout.cp - 1) * 2 *
                    (model.latent() ? model.kv_rank + model.rope_dim : 2.0 * std::max(1.0, model.kv_heads / t) * model.head_dim);
-  if (shards_gradients(layout)) {
-    const double bucket = std::max(2 * stack.bucket_parameters, by_matrix ? matrix : largest_layer);
-    use.buffers += stack.gradient * std::min(bucket, learning - learning_sharded);
+  const auto reducing = [&](double parameters) {
+    return shards_gradients(layout) ? std::min(parameters, learning - learning_sharded) : 0;
+  };
+  const auto gathering = [&](double parameters) { return zero >= 3 ? std::min(parameters, all - sharded) : 0; };
+  if (stack.planned) {
+    // a product writes its weights' gradient in the format that it read them in, which is reduced in it
+    const double of_layers = stack.gathered_weight * (gathering(gathered) + reducing(matrix));
+    const double of_ends = stack.gathered_weight * (gathering(table) + reducing(table));
+    const bool at_ends = use.vocabulary + of_ends > use.recompute + of_layers;
+    (at_ends ? use.recompute : use.vocabulary) = 0;
+    use.buffers += at_ends ? of_ends : of_layers;
+  } else {
+    use.buffers += stack.gradient * reducing(std::max(2 * stack.bucket_parameters, by_matrix ? matrix : largest_layer));
+    use.buffers += stack.gathered_weight * gathering(gathered + own.vocabulary);
   }
-  if (zero >= 3) use.buffers += stack.gathered_weight * std::min(gathered + own.vocabulary, all - sharded);
   if (away > 0) use.buffers += tokens * kept / layers * std::min(2, away);  // one on its way out, one on its way back
   if (layout.cuda_graphs) use.buffers += stack.graph_buffer * tokens * h * layers * spread * in_flight;
   if (stack.weight_gradient > 0 && layout.trains_all()) {

@@ -69,6 +69,9 @@ struct MemoryStack {
   /// gradients in 16 bit (Transformer Engine, make_graphed_callables).
   double graph_buffer = 8;
   int gathered_layers = 2;      ///< with zero = 3: this layer's weights and the next one's; 0: matrix by matrix, this one and the next
+  /// The compiler places all buffers of a step beforehand: the tensors of the output matrix and those of the layer that is recomputed,
+  /// which are never alive together, share their place.
+  bool planned = false;
   double context = prior::memory::context;                      ///< CUDA context and libraries
   /// Bytes of one communicator: the buffers of a ring's connections.
   double communicator = prior::memory::communicator;

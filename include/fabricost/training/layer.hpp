@@ -318,13 +318,13 @@ struct LayerModel {
   }
 
   /// The number of times the backward pass repeats a group's exchange of the forward pass.
-  [[nodiscard]] double again(StepGroup group, bool experts) const {
+  [[nodiscard]] double again(StepGroup group, LayerParts parts) const {
     if (l.recompute == Recompute::full)
       return l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
-    // tokens are sent to their experts again
-    return l.recompute == Recompute::selective && experts && group == StepGroup::expert && l.recompute_modules.has(RecomputeModule::moe)
-               ? 1
-               : 0;
+    const RecomputeModule feed = parts.experts ? RecomputeModule::moe : RecomputeModule::mlp;
+    if (l.recompute != Recompute::selective || !parts.feed || !l.recompute_modules.has(feed)) return 0;
+    if (group == StepGroup::tensor) return parts.mixing ? 0.5 : 1;  // the feed-forward block's own, of the layer's two
+    return group == StepGroup::expert ? 1 : 0;                      // tokens are sent to their experts again
   }
 
   /// Kernels of a backward pass by kind, seconds.
@@ -352,7 +352,7 @@ struct LayerModel {
     for (const LayerExchange& x : exchanges(parts)) {
       Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
       of.forward += x.exposed * x.forward * x.seconds;
-      const double backward = (x.backward + again(x.group, experts) * x.forward) * x.seconds;
+      const double backward = (x.backward + again(x.group, parts) * x.forward) * x.seconds;
       of.backward += x.exposed * backward;
       if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
     }
@@ -372,7 +372,7 @@ struct LayerModel {
     out.weight = backward * gradients / work;
     out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
     if (l.recompute == Recompute::full) {
-      const double repeats = again(StepGroup::tensor, experts), repeated = repeated_in_full(k);
+      const double repeats = again(StepGroup::tensor, parts), repeated = repeated_in_full(k);
       const double forward_again = p_norm(repeated, min, q);
       out.kernels += repeats * repeated;
       out.floor += repeats * (forward_again - repeated);

@@ -73,7 +73,8 @@ inline constexpr double default_headroom = prior::memory::headroom;
 /// The request with defaults: a named layout with its ZeRO stage and without a recomputation runs without it, even if it does not fit.
 /// With neither, both are searched: ZeRO 3 alone may cost far more than recomputing.
 [[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
-  if (!q.recompute && q.zero && names_one_layout(q)) q.recompute = Recompute::none;
+  const bool recomputes = q.stack.offloads_inputs;  // as it comes (maxtext, configs/base.yml: remat_policy full)
+  if (!q.recompute && q.zero && names_one_layout(q) && !recomputes) q.recompute = Recompute::none;
   return q;
 }
 /// The share to keep free: as given, else none for a named layout and default_headroom for a search.
@@ -131,6 +132,10 @@ inline void check(const TrainingQuestion& q, const System& system) {
   if (const detail::LayoutFault fault = detail::fault_of(q.model, ranks);
       fault == detail::LayoutFault::heads || fault == detail::LayoutFault::sequence || fault == detail::LayoutFault::idle_chunk)
     throw RequestError(why_impossible(q.model, ranks, q.gpus));
+  const bool staged = q.pp ? *q.pp > 1 : q.tp && q.cp && q.dp && static_cast<long long>(*q.tp) * *q.cp * *q.dp < q.gpus;
+  if (q.zero == 2 && staged)
+    throw Refusal("<zero> 2 with pipeline stages: microbatches add up their gradients before these are reduced, so there are none to shard "
+                  "between them (DeepSpeed refuses it, runtime/pipe/engine.py); take 1, which is the same, or 3");
   constexpr long long more_than_any = 2'000'000'000;  // more GPUs than any machine; fits an int
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);

@@ -74,6 +74,7 @@ class TrainingSearch {
         gpu_(Processor::of(system)),
         costs_(system, {.ways = q.ways}),
         domain_(system.domain),
+        has_host_(host_tier(system) != nullptr),
         stated_(stated_gpus(system)),
         count_(parameters_of(q.model)) {
     if (!any_memory) capacity_ = gpu_.memory * (1 - headroom_of(q)), host_ = host_room(system);
@@ -208,8 +209,9 @@ class TrainingSearch {
 
   /// All pipelines of the request by their stages, without those that always leave a chunk idle.
   void make_pipelines() {
-    for (const int pp : either(q_.pp, divisors(q_.gpus, q_.model.layers + 2))) {
-      if (pp < 1 || (pp > 1 && q_.model.layers < pp)) continue;
+    const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
+    for (const int pp : either(q_.pp, divisors(q_.gpus, searched ? q_.model.layers + 2 : 1))) {
+      if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2))) continue;
       for (const PipelineSchedule schedule : schedules(pp))
         for (const int vp : chunks(schedule, pp)) {
           Layout l;
@@ -295,7 +297,7 @@ class TrainingSearch {
       }
       const Shardings zeros = shardings(l);
       if (!wants_nearest()) {
-        Layout max = l;
+        Layout max = may_offload(l) ? offloaded(l) : l;
         max.zero = zeros.all().back();
         if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, memory_));
         looked_at = l.pp;
@@ -312,17 +314,32 @@ class TrainingSearch {
     return memory_of(q_.model, count_, l, memory_, at, microbatches_in_flight(l, at.stage));
   }
 
+  /// Whether the inputs of this layout's layers, which their recomputation starts from, may wait in host memory.
+  [[nodiscard]] bool may_offload(const Layout& l) const {
+    return q_.stack.offloads_inputs && has_host_ && l.recompute == Recompute::full && !q_.offload_layers;
+  }
+  [[nodiscard]] Layout offloaded(Layout l) const {
+    l.offload_layers = q_.model.layers;
+    return l;
+  }
+
   /// Placings and shardings of one pipeline; memory does not depend on the placing.
-  void price(Layout l, const Pipeline& pipeline, const Shardings& zeros, const LayerTimes& layers) {
-    std::array<MemoryUse, 4> memory;
+  void price(const Layout& l, const Pipeline& pipeline, const Shardings& zeros, const LayerTimes& layers) {
+    std::array<PricedLayout, 4> sharded;
     for (const int zero : zeros.all()) {
-      l.zero = zero;
-      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, memory_, pipeline.stages);
+      PricedLayout& at = sharded[static_cast<std::size_t>(zero)];
+      const auto use = [&] {
+        at.layout.zero = zero;
+        at.memory = worst_stage(q_.model, count_, at.layout, memory_, pipeline.stages);
+      };
+      at.layout = l, use();
+      if (lacking(at.memory) > 0 && may_offload(l)) at.layout = offloaded(l), use();
     }
     for (const Placing placing : placings(l))
       for (const int zero : zeros.all()) {
-        l.placing = placing, l.zero = zero;
-        price(l, memory[static_cast<std::size_t>(zero)], layers);
+        PricedLayout& at = sharded[static_cast<std::size_t>(zero)];
+        at.layout.placing = placing;
+        price(at.layout, at.memory, layers);
       }
   }
 
@@ -357,6 +374,7 @@ class TrainingSearch {
   Processor gpu_;
   GroupCosts costs_;
   int domain_;
+  bool has_host_;  ///< a link to the host
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
   MemoryStack memory_;   ///< of the stack, in the group that is priced

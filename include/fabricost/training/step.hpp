@@ -237,6 +237,11 @@ struct StepModel {
     StageTimes times;
     int chunks = 1;
   };
+  /// The stage that has the end of the model: the last one, or in a V the first.
+  template <class Contents>
+  [[nodiscard]] StageContent last_of(const Contents& stages) const {
+    return folds_in_v(l.schedule) ? stages.front() : stages.back();
+  }
   [[nodiscard]] Stages stages() const {
     Stages out;
     const auto long_ones = long_stages(split_layers(m, l), m, l);
@@ -245,7 +250,7 @@ struct StepModel {
     out.local = parameters(out.fullest);
     StageContent last = out.fullest;
     if (l.pp > 1) {
-      last = long_ones.back();
+      last = last_of(long_ones);
       for (const StageContent& other : std::span{long_ones}.subspan(1)) {
         const LayerTime t = content(other);
         if (t.sum() > out.stage.sum()) out.stage = t, out.fullest = other;

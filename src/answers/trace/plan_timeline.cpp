@@ -112,7 +112,7 @@ class Timeline {
     double forward_calls = 0;
     for (const LayerExchange& x : layer.exchanges(parts)) {
       forward_calls += x.exposed * x.forward * x.seconds;
-      const double repeats = layer.again(x.group, parts.experts);
+      const double repeats = layer.again(x.group, parts);
       for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, x.backward + repeats * x.forward);
     }
     const double backward_calls = t.tensor + t.context + t.expert - forward_calls;

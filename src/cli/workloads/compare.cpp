@@ -169,7 +169,13 @@ struct CompareTyped : CompareRequest {
     if (row.trouble.empty()) layouts.row({row.system, row.layout});
   out += layouts.text(2);
   for (const Compared& c : all)
-    if (c.idle_gpus > 0)
+    if (c.part_of_domain)
+      out += wrapped("  ",
+                     fmt::format("{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of "
+                                 "it (--price-kind owned).",
+                                 c.system),
+                     100);
+    else if (c.idle_gpus > 0)
       out += wrapped("  ",
                      fmt::format("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money "
                                  "and the energy. Of the fastest layouts this is the one that pays for the fewest GPU-seconds; plan "

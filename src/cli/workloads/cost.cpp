@@ -85,7 +85,10 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 }
 
 [[nodiscard]] std::string cost_text(const CostAnswer& a, const Terminal& terminal) {
-  const std::string whole = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for, in whole racks", a.paid_gpus) : "";
+  const std::string paid = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for", a.paid_gpus) : "";
+  const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
+                            : paid.empty() ? ""
+                                           : paid + ", in whole racks";
   std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}{}", a.gpus, a.system, whole)) + "\n" + machine_text(a);
   const auto section = [&](const std::string& title, const std::string& rows) { out += "\n" + terminal.strong(title) + "\n" + rows; };
   const auto money = [](const MoneyAnswer& m, const std::vector<std::string>& first) {

@@ -87,13 +87,20 @@ namespace {
                        100 * (1 - capacity));
   const bool known = a.question.stack.seen.of(a.system.gpu.generation), kin = a.system.constants.compute_kin;
   const bool no_experts = known && a.question.model.mixture() && !a.question.stack.seen.experts;
-  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.\n", f.low, f.high,
-                     a.question.stack.name, known ? "fitted" : "not measured",
-                     known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
-                     no_experts ? ", on no model with experts" : "");
+  out +=
+      fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.\n", f.low, f.high,
+                  a.question.stack.name, known ? "fitted" : "not measured",
+                  known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "", no_experts ? ", on no model with experts" : "");
   if (!known && !a.question.stack.scale_given) out += wrapped("  ", fitted_stacks_text(a.system.gpu.generation), 100);
   if (kernels_assumed(a.system)) out += wrapped("  ", assumed_kernels_text(a.system), 98);
-  if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
+  if (p.layout.gpus() < a.system.domain && a.system.domain > a.system.gpus_per_node) {
+    out +=
+        wrapped("  ",
+                fmt::format("The job takes a part of a scale-up domain of {} GPUs; the others are free for other jobs. Compare, cost and "
+                            "project pay for its own nodes where they are rented, and for the whole rack where it is bought.",
+                            a.system.domain),
+                98);
+  } else if (const int idle = idle_gpus(p.layout, a.system.domain); idle > 0) {
     const int used = used_of_domain(p.layout, a.system.domain);
     out += fmt::format(
         "  {} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.\n"
@@ -114,6 +121,7 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
                                   q.global_batch, q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) +
       "\n";
   if (!a.plan.fits) out += "  " + answer.advice + "\n";
+  if (a.plan.fits && !answer.advice.empty()) out += wrapped("  ", answer.advice, 100);
   out += layouts_text(a, a.plan.layouts);
   out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best\n",
                      a.plan.evaluated, a.plan.unfit, a.plan.bounded);

@@ -219,3 +219,49 @@ TEST_CASE("The picture of a comparison stays inside its canvas, nothing covers a
   for (const char* word : {"USD per million tokens", "joules per token", "megawatts", "seconds a step", "gb200-nvl72", "computing"})
     CHECK_THAT(svg, Catch::Contains(word));
 }
+
+TEST_CASE("MI355X over B200 is as measured, with the error of three unlike comparisons") {
+  // AMD, the same jobs in its own code on both (ROCm 7, v25.9): 8B fp8 1.08, 70B fp8 1.00, 70B bf16 1.16
+  struct Measured {
+    const char* model;
+    int gpus;
+    Precision precision;
+    double ratio;
+  };
+  const std::vector<System> systems{load_system("mi355x-8"), load_system("dgx-b200")};
+  double off = 0;
+  for (const Measured& one : {Measured{"llama3-8b", 8, Precision::fp8, 1.08}, Measured{"llama3-70b", 16, Precision::fp8, 1.00},
+                              Measured{"llama3-70b", 16, Precision::bf16, 1.16}}) {
+    TrainingQuestion q = question(one.model, one.gpus, 128, 8192);
+    q.precision = one.precision;
+    const std::vector<Compared> all = compare(systems, [&](const System& s) { return compared(q, s, load_prices()); });
+    const double ratio = all[0].tokens_per_gpu / all[1].tokens_per_gpu;
+    CAPTURE(one.model, ratio, one.ratio);
+    CHECK(std::fabs(std::log(ratio / one.ratio)) < 0.25);
+    off += std::log(ratio / one.ratio) / 3;
+  }
+  CHECK(std::fabs(off) < 0.12);
+}
+
+TEST_CASE("A job smaller than a rack pays for its nodes where they are rented, and for the rack where it is bought") {
+  const std::vector<System> systems{load_system("gb200-nvl72")};
+  Prices prices = load_prices();
+  const auto idle = [&](int gpus) {
+    const TrainingQuestion q = question("llama3-8b", gpus, 144);
+    std::vector<Compared> all = compare(systems, [&](const System& s) { return compared(q, s, prices); });
+    (void)price_alike(all, systems, gpus, prices, {.gpu_hours = {}, .kind = prices.kind});
+    return all.front();
+  };
+  for (const int gpus : {4, 8, 16, 48}) {
+    CHECK(idle(gpus).idle_gpus == 0);
+    CHECK(idle(gpus).part_of_domain);
+  }
+  CHECK(idle(6).idle_gpus == 2);  // of its second node
+  CHECK_FALSE(idle(72).part_of_domain);
+  const Compared rented = idle(8);
+  CHECK(*rented.dollars == Approx(rented.gpu_hour / 3600 / rented.tokens_per_gpu * 1e6));
+  prices.kind = PriceKind::owned;
+  CHECK(idle(8).idle_gpus == 64);
+  CHECK_FALSE(idle(8).part_of_domain);
+  CHECK(idle(8).megawatts > 5 * rented.megawatts);
+}

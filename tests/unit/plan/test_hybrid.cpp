@@ -165,6 +165,7 @@ TEST_CASE("A program that gathers matrix by matrix holds less than one that gath
   l.dp = 64, l.zero = 3, l.global_batch = 64, l.schedule = PipelineSchedule::none;
   MemoryStack stack = load_stack("jax-fsdp").memory;
   REQUIRE(stack.gathered_layers == 0);
+  stack.planned = false;
   const Model m = load_model("llama3-70b");
   const double by_matrix = worst_stage(m, l, stack).buffers;
   stack.gathered_layers = 1;

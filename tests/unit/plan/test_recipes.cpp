@@ -136,3 +136,18 @@ TEST_CASE("what is updated in host memory takes the longer of that memory's traf
     CHECK(step_of(q, system).offload == Approx(6 * owned / host_rate(system)).epsilon(1e-6));
   }
 }
+
+TEST_CASE("recomputing the feed-forward block repeats its half of the tensor ranks' exchange") {
+  const System h100 = load_system("dgx-h100");
+  TrainingQuestion q = one("llama3-70b");
+  q.tp = 8, q.recompute = Recompute::none;
+  const auto tensor = [&](const TrainingQuestion& asked) { return step_of(asked, h100).tensor; };
+  TrainingQuestion block = q, full = q, norms = q;
+  block.recompute = norms.recompute = Recompute::selective, full.recompute = Recompute::full;
+  block.recompute_modules.add(RecomputeModule::mlp);
+  norms.recompute_modules.add(RecomputeModule::layernorm);
+  REQUIRE(tensor(q) > 0);
+  CHECK(tensor(norms) == Approx(tensor(q)));
+  CHECK(tensor(block) - tensor(q) == Approx((tensor(full) - tensor(q)) / 2));
+  CHECK(tensor(block) > 1.1 * tensor(q));
+}

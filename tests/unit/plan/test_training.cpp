@@ -285,7 +285,7 @@ TEST_CASE("Where a named layout leaves open what saves memory, it is as fast as 
   const System system = load_system("gb200-nvl72", std::vector<std::string>{"domain=8", "nvlink.endpoints=8"});
   const double found = plan_training(q, system).layouts.front().time.seconds;
   for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
-    for (int zero = 0; zero <= 3; ++zero) {
+    for (const int zero : {0, 1, 3}) {  // 2 is refused with stages
       q.recompute = kind, q.zero = zero;
       INFO("recompute " << recompute_names[static_cast<std::size_t>(kind)] << ", ZeRO " << zero);
       const TrainingPlan plan = plan_training(q, system);

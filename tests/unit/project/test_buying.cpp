@@ -167,6 +167,21 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
   CHECK(run.paid_gpus < 512 + run.idle_gpus + 16 + 72);
 }
 
+TEST_CASE("a part of a rack is rented by the node, whichever question it is asked with") {
+  CostRequest cost;
+  cost.system.name = "gb200-nvl72", cost.gpus = 8;
+  CHECK(answer(cost).paid_gpus == 8);
+  CHECK(answer(cost).part_of_rack);
+  cost.price_kind = PriceKind::owned;
+  CHECK(answer(cost).paid_gpus == 72);
+  CHECK_FALSE(answer(cost).part_of_rack);
+  ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
+  project.gpus = 8, project.spares = 1;
+  const ProjectedRun run = answer(project).rows.front();
+  CHECK(run.paid_gpus == 12);  // its nodes and the spare one
+  CHECK(run.idle_gpus == 0);
+}
+
 TEST_CASE("owning and renting cost the same where the answer says so") {
   for (const std::string name : {"dgx-h100", "dgx-b200", "gb200-nvl72"}) {
     CostRequest q;

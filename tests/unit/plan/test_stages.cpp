@@ -1,0 +1,60 @@
+/// Pipelines in a plan: where the end of the model is, what is refused, what is said of one that mostly waits.
+
+#include "questions.hpp"
+
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+TEST_CASE("With multi-token prediction a V of zero bubbles is faster than 1F1B, since the model ends on its first stage") {
+  const System rack = load_system("gb200-nvl72");
+  for (const char* model : {"deepseek-v3", "mimo-7b"}) {
+    TrainingQuestion q = question(model, 128, 1024);
+    REQUIRE(q.model.predict_layers > 0);
+    q.tp = 1, q.pp = 8, q.cp = 1, q.ep = q.model.mixture() ? 16 : 1, q.microbatch = 1, q.zero = 1, q.recompute = Recompute::full;
+    const auto seconds = [&](PipelineSchedule schedule) {
+      q.schedule = schedule;
+      return plan_training(q, rack).layouts.front().time.seconds;
+    };
+    CAPTURE(model);
+    CHECK(seconds(PipelineSchedule::zb_v) < seconds(PipelineSchedule::one_f_one_b));
+  }
+}
+
+TEST_CASE("Gradients sharded between microbatches are refused with pipeline stages, and not searched") {
+  const System h100 = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 256);
+  q.zero = 2;
+  for (const PricedLayout& one : plan_training(q, h100).layouts) CHECK(one.layout.pp == 1);
+  q.pp = 4;
+  CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("take 1, which is the same, or 3"));
+  q.pp = std::nullopt, q.tp = 4, q.cp = 1, q.dp = 4;  // leaves four stages
+  CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("with pipeline stages"));
+  q.zero = 1;
+  CHECK(plan_training(q, h100).layouts.front().layout.pp == 4);
+}
+
+TEST_CASE("A plan that mostly waits for its pipeline says which batch waits less") {
+  const System rack = load_system("gb200-nvl72");
+  TrainingQuestion q = question("llama3.1-405b", 2016, 16, 1 << 20);  // only stages can take the factor 63 of 2,016
+  const PricedLayout best = plan_training(q, rack).layouts.front();
+  REQUIRE(2 * best.time.bubble > best.time.seconds);
+  CHECK_THAT(mostly_waits(q, rack, best), Catch::Contains("pipeline stages to fill and drain") && Catch::Contains("63 sequences a step"));
+  q.global_batch = 63;
+  const PricedLayout full = plan_training(q, rack).layouts.front();
+  CHECK(full.time.seconds < best.time.seconds * 63 / 16 / 3);
+  CHECK(mostly_waits(q, rack, full).empty());
+}
+
+TEST_CASE("A plan that mostly waits because of a named layout says so") {
+  const System h100 = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 8);
+  q.tp = 1, q.pp = 16, q.vp = 1, q.cp = 1;
+  const PricedLayout best = plan_training(q, h100).layouts.front();
+  REQUIRE(2 * best.time.bubble > best.time.seconds);
+  CHECK_THAT(mostly_waits(q, h100, best), Catch::Contains("another layout"));
+}

@@ -1,0 +1,86 @@
+/// Training on TPUs as MaxText runs it.
+
+#include "questions.hpp"
+
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/figures.hpp>
+
+#include <catch.hpp>
+
+#include <algorithm>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+TrainingQuestion on_tpu(const char* model, int gpus, int batch, int sequence) {
+  TrainingQuestion q = question(model, gpus, batch, sequence);
+  q.stack = load_stack(default_tpu_stack);
+  return q;
+}
+/// Fully sharded, without tensor and context ranks.
+TrainingQuestion sharded(const char* model, int gpus, int microbatch, int sequence) {
+  TrainingQuestion q = on_tpu(model, gpus, gpus * microbatch, sequence);
+  q.tp = 1, q.pp = 1, q.cp = 1, q.zero = 3, q.microbatch = microbatch;
+  return q;
+}
+
+}  // namespace
+
+TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that are asked for") {
+  const System v5p = load_system("tpu-v5p-cube");
+  TrainingQuestion q = on_tpu("llama2-70b", 512, 2048, 4096);
+  for (const PricedLayout& one : plan_training(q, v5p).layouts) CHECK(one.layout.pp == 1);
+  q.pp = 4;
+  CHECK(plan_training(q, v5p).layouts.front().layout.pp == 4);
+  q.pp = std::nullopt, q.stack = load_stack("megatron-core");
+  const TrainingPlan other = plan_training(q, v5p);
+  CHECK(std::any_of(other.layouts.begin(), other.layouts.end(), [](const PricedLayout& one) { return one.layout.pp > 1; }));
+}
+
+TEST_CASE("Layouts that MaxText ran on TPUs fit them") {
+  // AI-Hypercomputer/tpu-recipes: training/trillium, GPT3-175B, Llama3.1-70B, Llama3.1-405B; training/v5p, Llama3.1-405B
+  const System v6e = load_system("tpu-v6e-pod"), v5p = load_system("tpu-v5p-cube");
+  CHECK(plan_training(sharded("gpt3-175b", 256, 3, 2048), v6e).fits);
+  CHECK(plan_training(sharded("llama3-70b", 256, 5, 8192), v6e).fits);
+  CHECK(plan_training(sharded("llama3.1-405b", 512, 1, 8192), v6e).fits);
+  CHECK(plan_training(sharded("llama3.1-405b", 512, 2, 8192), v5p).fits);
+  // maxtext, docs/reference/models/tiering.md: 256 chips; the mesh of its configuration is 64 fully sharded x 4 tensor ranks
+  TrainingQuestion q = on_tpu("llama3.1-405b", 256, 64, 8192);
+  q.tp = 4, q.pp = 1, q.cp = 1, q.zero = 3, q.microbatch = 1;
+  const TrainingPlan plan = plan_training(q, v6e);
+  CHECK(plan.fits);
+  CHECK(plan.layouts.front().layout.recompute == Recompute::full);
+}
+
+TEST_CASE("Inputs of recomputed layers wait in host memory only where a layout does not fit otherwise") {
+  const System v6e = load_system("tpu-v6e-pod");
+  const TrainingPlan roomy = plan_training(sharded("llama3-8b", 256, 1, 8192), v6e);
+  REQUIRE(roomy.fits);
+  const TrainingQuestion tight = sharded("llama3-70b", 256, 5, 8192);
+  const PricedLayout best = plan_training(tight, v6e).layouts.front();
+  CHECK(best.layout.offload_layers > 0);
+  CHECK(best.memory.host > 0);
+  for (const PricedLayout& one : roomy.layouts)
+    if (one.layout.recompute == Recompute::full) CHECK(one.layout.offload_layers == 0);
+  TrainingQuestion here = tight;
+  here.offload_layers = 0;  // as asked: none
+  CHECK_FALSE(plan_training(here, v6e).fits);
+}
+
+TEST_CASE("Where a compiler plans the memory, the output matrix and a recomputed layer share their place") {
+  const Model m = load_model("llama3-70b");
+  Layout l;
+  l.dp = 64, l.zero = 3, l.global_batch = 64, l.schedule = PipelineSchedule::none, l.recompute = Recompute::full;
+  MemoryStack stack = load_stack("jax-fsdp").memory;
+  REQUIRE(stack.planned);
+  const MemoryUse together = worst_stage(m, l, stack);
+  stack.planned = false;
+  const MemoryUse apart = worst_stage(m, l, stack);
+  CHECK(together.recompute * together.vocabulary == 0);
+  CHECK(together.recompute + together.vocabulary == Approx(std::max(apart.recompute, apart.vocabulary)));
+  CHECK(together.total() < apart.total());
+  // the weights are the 32-bit parameters: 4 bytes, two moments of 4, a gradient of 4
+  CHECK(together.states() == Approx(16 * parameters_of(m).total / 64).epsilon(1e-3));
+}
