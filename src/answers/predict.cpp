@@ -79,6 +79,7 @@ Ways ways_of(const WaysRequest& asked, bool pxn) {
           .put = asked.put,
           .symmetric = asked.symmetric,
           .barrier_free = asked.barrier_free,
+          .copy_engine = asked.copy_engine,
           .nvls = asked.nvls == OnOff::on,
           .pxn = pxn,
           .gin = asked.gin,
@@ -103,6 +104,9 @@ Choice choice_of(const ChoiceRequest& r) {
     if (r.ways.symmetric && release_of(*r.library) < prior::ways::symmetric_from)
       throw Refusal(fmt::format("<symmetric>: NCCL has symmetric windows from 2.{:.0f} on, not 2.{}", prior::ways::symmetric_from,
                                 release_of(*r.library)));
+    if (r.ways.copy_engine && release_of(*r.library) < prior::ways::copy_engine_from)
+      throw Refusal(fmt::format("<copy_engine>: NCCL's copy engines move collectives from 2.{:.0f} on, not in 2.{}",
+                                prior::ways::copy_engine_from, release_of(*r.library)));
     out.ways.any_buffer = release_of(*r.library) >= prior::ways::any_buffer_from;
   }
   if (r.version) {
@@ -116,6 +120,11 @@ Choice choice_of(const ChoiceRequest& r) {
   if (r.launch == LaunchMode::eager) out.inference.from_host = true;
   if (r.launch) out.launch.mode = *r.launch;
   return out;
+}
+
+void check_call(const System& system, const Choice& choice, Collective op) {
+  if (choice.inference.from_host && !detail::is_rccl_call(system, choice) && op != Collective::all_reduce)
+    throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
 }
 
 std::string override_of_lost_rails(const System& whole, int lost, std::string_view field) {
@@ -183,14 +192,13 @@ struct LoadedRequest {
   need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
   out.operation.bytes = Bytes::from_value(*r.bytes);
-  if (out.choice.inference.from_host && *r.operation != Collective::all_reduce)
-    throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
   check_ranges(r);
   // the cost of a call from Python is stored beside the engines' kernels
   const bool engine = r.library && !is_nccl(*r.library);
   const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host || r.symmetric, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
   out.system = with_library(out.system, r.library);
+  check_call(*out.system, out.choice, *r.operation);
   return out;
 }
 
@@ -225,7 +233,8 @@ namespace {
   with.version = {};
   const auto system = with_library(a.system, r.upgrade);
   const Prediction p = predict(*system, a.operation, choice_of(with));
-  return {.library = std::string{name(system->tuner)} + (p.ran.kernel == ReduceKernel::any_buffer ? ", kernel for any buffer" : ""),
+  const bool any_buffer = p.ran.kernel == ReduceKernel::any_buffer || p.ran.kernel == ReduceKernel::any_buffer_two_shot;
+  return {.library = std::string{name(system->tuner)} + (any_buffer ? ", kernel for any buffer" : ""),
           .algorithm = std::string{p.algorithm.view()},
           .protocol = std::string{p.protocol.view()},
           .seconds = p.seconds,

@@ -71,8 +71,7 @@ SweepAnswer answer(const SweepRequest& r) {
   const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
   const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
   const auto system = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
-  if (choice.inference.from_host && *r.operation != Collective::all_reduce)
-    throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
+  check_call(*system, choice, *r.operation);
   if (!out.by_count) {
     std::vector<Bytes> sizes;
     for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));

@@ -205,8 +205,9 @@ void Preparation::add(const Point& point, int crossing) {
   // the GPUs' time without the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)
   const double host = now.made_from.host.seconds(), overlap = system.constants.custom.form.host_overlap;
   const double left = std::pow(point.seconds, overlap) - std::pow(host, overlap);
-  const double seconds = host > 0 ? std::pow(std::max(left, 0.0), 1 / overlap) : point.seconds;
-  if (host > now.made_from.gpu_seconds || host > seconds) {
+  const double call = rccl_call(system.constants.scale_up.form, fabric, op.collective, choice.launch), alone = now.seconds - call;
+  const double seconds = host > 0 ? std::pow(std::max(left, 0.0), 1 / overlap) : point.seconds - call;
+  if (host > 0 ? host > now.made_from.gpu_seconds || host > seconds : call > alone || call > seconds) {
     count_skipped(skipped, "the host's launches hold it, not what is fitted", point.repeats);
     return;
   }

@@ -71,8 +71,9 @@ std::string explain_host_call(const HostCall& call) {
 double gpu_seconds(const Prediction& p) {
   if (p.made_from.gpu_seconds > 0) return p.made_from.gpu_seconds;
   double out = p.seconds;
+  const bool apart = !(p.made_from.host_call.launch > 0);  // not beside the GPU, as where engines and NCCL are called from Python
   for (const Term& term : p.terms)
-    if (term.name == "module") out -= term.time.value();
+    if (term.name == "module" || (apart && term.name == "launch from Python")) out -= term.time.value();
   return out;
 }
 
@@ -85,7 +86,9 @@ std::string explain_launches(const ExplainContext& context) {
            fmt::format("  time = ({1}^{0:.6g} + {2}^{0:.6g})^(1/{0:.6g}) = {3} us\n", overlap, micro(needs), micro(gpu), micro(p.seconds));
   }
   if (!(gpu < p.seconds)) return "";
-  return fmt::format("  d: XLA's module around it\n  time = {} + {} = {} us\n", micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
+  const bool module = p.made_from.choice.launch.mode == LaunchMode::xla;
+  return fmt::format("  d: {}\n  time = {} + {} = {} us\n", module ? "XLA's module around it" : "the call from Python, for which the GPUs wait",
+                     micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
 }
 
 std::string launch_text(const Prediction& p) {

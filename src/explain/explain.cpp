@@ -158,7 +158,7 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
   if (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0 && p.moves())
     out.push_back(fmt::format("launch {} adds nothing here: {}", name(launch.mode),
                               inside.domains() > 1 ? "what is known of messages between domains was measured with launches"
-                                                   : "of this library's launches only their sum with the GPUs' work was measured"));
+                                                   : "of this library's launches none was measured"));
   if (const Ways& w = p.made_from.choice.ways; w.gin || w.put != Put::none)
     out.push_back("a put starts and is posted as between two GB200s, each over a NIC of 400 Gbit/s: no other machine was measured");
   if (p.made_from.choice.ways.registered) {

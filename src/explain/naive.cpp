@@ -368,10 +368,11 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
   System quicker = system;
   Constants& c = quicker.constants;
   CustomConstants& own = c.custom;
-  for (double* launch : {&c.scale_up.launch, &c.scale_up.form.host_gpu, &c.scale_up.form.host_peer, &c.scale_up.form.host_module,
-                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch, &own.pull_one_shot.start,
-                         &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start, &own.push_two_shot.start,
-                         &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
+  for (double* launch : {&c.scale_up.launch, &c.scale_up.form.host_gpu, &c.scale_up.form.rccl_host_gpu,
+                         &c.scale_up.form.rccl_call, &c.scale_up.form.host_peer, &c.scale_up.form.host_module,
+                         &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch,
+                         &own.pull_one_shot.start, &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start,
+                         &own.push_two_shot.start, &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
     *launch *= 0.9;
   quicker.host_launch.value *= 0.9;
   add("10 % less launch time", quicker, operation);

@@ -20,7 +20,8 @@ namespace {
   std::vector<std::string> out;
   if (w.symmetric) out.emplace_back(w.barrier_free ? "kernels over symmetric windows without barriers" : "kernels over symmetric windows");
   if (w.symmetric && w.ctas > 0) out.back() += fmt::format(" with {}", counted(w.ctas, "thread block"));
-  if (w.any_buffer && !w.symmetric) out.emplace_back("NCCL's kernel for small buffers without a window");
+  if (w.any_buffer && !w.symmetric) out.emplace_back("NCCL's kernels for small buffers without a window");
+  if (w.copy_engine) out.emplace_back("copy engines");
   if (!w.nvls) out.emplace_back("no in-switch reduction");
   if (!w.pxn) out.emplace_back("messages that cross rails");
   if (w.gin) out.emplace_back("a put that the GPU posts");
@@ -68,7 +69,13 @@ std::string explain_ways(const ExplainContext& context) {
   const Prediction base = predict(system, op, plain);
   const double mine = gpu_seconds(context.prediction);
   std::string out;
-  if (const ReduceKernel ran = context.prediction.ran.kernel; ran >= ReduceKernel::window_one_shot)
+  if (choice.ways.copy_engine)
+    out += wrapped("  ", fmt::format("Copy engines move the bytes ({}), and no SM works for it: those of the library's {} are left to "
+                                     "compute. Starting the copies and the barriers around them take {}.",
+                                     ran_text(context.prediction.ran),
+                                     counted(running_channels(base.made_from.fabric.channels, tables_of(base.made_from.fabric.tuner)), "thread block"),
+                                     time_text(Time::from_value(context.prediction.made_from.line.base))));
+  else if (const ReduceKernel ran = context.prediction.ran.kernel; ran >= ReduceKernel::window_one_shot)
     out += wrapped("  ", fmt::format("{} runs: few trips over NVLink instead of the ring's many.", ran_text(context.prediction.ran)));
   else if (choice.ways.symmetric)
     out += wrapped("  ", "The library's own algorithm is faster at this size than kernels over windows, and runs.");

@@ -298,7 +298,7 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
   const int system = table.column("system"), nodes = table.column("nodes"), gpus = table.column("gpus_per_node"),
             nics = table.column("nics_per_node"), rate = table.column("nic_gbps"), direct = table.column("gdr"),
             sharp = table.column("sharp"), algorithm = table.column("algorithm_forced"), protocol = table.column("protocol_forced"),
-            health = table.column("health");
+            health = table.column("health"), notes = table.column("notes");
   RunDescriptions out;
   while (table.next()) {
     if (table.cell(id).empty()) continue;
@@ -313,6 +313,7 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
     run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
     run.health = table.cell(health);
+    if (table.cell(notes).find("event-timed") != std::string_view::npos) run.launch.mode = LaunchMode::eager;  // each call by itself
     read_head(file.parent_path() / "logs" / (table.cell(id) + ".txt"), run);
     if (!out.emplace(table.cell(id), run).second)
       table.fault(id, fmt::format("the id \"{}\" is there twice", table.cell(id)), "an id describes one run");

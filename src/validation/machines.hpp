@@ -40,6 +40,11 @@ class Machines {
   /// \throws RequestError when the calibration does not exist, SpecError when a description is faulty
   [[nodiscard]] bool knows(Point& point, std::vector<Skipped>& skipped);
 
+  /// A machine of this class that finds its library one set of tables older. \param system with the newest
+  const System& with_older(const System& system) {
+    return with_era(system, {static_cast<Tuner>(static_cast<int>(newest_tuner) - 1), system.tuner_assumed});
+  }
+
  private:
   using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, Tuner, bool>;
 

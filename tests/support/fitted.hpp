@@ -96,7 +96,7 @@ inline int channels_of_peer(double V, int n) {
 inline double exchange_ll(double S, int n, const Generation& g) {
   const double V = S / n;
   const int p = first_channels(n), most = (n * p + 31) / 32;
-  return g.ca + ha * (std::log2(n) - 1) + ma * std::min(1.0, V / 16384) + most * V / p / (la * g.bL * 1e3);
+  return g.ca + ha * (std::log2(n) - 1) + norm(6, ma * std::min(1.0, V / 16384), most * V / p / (la * g.bL * 1e3));
 }
 inline double exchange_simple(double S, int n, const Generation& g) {
   const double V = S / n;

@@ -51,7 +51,7 @@ inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "l
 
 /// Other ways to communicate (choice/ways.hpp).
 struct WaysRequest {
-  bool symmetric = false, barrier_free = false;
+  bool symmetric = false, barrier_free = false, copy_engine = false;
   int ctas = 0;
   OnOff nvls = OnOff::on;
   Put put = Put::none;
@@ -69,6 +69,8 @@ struct WaysRequest {
              "With <symmetric>: kernels of the device API whose data\ncarry flags, without barriers around them"),
         asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
              "With <symmetric>: their thread blocks; default as many as\nfill the links"),
+        asks(&R::copy_engine, "copy_engine", "--copy-engine", "",
+             "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\nall_gather and all_to_all inside one NVLink domain"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
         asks(&R::put, "put", "--put", "END",
              "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
@@ -119,6 +121,8 @@ struct ChoiceRequest {
   Ways ways{};
 };
 [[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
+/// \throws Refusal where calls from Python are asked for and not known of the operation: of RCCL they are, of others of all_reduce alone
+void check_call(const System& system, const Choice& choice, Collective op);
 
 namespace detail {
 

@@ -159,6 +159,8 @@ namespace fabricost {
     case ReduceKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
     case ReduceKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
     case ReduceKernel::any_buffer: return {Algorithm::one_shot, Protocol::ll, kernel};
+    case ReduceKernel::copy_engine:
+    case ReduceKernel::copy_engine_multicast: return {Algorithm::direct, Protocol::simple, kernel};
     default: return {Algorithm::two_shot, Protocol::simple, kernel};
   }
 }

@@ -3,19 +3,20 @@
 /// The launch of a collective: who launches it on which GPUs, and the host's time for it. The host works beside the GPUs, so that a call
 /// takes nearly the larger of the two times:
 ///
-///   t = norm_4( GPU , host )      host = share g ( l + p sends and receives of a rank )      l = host_gpu, p = host_peer
+///   t = norm_4( GPU , host )      host = share g ( l + p sends and receives of a rank )      l = host_gpu or rccl_host_gpu, p = host_peer
 ///
 ///   graph        a graph's replay, or work queued far ahead: no host                       the GPU's time (default)
 ///   queued       the same, one call after the other
 ///   process      a process per GPU, as under mpirun: g = 1
 ///   threads      a thread per GPU of one process: g its GPUs, share = host_threads, as they wait for each other's locks
 ///   one_process  a thread for all GPUs, as `-g 8` of nccl-tests: g its GPUs, share = 1
-///   eager        called from Python (price/custom_reduce.hpp)
+///   eager        called from Python: engines' kernels and NCCL in price/custom_reduce.hpp; with RCCL the GPU's time + rccl_call + p
+///                sends and receives, of each call between two events, for which the GPUs wait
 ///   xla          a module of XLA around the collective: the GPU's time + host_module; with RCCL norm_4( GPU , rccl_module + n
 ///                rccl_module_rank + p rccl_module_peer ), as its kernels wait for the ranks' threads to meet
 ///
-/// Fitted to nccl-tests of five machines (data/priors/scale-up.yaml). Between domains the constants of a transport hold the launches
-/// already, as do those of RCCL inside a node for all but modules.
+/// Fitted to nccl-tests of five machines and to RCCL on MI350X (data/priors/scale-up.yaml). Launches follow from the library and the host,
+/// so that all machines of AMD have RCCL's. Between domains the constants of a transport hold them already.
 
 #include <fabricost/hardware/form_constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -42,8 +43,10 @@ struct CallLaunch {
 
 /// A host launches each call, on GPUs that do not wait for its end.
 [[nodiscard]] constexpr bool is_launched_by_host(CallLaunch l) { return is_back_to_back(l) && l.mode != LaunchMode::queued; }
-/// The launch takes time beside the GPUs', or after it; that of a call from Python is priced with the engine's kernels.
-[[nodiscard]] constexpr bool adds_to_gpus(CallLaunch l) { return is_launched_by_host(l) || l.mode == LaunchMode::xla; }
+/// The launch takes time beside the GPUs', or after it.
+[[nodiscard]] constexpr bool adds_to_gpus(CallLaunch l) {
+  return is_launched_by_host(l) || l.mode == LaunchMode::xla || l.mode == LaunchMode::eager;
+}
 
 /// The time the host needs to launch one call.
 struct HostTime {
@@ -53,16 +56,29 @@ struct HostTime {
   double share = 0;     ///< of the time, which threads leave
   [[nodiscard]] double seconds() const { return gpus * per_gpu * share; }
 };
+/// Sends and receives that a rank adds to an exchange.
+[[nodiscard]] inline double messages_of(const Fabric& f, Collective op) {
+  return op == Collective::send_recv ? 2 : is_exchange(op) ? 2 * f.ranks() : 0;
+}
+
 /// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
 [[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
-  if (!is_launched_by_host(launch) || f.library != Library::nccl || f.ranks() <= 1 || f.domains() > 1) return {};
+  const bool known = f.library == Library::nccl || f.library == Library::rccl;
+  if (!is_launched_by_host(launch) || !known || f.ranks() <= 1 || f.domains() > 1) return {};
   const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
   HostTime out;
   out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);
-  out.messages = op == Collective::send_recv ? 2 : is_exchange(op) ? 2 * f.ranks() : 0;
-  out.per_gpu = (own > 0 ? own : form.host_gpu) + out.messages * form.host_peer;
+  out.messages = messages_of(f, op);
+  out.per_gpu = (own > 0 ? own : f.library == Library::rccl ? form.rccl_host_gpu : form.host_gpu) + out.messages * form.host_peer;
   out.share = launch.mode == LaunchMode::threads ? form.host_threads : 1;
   return out;
+}
+
+/// Seconds that a call of RCCL adds to its kernel where each is timed by itself; 0 for other libraries, whose calls from Python are priced
+/// with engines' kernels.
+[[nodiscard]] inline double rccl_call(const ScaleUpForm& form, const Fabric& f, Collective op, CallLaunch launch) {
+  const bool counts = launch.mode == LaunchMode::eager && f.library == Library::rccl && f.ranks() > 1 && f.domains() <= 1;
+  return counts ? form.rccl_call + messages_of(f, op) * form.host_peer : 0;
 }
 
 /// Seconds that a module of XLA adds to a collective of RCCL; 0 for other libraries.

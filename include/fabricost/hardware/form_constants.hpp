@@ -35,7 +35,8 @@ struct ScaleUpForm {
   double rccl_ll_until;       ///< size up to which RCCL runs LL inside a node
   double rccl_ll128_until;    ///< the same of LL128 in an all_reduce of eight
   double rccl_ring_until;     ///< size up to which that is a ring, before it takes two steps
-  double rccl_call;           ///< time of a call beside its kernel in the runs behind a set of constants
+  double rccl_host_gpu;       ///< a processor's time to launch a collective of RCCL on one GPU (choice/launch.hpp)
+  double rccl_call;           ///< a call of RCCL beside its kernel, where the GPUs wait for it: each call timed by itself
   double rccl_module;         ///< time of a module of XLA around a collective of RCCL, beside it
   double rccl_module_rank;    ///< and for each rank
   double rccl_module_peer;    ///< and for each send or receive of a rank
@@ -59,6 +60,7 @@ struct TransportForm {
   double ring_simple_start;        ///< a ring's Simple step for an empty message, as a fraction
   double ring_simple_growth_size;  ///< per device, at which half of the rest is reached
   double ll128_inner_hops;         ///< an LL128 step inside a server among others, in LL hops
+  double ll128_share;              ///< what LL128 leaves of the NICs' rate: 120 of 128 bytes are data
   double ll128_overlap;            ///< order of the norm between steps and volume of an LL128 ring
   double tree_efficiency;          ///< rate of a tree over the NICs, relative to a ring's
   double tree_crowded;             ///< fraction of it that remains beyond two domains: 1/1.85

@@ -6,6 +6,7 @@
 ///   pxn off     an exchange between domains crosses rails: .42 of the NICs' rate (two p5, raw verbs)
 ///   windows     the fastest of the library's own choice and the kernels of price/symmetric.hpp, by price; a forced algorithm means its
 ///               kernel. (NCCL's tuner compares its own estimates of the same kernels.)
+///   copy engines  the faster of price/copy_engine.hpp's two, at every size: the policy that asks for them takes them even where they lose
 ///   relay       from 8 MiB over a link on: links to d peers and i idle GPUs carry 1 + .33 i/d of the rate
 ///   nic_block   of k NICs of a GPU one takes a block F of a message of m bytes, then the next: the first has
 ///                   load = F floor(m / kF) + min(m mod kF, F)          and a step waits k load / m as long as evenly spread
@@ -15,6 +16,7 @@
 #include <fabricost/choice/walk.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
+#include <fabricost/price/copy_engine.hpp>
 #include <fabricost/price/put.hpp>
 #include <fabricost/price/symmetric.hpp>
 #include <fabricost/refusal.hpp>
@@ -50,6 +52,18 @@ namespace fabricost::detail {
   return std::round(others - (std::max<double>(f.communicator, f.local()) - 1));
 }
 
+/// Why copy engines cannot move it, or nullptr.
+[[nodiscard]] inline const char* why_no_copy_engine(const Fabric& f, const Operation& op, const Choice& choice) {
+  if (f.library != Library::nccl) return "are known of NCCL alone";
+  const bool known = op.collective == Collective::all_gather || op.collective == Collective::all_to_all;
+  if (!known) return "move all_gather and all_to_all (NCCL's also scatter and gather): they do not reduce, and NCCL broadcasts by kernels";
+  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::copy_engine_from))) return "need NCCL 2.28 or later: <library=nccl-2.28>";
+  if (f.over_pcie || f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
+  if (f.ranks() < 2) return "need a peer";
+  if (choice.ways.symmetric) return "replace the kernels over windows; leave <symmetric> out";
+  return choice.algorithm || choice.protocol ? "run no algorithm of NCCL's; leave <algorithm> and <protocol> out" : nullptr;
+}
+
 /// \throws Refusal where a way cannot be gone
 inline void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
@@ -57,6 +71,8 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
   if (w.symmetric)
     if (const char* why = why_no_windows(f, op, choice))
       throw Refusal(system.name + ": <symmetric>: kernels over symmetric windows " + why);
+  if (w.copy_engine)
+    if (const char* why = why_no_copy_engine(f, op, choice)) throw Refusal(system.name + ": <copy_engine>: copy engines " + why);
   if ((w.put != Put::none || w.gin) && !between)
     throw Refusal("<put> and <gin> are known for messages between nodes: send_recv with <path=nic> (kernels of experts use them anyway)");
   if (const Tier* const nic = system.tier(TierRole::nic); w.gin && nic != nullptr && nic->transport.network == NetworkKind::cloud)
@@ -143,7 +159,7 @@ struct WayKernel {
   Candidate candidate;
   Line line;
 };
-using WayKernels = FixedList<WayKernel, 3>;
+using WayKernels = FixedList<WayKernel, 4>;
 
 [[nodiscard]] inline WayKernels kernels_of(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
@@ -159,7 +175,10 @@ using WayKernels = FixedList<WayKernel, 3>;
   }
   if (w.symmetric && op.collective == Collective::all_to_all) add(ReduceKernel::window_exchange);
   const bool alone = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
-  if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) add(ReduceKernel::any_buffer);
+  if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) {
+    add(ReduceKernel::any_buffer);
+    add(ReduceKernel::any_buffer_two_shot);
+  }
   return out;
 }
 
@@ -212,6 +231,14 @@ template <class On>
   if (w.put != Put::none || w.gin) {
     out.append({Algorithm::direct, Protocol::simple}, price_put(f, w.gin, w.put == Put::signal ? 2 : 1, w.put != Put::local), forever);
     return out;
+  }
+  if (w.copy_engine) {
+    const bool captured = choice.launch.mode == LaunchMode::graph;
+    out.append(candidate_of(ReduceKernel::copy_engine), price_copy_engine(f, false, captured), forever);
+    if (op.collective != Collective::all_gather || !f.in_switch) return out;
+    WayKernels multicast;
+    multicast.add({candidate_of(ReduceKernel::copy_engine_multicast), price_copy_engine(f, true, captured)});
+    return fastest_of(out, multicast);
   }
   const WayKernels kernels = kernels_of(f, system, op, choice);
   if (w.symmetric && choice.algorithm) {  // this kernel at every size

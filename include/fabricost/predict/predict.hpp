@@ -125,8 +125,13 @@ inline void add_host_launch(Prediction& p, const System& system) {
   p.high = called * std::exp(wider);
 }
 
-[[nodiscard]] inline bool adds_host_launch(const Operation& op, const Choice& choice) {
-  return choice.inference.from_host && op.collective == Collective::all_reduce;
+/// Of a call of RCCL itself: launch.hpp says what it takes.
+[[nodiscard]] inline bool is_rccl_call(const System& system, const Choice& choice) {
+  return system.library == Library::rccl && choice.inference.library == InferenceLibrary::none;
+}
+
+[[nodiscard]] inline bool adds_host_launch(const System& system, const Operation& op, const Choice& choice) {
+  return choice.inference.from_host && !is_rccl_call(system, choice) && op.collective == Collective::all_reduce;
 }
 
 /// The time of a launch: beside that of the GPUs, where nearly the larger of the two counts, or after it.
@@ -141,6 +146,7 @@ class Launched {
       if (!(beside_ > 0)) after_ = form.host_module, width_ = w.xla_module;
       return;
     }
+    if (after_ = rccl_call(form, f, op, launch); after_ > 0) return;
     const double own = system.host_launch.value.value();
     if (own > 0) width_ = w.host_bound_here;
     host_ = host_time(form, own, f, op, launch);
@@ -171,7 +177,8 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
   p.low = launched(p.low, 1 / factor);
   p.high = launched(p.high, factor);
   p.seconds = launched(gpu);
-  p.terms.add({.name = by_host ? "launches" : "module", .tier = "host", .time = Time::from_value(p.seconds - gpu)});
+  const char* const term = by_host ? "launches" : launch.mode == LaunchMode::xla ? "module" : "launch from Python";
+  p.terms.add({.name = term, .tier = "host", .time = Time::from_value(p.seconds - gpu)});
 }
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
@@ -192,7 +199,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
   // one expression: with two returns the prediction would be copied
   Prediction p =
       choice.ways.any() ? detail::finish_by_ways(system, op, choice) : detail::predict_without_host(system, op, choice);
-  if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
+  if (detail::adds_host_launch(system, op, choice)) detail::add_host_launch(p, system);
   if (adds_to_gpus(choice.launch)) detail::add_launches(p, system, choice.launch);
   return p;
 }
@@ -242,7 +249,7 @@ inline void add_launches(Prediction& p, const System& system, CallLaunch launch)
     detail::check_size(size.value());
     one.bytes = size;
     out.push_back(detail::finish(curve, system, one, choice, engine));
-    if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
+    if (detail::adds_host_launch(system, op, choice)) detail::add_host_launch(out.back(), system);
     if (adds_to_gpus(choice.launch)) detail::add_launches(out.back(), system, choice.launch);
   }
   return out;

@@ -72,7 +72,10 @@ namespace detail {
     case ReduceKernel::window_one_shot:
     case ReduceKernel::window_two_shot:
     case ReduceKernel::window_exchange:
-    case ReduceKernel::any_buffer: break;  // symmetric.hpp
+    case ReduceKernel::any_buffer:
+    case ReduceKernel::any_buffer_two_shot:
+    case ReduceKernel::copy_engine:
+    case ReduceKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
     case ReduceKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
     case ReduceKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
     case ReduceKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);

@@ -3,7 +3,7 @@
 /// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends over 32 channels in LL and, for larger messages, in Simple.
 /// A send_recv is the same with one peer, which gets all of S, and no part of its own.
 ///
-///   LL      b + ma min(1, V/16 KiB) + norm_6( e - b , ceil(n p/32) V/p / (la bL) )     b = ca + ha (log2 n - 1), V = S/n
+///   LL      b + norm_6( e - b + ma min(1, V/16 KiB) , ceil(n p/32) V/p / (la bL) )     b = ca + ha (log2 n - 1), V = S/n
 ///   Simple  b + norm_qS( e - b + fS + mS min(1, V/64 KiB) ,
 ///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p Bk / ceil(n p/32)) )
 ///
@@ -96,7 +96,10 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
   line.latency_part(TermKind::floor, 0, 1, many);
   if (protocol == Protocol::ll) {
     const double ring_channel = c.ll.channel_share * fabric.full_rate / channels;
-    line.ramp({.shape = Ramp::Shape::linear, .amplitude = x.ll_ramp, .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
+    line.ramp({.shape = Ramp::Shape::linear,
+               .inside = true,
+               .amplitude = x.ll_ramp,
+               .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
     const double by_channels = detail::max_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
     line.rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags

@@ -32,7 +32,7 @@ struct LevelCost {
       break;
     case Protocol::ll128:
       out[0] = {up.ll.hop, up.ll128.rate_share * ring};
-      out[1] = {t.ll128_step, 120.0 / 128.0 * outer};
+      out[1] = {t.ll128_step, t.form.ll128_share * outer};
       break;
     case Protocol::simple:
       out[0] = {fabric.over_pcie ? c.pcie.simple_hop : up.simple.hop, ring};

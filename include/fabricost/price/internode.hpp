@@ -12,7 +12,7 @@
 /// transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
-///   ring LL128   c0 + i h kI + norm_1.1( kN L2 , (k+x) V / Br )
+///   ring LL128   c0 + i h kI + norm_1.1( kN L2 , (k+x) V / min(B g/(g-1), .94 E) )                 of 128 bytes 120 are data
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
 ///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
@@ -142,7 +142,9 @@ struct Crossing {
   const double g = fabric.local();
   // of a round through the domain one hop of g leaves it, another of each channel: the links inside carry g - 1 of g
   const double inner = detail::inner_ring_rate(fabric, c) * (g > 1 && !fabric.over_pcie ? g / (g - 1) : 1);
-  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
+  // inside a domain rings of LL128 fit best with Simple's rate, between domains with the share of a line that is data
+  const double data = protocol == Protocol::ll128 ? t.form.ll128_share : 1;
+  const double outer = data * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
   const double device = detail::net_devices(fabric) / at.message;  // S at which a step moves one byte per network device

@@ -73,7 +73,6 @@ namespace detail {
 /// The price of a schedule on a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
-  if (fabric.library == Library::rccl) line.base_part(TermKind::launch, 0, 1, c.scale_up.form.rccl_call);
   line.min = min_per_byte(schedule, fabric);
   return line;
 }

@@ -21,8 +21,8 @@ inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "
   return detail::parse_enum<Protocol>(text, protocol_names);
 }
 
-/// Whose kernel runs a collective: the communication library's, one of an inference engine (price/custom_reduce.hpp), or one over
-/// symmetric windows (price/symmetric.hpp).
+/// Whose kernel runs a collective: the communication library's, one of an inference engine (price/custom_reduce.hpp), one over
+/// symmetric windows (price/symmetric.hpp), or none, as copy engines move the bytes (price/copy_engine.hpp).
 enum class ReduceKernel : unsigned char {
   library,
   pull_one_shot,
@@ -36,13 +36,17 @@ enum class ReduceKernel : unsigned char {
   window_one_shot,
   window_two_shot,
   window_exchange,
-  any_buffer
+  any_buffer,
+  any_buffer_two_shot,
+  copy_engine,
+  copy_engine_multicast
 };
-inline constexpr std::array<std::string_view, 13> reduce_kernel_names{"library",          "pull_one_shot", "pull_two_shot",
+inline constexpr std::array<std::string_view, 16> reduce_kernel_names{"library",          "pull_one_shot", "pull_two_shot",
                                                                      "push_one_shot",    "push_two_shot", "lamport_one_shot",
                                                                      "lamport_two_shot", "multicast",     "symmetric_two_shot",
                                                                      "window_one_shot",  "window_two_shot", "window_exchange",
-                                                                     "any_buffer"};
+                                                                     "any_buffer",       "any_buffer_two_shot", "copy_engine",
+                                                                     "copy_engine_multicast"};
 [[nodiscard]] constexpr std::string_view name(ReduceKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// A pair that can run: one algorithm under one protocol.

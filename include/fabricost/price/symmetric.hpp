@@ -7,10 +7,13 @@
 ///   two shots     norm_q( C [+ D] , V )      V = max( S/n k/b , 2(n-1)/n S / B )     the switch adds and multicasts every n-th
 ///   exchange      norm_q( A + n e [+ n s] , (n-1)/n S / B )
 ///   any buffer    norm_2( F + h (log2 n - 1) , n S r )                               NCCL from 2.31, no window, its own reducing kernel
+///                 F2 + h2 (log2 n - 1) + S max( r2 , 2(n-1)/n / B1 )                 the same of larger buffers: B1 the links' rate
 ///
 /// [..]: barriers before and after; kernels whose data carry flags have none. A = 3.7 us holds launch and one trip, C = 6 us two; B is the
 /// rate multicast kernels reach, the maximum a norm. Without b the links alone limit. Fitted to four kernels on 4 to 32 GB200, 91 points
 /// (data/priors/ways.yaml); few trips, so that they win while latency matters, and lose beyond to rings and the switch's own reduction.
+/// Which kernel reduces larger buffers of any kind is not known: from 128 KiB to 1 MiB 4 and 8 ranks take nearly the same time, as two
+/// trips do and a ring's 6 and 14 steps do not.
 
 #include <fabricost/hardware/custom_constants.hpp>
 #include <fabricost/price/custom_reduce.hpp>
@@ -19,6 +22,7 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fabricost {
@@ -29,7 +33,7 @@ struct WindowKernel {
   double blocks = 0;  ///< thread blocks; 0: as many as fill the links
 };
 
-/// \param kernel one of those of windows, or any_buffer
+/// \param kernel one of those of windows, or any_buffer, any_buffer_two_shot
 [[nodiscard]] inline Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how) {
   namespace k = prior::ways;
   const double n = f.ranks(), link = c.multicast.share * f.full_rate;
@@ -40,6 +44,13 @@ struct WindowKernel {
     line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k::any_hop);
     line.rate_part(TermKind::wire, 0, n, k::any_kib / kibibyte);
     line.min = (n - 1) / f.full_rate;
+    return line;
+  }
+  if (kernel == ReduceKernel::any_buffer_two_shot) {
+    line.base_part(TermKind::launch, 0, 1, k::any_two_start);
+    line.base_part(TermKind::steps, 0, std::log2(n) - 1, k::any_two_hop);
+    line.min = 2 * (n - 1) / n / f.full_rate;
+    line.rate_part(TermKind::wire, 0, 1, std::max(k::any_two_kib / kibibyte, line.min));
     return line;
   }
   line.overlap = k::overlap;

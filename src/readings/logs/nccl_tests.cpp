@@ -226,6 +226,7 @@ class NcclTestsReader {
     run_.ranks_listed.clear();
     run_.hosts.clear();
     run_.groups.clear();
+    run_.processes.clear();
   }
 
   /// `#  Rank  0 Group  0 Pid  61241 on HOST device  0 [0x07] NVIDIA A100`, with or without Group and Pid.
@@ -237,12 +238,15 @@ class NcclTestsReader {
       while (on < tokens.size() && tokens[on] != "on") ++on;
       if (on + 2 >= tokens.size() || tokens[on + 2] != "device" || !number) return false;
       if (has_table()) begin();
-      int group = 0;
-      for (std::size_t j = i + 2; j + 1 < on; ++j)
+      int group = 0, process = -1;
+      for (std::size_t j = i + 2; j + 1 < on; ++j) {
         if (tokens[j] == "Group") group = whole_number(tokens[j + 1], 8).value_or(group);
+        if (tokens[j] == "Pid") process = whole_number(tokens[j + 1], 8).value_or(process);
+      }
       run_.ranks_listed.push_back(*number);
       run_.hosts.emplace_back(tokens[on + 1]);
       run_.groups.push_back(group);
+      run_.processes.push_back(process);
       for (std::size_t j = on + 3; j < tokens.size(); ++j)
         if (tokens[j].starts_with("[0x") && tokens[j].size() <= 6) run_.short_bus_ids = true;
       for (std::size_t j = on + 3; j < tokens.size(); ++j)

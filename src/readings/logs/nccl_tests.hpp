@@ -51,6 +51,7 @@ struct LogRun {
   std::vector<int> ranks_listed;
   std::vector<std::string> hosts;  ///< of the ranks listed
   std::vector<int> groups;         ///< of the ranks listed
+  std::vector<int> processes;      ///< their Pids; -1: not said
   std::string library, version;
   std::optional<Algorithm> algorithm;
   std::optional<Protocol> protocol;
@@ -73,9 +74,19 @@ struct Ratio {
 /// The tightest bounds that the printed digits of all rows allow; low above high if rows disagree.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
-/// The launch mode of a run; graph where its head does not state it.
+/// GPUs of a run whose ranks are all of one process, as `-g 8` lists them; 0 where they are not, or it is not said.
+[[nodiscard]] inline int gpus_of_one_process(const LogRun& run) {
+  const auto same = [](const auto& all) { return std::adjacent_find(all.begin(), all.end(), std::not_equal_to{}) == all.end(); };
+  const bool one = run.processes.size() > 1 && run.processes.front() >= 0 && same(run.processes) && same(run.hosts);
+  return one ? static_cast<int>(run.processes.size()) : 0;
+}
+
+/// The launch mode of a run; where its head does not state it one thread for ranks of one process, else graph.
 [[nodiscard]] inline CallLaunch launch_of(const LogRun& run) {
-  if (run.threads < 1 || run.gpus < 1) return {};
+  if (run.threads < 1 || run.gpus < 1) {
+    const int gpus = run.graph ? 0 : gpus_of_one_process(run);
+    return gpus > 0 ? CallLaunch{.mode = LaunchMode::one_process, .gpus = static_cast<unsigned short>(std::min(65535, gpus))} : CallLaunch{};
+  }
   if (run.graph) return {.mode = LaunchMode::queued};
   const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;
   return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};

@@ -9,11 +9,12 @@ using namespace fabricost::test;
 
 namespace {
 
-std::string devices(int ranks, int per_host) {
+/// \param each whether a rank is a process of its own, as under mpirun
+std::string devices(int ranks, int per_host, bool each = true) {
   std::string out = "# Using devices\n";
   for (int i = 0; i < ranks; ++i)
-    out += fmt::format("#  Rank {:2d} Group  0 Pid  61241 on      host{} device  {} [0x07] NVIDIA H100 80GB HBM3\n", i, i / per_host,
-                       i % per_host);
+    out += fmt::format("#  Rank {:2d} Group  0 Pid  {} on      host{} device  {} [0x07] NVIDIA H100 80GB HBM3\n", i,
+                       61241 + (each ? i : 0), i / per_host, i % per_host);
   return out;
 }
 
@@ -347,6 +348,14 @@ TEST_CASE("the head of a log says how its calls were launched") {
   CHECK(launch("# nThread 1 nGpus 1" + rest + "\n") == CallLaunch{LaunchMode::process, 1});
   CHECK(launch("# nThread 1 nGpus 1" + rest + " graph: 20\n") == CallLaunch{LaunchMode::queued, 0});
   CHECK(launch("") == CallLaunch{});
+}
+
+TEST_CASE("ranks of one process were launched by it, where the head that says so was cut off") {
+  const auto launch = [&](const std::string& ranks) { return points_in(started + ranks + header + row_1m, h100).points.at(0).launch; };
+  CHECK(launch(devices(8, 8, false)) == CallLaunch{LaunchMode::one_process, 8});
+  CHECK(launch(devices(8, 8)) == CallLaunch{});
+  CHECK(launch(devices(16, 8, false)) == CallLaunch{});  // one number on two hosts is two processes
+  CHECK(launch("# nThread 8 nGpus 1 minBytes 8 graph: 0\n" + devices(8, 8, false)) == CallLaunch{LaunchMode::threads, 8});
 }
 
 TEST_CASE("a log without a version, with bus numbers of two digits and no word of what starts is an early one") {

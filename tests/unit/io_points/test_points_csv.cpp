@@ -174,6 +174,16 @@ TEST_CASE("sources.csv beside a point file says how the runs were made") {
   CHECK(read.points[3].protocol == Protocol::ll);
 }
 
+TEST_CASE("calls that sources.csv says were event-timed waited for their launch, each by itself") {
+  const Folder folder;
+  (void)folder.write("sources.csv", "id,notes\na,\"best of N, event-timed\"\nb,\"events, timed\"\n");
+  const Points read = read_points(folder.write("points.csv", csv_header + "a,mi350x-8,1,8,all_reduce,half,8,1,0,rccl,,,,\n"
+                                                                          "b,mi350x-8,1,8,all_reduce,half,8,1,0,rccl,,,,\n"));
+  REQUIRE(read.points.size() == 2);
+  CHECK(read.points[0].launch == CallLaunch{LaunchMode::eager});
+  CHECK(read.points[1].launch == CallLaunch{});
+}
+
 TEST_CASE("a faulty sources.csv is a fault of that file") {
   const Folder folder;
   (void)folder.write("sources.csv", "id,gdr\na,perhaps\n");

@@ -186,6 +186,22 @@ TEST_CASE("a point is predicted as it was launched and with the release that ran
   CHECK(name(validate(rack).points.at(0).prediction.made_from.fabric.tuner) == "nccl-2.28");
 }
 
+TEST_CASE("the interval of an exchange by an unknown release holds what both of its protocols take") {
+  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version\n";
+  const auto predicted = [&](const std::string& version) {
+    const Points rack = points_in(columns + "run,gb200-nvl72,8,4,all_to_all,16777216,124.5,nccl," + version + "\n", {}, "points.csv");
+    return validate(rack).points.at(0).prediction;
+  };
+  const Prediction older = predicted("2.28.9"), newer = predicted("2.29.2"), unknown = predicted("");
+  CHECK(older.ran.protocol == Protocol::ll);
+  CHECK(newer.ran.protocol == Protocol::simple);
+  CHECK(older.seconds > 1.5 * newer.seconds);
+  CHECK(unknown.seconds == Approx(newer.seconds));
+  CHECK(unknown.low <= newer.seconds);
+  CHECK(unknown.high >= older.seconds);
+  CHECK(newer.high < older.seconds);
+}
+
 TEST_CASE("notes that name another release than the column are right") {
   const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version,notes\n";
   const auto version = [&](const std::string& notes) {

@@ -58,17 +58,36 @@ TEST_CASE("a machine whose processor was not measured has the prior's launch, an
   CHECK(known.high < unknown.high);
 }
 
-TEST_CASE("a graph, a queue, other libraries and several domains pay no launches; a process per GPU hides them", "[predict]") {
+TEST_CASE("a graph, a queue, unknown libraries and several domains pay no launches; a process per GPU hides them", "[predict]") {
   const System s = systems::hopper_box();
   const Operation op = AllReduce{.bytes = KiB(1), .ranks = 8};
   const double gpu = predict(s, op).seconds;
   for (const LaunchMode mode : {LaunchMode::graph, LaunchMode::queued}) CHECK(launched(s, op, mode).seconds == gpu);
   CHECK(launched(s, op, LaunchMode::process).seconds == Approx(gpu).epsilon(0.01));
-  System amd = s;
-  amd.library = Library::rccl;
-  CHECK(launched(amd, op, LaunchMode::one_process).seconds == predict(amd, op).seconds);
+  System intel = s;
+  intel.library = Library::oneccl;
+  CHECK(launched(intel, op, LaunchMode::one_process).seconds == predict(intel, op).seconds);
   const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};
   CHECK(launched(s, two, LaunchMode::one_process).seconds == predict(s, two).seconds);
+}
+
+TEST_CASE("calls of RCCL pay launches of their own, beside the GPUs from C++, before them from Python", "[predict]") {
+  System s = systems::full_mesh_box();
+  s.library = Library::rccl;
+  const ScaleUpForm& form = s.constants.scale_up.form;
+  for (const Operation& op : {Operation(AllReduce{.bytes = KiB(1), .ranks = 8}), Operation(AllGather{.bytes = KiB(1), .ranks = 4})}) {
+    const double gpu = predict(s, op).seconds;
+    const Prediction one = launched(s, op, LaunchMode::one_process), alone = launched(s, op, LaunchMode::eager);
+    CHECK(one.made_from.host.seconds() == Approx(op.ranks * form.rccl_host_gpu));
+    CHECK(std::pow(one.seconds, 4) == Approx(std::pow(gpu, 4) + std::pow(op.ranks * form.rccl_host_gpu, 4)));
+    CHECK(alone.seconds == Approx(gpu + form.rccl_call));
+    for (const Prediction* p : {&one, &alone}) {
+      CHECK(sum_of(*p) == Approx(p->seconds));
+      CHECK((p->low < p->seconds && p->seconds < p->high));
+    }
+  }
+  const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};  // what is known between nodes holds the launches
+  CHECK(launched(s, two, LaunchMode::eager).seconds == predict(s, two).seconds);
 }
 
 TEST_CASE("a module of XLA adds its own time", "[predict]") {

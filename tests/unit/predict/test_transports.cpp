@@ -115,6 +115,25 @@ class Machines {
 
 }  // namespace
 
+TEST_CASE("small all-reduces of NCCL 2.31 on GB200 take the times that were measured, 128 KiB to 1 MiB as well", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  Machines machines;
+  std::vector<double> errors;
+  for (const Pair& p : pairs_of(folder / "second" / "newer" / "transports.csv")) {
+    if (!p.has("T1_allreduce")) continue;
+    const Asked a = machines.asked(p);
+    INFO(p.ranks << " ranks, " << p.bytes << " B");
+    const Prediction own = predict(*a.system, a.operation, a.without);
+    errors.push_back(std::fabs(own.seconds * 1e6 / p.baseline - 1));
+    CHECK(errors.back() < 0.2);
+    CHECK((own.low * 1e6 <= p.baseline && p.baseline <= own.high * 1e6));
+  }
+  REQUIRE(errors.size() > 80);
+  std::sort(errors.begin(), errors.end());
+  CHECK(errors[errors.size() / 2] <= 0.06);
+}
+
 TEST_CASE("an option changes a time by the ratio that was measured, within a median of 15 % of every family", "[measurements]") {
   const auto folder = test::measurements();
   if (folder.empty()) return;

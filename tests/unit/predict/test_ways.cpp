@@ -115,6 +115,9 @@ TEST_CASE("no way beats the links, and none but a relay's start takes less time 
   holds(systems::rack(), AllReduce{.ranks = 72}, windows, Algorithm::one_shot);
   holds(systems::rack(), AllReduce{.ranks = 72}, {.ctas = 4, .symmetric = true}, Algorithm::two_shot);
   holds(systems::rack(), AllToAll{.ranks = 72}, windows, Algorithm::direct);
+  holds(systems::rack(), AllGather{.ranks = 72}, {.copy_engine = true});
+  holds(systems::rack(), AllToAll{.ranks = 72}, {.copy_engine = true});
+  holds(systems::rack(), AllReduce{.ranks = 72}, {.any_buffer = true});
   holds(systems::hopper_box(), SendRecv{.path = Path::nic}, {.put = Put::counter});
   holds(systems::hopper_box(), SendRecv{.path = Path::nic}, {.gin = true});
   holds(nics, AllGather{.ranks = 8}, {.nic_block = 4194304}, Algorithm::ring);
@@ -203,9 +206,60 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   const Operation all_send{.collective = Collective::send_recv, .bytes = MiB(64), .ranks = 8, .nodes = 1};
   refused(systems::full_mesh_box(), all_send, {.relay = true}, "take fewer ranks");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2}, {.nic_block = 1e6}, "its NIC tier set to 16");
+  const Ways engines{.copy_engine = true};
+  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, engines, "do not reduce");
+  refused(systems::hopper_box(), Broadcast{.bytes = KiB(1), .ranks = 8}, engines, "broadcasts by kernels");
+  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 16}, engines, "inside one NVLink domain");
+  refused(systems::full_mesh_box(), AllGather{.bytes = KiB(1), .ranks = 8}, engines, "NCCL alone");
+  refused(systems::hopper_box(), AllToAll{.bytes = KiB(1), .ranks = 8}, {.symmetric = true, .copy_engine = true}, "leave <symmetric> out");
+  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 8}, engines, "no algorithm of NCCL's", Algorithm::ring);
   System old = systems::hopper_box();
   old.tuner = *parse_tuner("nccl-2.12");
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
+  refused(old, AllGather{.bytes = KiB(1), .ranks = 8}, engines, "2.28");
+}
+
+TEST_CASE("NCCL 2.31 reduces 128 KiB to 1 MiB of any buffer in two trips, whatever the ranks", "[predict]") {
+  const System s = systems::rack();
+  const Ways newer{.any_buffer = true};
+  for (double bytes = 131072; bytes <= 1048576; bytes *= 2) {
+    INFO(bytes);
+    const double four = seconds(s, sized(AllReduce{.ranks = 4}, bytes), newer), eight = seconds(s, sized(AllReduce{.ranks = 8}, bytes), newer);
+    CHECK(eight == Approx(four).epsilon(0.05));
+    CHECK(eight < 0.7 * seconds(s, sized(AllReduce{.ranks = 8}, bytes), {}));
+  }
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran(4096).kernel == ReduceKernel::any_buffer);
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran(524288).kernel == ReduceKernel::any_buffer_two_shot);
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran(4e9).kernel == ReduceKernel::library);
+}
+
+TEST_CASE("copy engines start slowly, in a graph with every rank, and then copy at nearly the links' rate", "[predict]") {
+  const Ways engines{.copy_engine = true};
+  for (const System& s : {systems::hopper_box(), systems::rack()})
+    for (const Operation& op : {Operation(AllGather{.ranks = 8}), Operation(AllToAll{.ranks = 8})}) {
+      INFO(s.name << ", " << name(op.collective));
+      CHECK(seconds(s, sized(op, 1024), engines) > 1.5 * seconds(s, sized(op, 1024), {}));
+      CHECK(seconds(s, sized(op, 1e10), engines) < seconds(s, sized(op, 1e10), {}));
+      const double share = 7.0 / 8 * 1e13 / (450e9 * (s.name == systems::rack().name ? 2 : 1)) / seconds(s, sized(op, 1e13), engines);
+      CHECK(share == Approx(prior::ways::ce_share).epsilon(0.01));
+      // beyond the start, every byte takes the same time: there are no steps whose latency another one hides
+      const auto t = [&](double bytes) { return seconds(s, sized(op, bytes), engines); };
+      CHECK(t(4e9) - t(3e9) == Approx(t(3e9) - t(2e9)));
+    }
+  const System s = systems::rack();
+  const auto started = [&](int n, LaunchMode mode, Collective op) {
+    return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(1), .ranks = n}, {.launch = {.mode = mode}, .ways = engines}).seconds;
+  };
+  for (const Collective op : {Collective::all_gather, Collective::all_to_all}) {
+    const double in_graph = started(72, LaunchMode::graph, op) - started(8, LaunchMode::graph, op);
+    const double in_stream = started(72, LaunchMode::queued, op) - started(8, LaunchMode::queued, op);
+    CHECK(in_graph > 10 * in_stream);  // the flags of all peers are reset in the graph
+  }
+  // multicast saves copies of small parts, and then loses the n-th part that a rank has already
+  const Curve gather = compile(s, AllGather{.ranks = 8}, {.ways = engines});
+  CHECK(gather.ran(1e4).kernel == ReduceKernel::copy_engine_multicast);
+  CHECK(gather.ran(1e10).kernel == ReduceKernel::copy_engine);
+  CHECK(compile(s, AllToAll{.ranks = 8}, {.ways = engines}).ran(1e4).kernel == ReduceKernel::copy_engine);
 }
 
 TEST_CASE("a message is relayed through the GPUs of the mesh that take no part, as many as there are", "[predict]") {
@@ -229,6 +283,7 @@ TEST_CASE("arrays, sweeps and single sizes agree under every way", "[predict]") 
   };
   agree(systems::rack(), AllReduce{.ranks = 8}, {.ways = windows});
   agree(systems::rack(), AllReduce{.ranks = 8}, {.ways = {.any_buffer = true}});
+  agree(systems::rack(), AllGather{.ranks = 8}, {.ways = {.copy_engine = true}});
   agree(systems::full_mesh_box(), AllToAll{.ranks = 4}, {.ways = {.relay = true}});
   agree(two_nics(), AllGather{.ranks = 8}, {.algorithm = Algorithm::ring, .ways = {.nic_block = 1048576}});
 }

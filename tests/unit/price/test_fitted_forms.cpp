@@ -88,7 +88,8 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
       const double E = t.efficiency * W;
       const double inner = g > 1 ? gen.B * 1e3 : 1e24;
       const double kN = N - 1, kI = n - 1 - kN, j = 2.0 * (g - 1), d = 2 * std::log2(N), w = N == 2 ? 1 : 1 / 1.85;
-      const double Br = std::min(g > 1 ? inner * g / (g - 1) : inner, E);  // one hop of g leaves the domain
+      const double inside = g > 1 ? inner * g / (g - 1) : inner, Br = std::min(inside, E);  // one hop of g leaves the domain
+      const double of_128 = std::min(inside, 120.0 / 128 * E);                              // LL128 carries 120 of 128 bytes
       for (const double S : sizes()) {
         const double V = S / n, u = V / g / 1e3, U = S / g / 1e3;
         for (const int halves : {1, 2}) {
@@ -99,7 +100,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
               system, question, {Algorithm::ring, Protocol::ll}, S,
               gen.c0 + gen.h * a + b * us * (t.ring_ll_step + 0.52 * t.tree_growth * u * u / (u * u + 1.7)) + k * V / (t.ll_share * Br));
           compare(system, question, {Algorithm::ring, Protocol::ll128}, S,
-                  gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / Br));
+                  gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / of_128));
           compare(system, question, {Algorithm::ring, Protocol::simple}, S,
                   gen.c0 + fitted::norm(t.ring_overlap,
                                         gen.f + gen.hs * (k - borders) + borders * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)),

@@ -182,6 +182,20 @@ TEST_CASE("beyond eight domains each doubling makes a tree's steps longer, but n
   }
 }
 
+TEST_CASE("a ring of LL128 between domains is never faster for large messages than Simple, which sends no flags", "[price]") {
+  const Constants c = constants();
+  for (const double inside : {40e9, 390e9, 4000e9}) {
+    const Fabric f = cluster(8, 4, inside, 50e9);
+    const Line flags = priced(Algorithm::ring, Collective::all_reduce, f, c, Protocol::ll128);
+    const Line simple = priced(Algorithm::ring, Collective::all_reduce, f, c, Protocol::simple);
+    CHECK(flags.rate >= simple.rate);
+    CHECK(flags.rate <= simple.rate / c.transport.form.ll128_share * (1 + 1e-9));
+  }
+  const Fabric network = cluster(8, 4, 4000e9, 50e9);
+  CHECK(priced(Algorithm::ring, Collective::all_reduce, network, c, Protocol::ll128).rate ==
+        Approx(128.0 / 120 * priced(Algorithm::ring, Collective::all_reduce, network, c, Protocol::simple).rate));
+}
+
 TEST_CASE("LL128 pays its crossings inside a rack for no more steps than inside a server", "[price]") {
   const Constants c = constants();
   const auto inner = [&](int g) {  // of its steps inside domains, beyond the LL hop that one domain alone takes
