@@ -203,6 +203,7 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CompareRequest q;
   q.systems = {{.name = "dgx-b200", .value = nullptr}, {.name = "gb200-nvl72", .value = nullptr}};
   q.train = true, q.model.name = "llama3-8b", q.gpus = 8, q.global_batch = 64;
+  q.price_kind = PriceKind::owned;  // of which a rack is whole
   CompareAnswer a = answer(q);
   CHECK(a.best == "gb200-nvl72");
   CHECK(a.cheapest == "dgx-b200");
