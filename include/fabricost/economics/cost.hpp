@@ -117,8 +117,8 @@ struct Rent : Sourced<DollarRate> {
   if (rent_of(system, prices).value > DollarRate{}) return false;
   return prices.kind == PriceKind::owned || server_price_of(system, prices).value > Dollars{};
 }
-/// Whether a job rents some nodes of a rack: it is smaller, and clouds rent racks by their nodes (data/clusters: 4 GPUs of aws-p6e-gb200,
-/// azure-nd-gb300-v6, gcp-a4x).
+/// Whether a job rents some nodes of a rack: it is smaller, and racks are rented by their virtual machines (4 GPUs of gcp-a4x and
+/// azure-nd-gb300-v6 in data/clusters; AWS rents P6e by halves of a rack, which no file says).
 [[nodiscard]] inline bool rents_part(const System& system, double gpus, const Prices& prices) {
   return system.domain > system.gpus_per_node && gpus < system.domain && !is_owned(system, prices);
 }

@@ -316,7 +316,8 @@ class TrainingSearch {
 
   /// Whether the inputs of this layout's layers, which their recomputation starts from, may wait in host memory.
   [[nodiscard]] bool may_offload(const Layout& l) const {
-    return q_.stack.offloads_inputs && has_host_ && l.recompute == Recompute::full && !q_.offload_layers;
+    const bool all_again = l.recompute == Recompute::full && l.recompute_layers == 0;
+    return q_.stack.offloads_inputs && has_host_ && all_again && !q_.offload_layers;
   }
   [[nodiscard]] Layout offloaded(Layout l) const {
     l.offload_layers = q_.model.layers;

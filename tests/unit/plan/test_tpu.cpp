@@ -67,6 +67,9 @@ TEST_CASE("Inputs of recomputed layers wait in host memory only where a layout d
   TrainingQuestion here = tight;
   here.offload_layers = 0;  // as asked: none
   CHECK_FALSE(plan_training(here, v6e).fits);
+  TrainingQuestion some = tight;  // layers that are not recomputed keep more than their input
+  some.recompute = Recompute::full, some.recompute_layers = 40;
+  CHECK(plan_training(some, v6e).layouts.front().layout.offload_layers == 0);
 }
 
 TEST_CASE("Where a compiler plans the memory, the output matrix and a recomputed layer share their place") {
