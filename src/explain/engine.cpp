@@ -87,8 +87,8 @@ std::string explain_launches(const ExplainContext& context) {
   }
   if (!(gpu < p.seconds)) return "";
   const bool module = p.made_from.choice.launch.mode == LaunchMode::xla;
-  return fmt::format("  d: {}\n  time = {} + {} = {} us\n", module ? "XLA's module around it" : "the call from Python, for which the GPUs wait",
-                     micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
+  const char* const what = module ? "XLA's module around it" : "the call from Python, for which the GPUs wait";
+  return fmt::format("  d: {}\n  time = {} + {} = {} us\n", what, micro(gpu), micro(p.seconds - gpu), micro(p.seconds));
 }
 
 std::string launch_text(const Prediction& p) {

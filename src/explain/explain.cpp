@@ -161,6 +161,8 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
                                                    : "of this library's launches none was measured"));
   if (const Ways& w = p.made_from.choice.ways; w.gin || w.put != Put::none)
     out.push_back("a put starts and is posted as between two GB200s, each over a NIC of 400 Gbit/s: no other machine was measured");
+  if (p.made_from.choice.ways.copy_engine)
+    out.push_back("copy engines start and copy as NCCL's own estimate for Hopper and Blackwell says: no public run shows it");
   if (p.made_from.choice.ways.registered) {
     double copies = 0;
     for (const Term& term : p.terms) copies += term.name == "local copies" ? term.time.value() : 0;

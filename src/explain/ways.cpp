@@ -69,11 +69,12 @@ std::string explain_ways(const ExplainContext& context) {
   const Prediction base = predict(system, op, plain);
   const double mine = gpu_seconds(context.prediction);
   std::string out;
+  const Fabric& f = base.made_from.fabric;
   if (choice.ways.copy_engine)
     out += wrapped("  ", fmt::format("Copy engines move the bytes ({}), and no SM works for it: those of the library's {} are left to "
                                      "compute. Starting the copies and the barriers around them take {}.",
                                      ran_text(context.prediction.ran),
-                                     counted(running_channels(base.made_from.fabric.channels, tables_of(base.made_from.fabric.tuner)), "thread block"),
+                                     counted(running_channels(f.channels, tables_of(f.tuner)), "thread block"),
                                      time_text(Time::from_value(context.prediction.made_from.line.base))));
   else if (const ReduceKernel ran = context.prediction.ran.kernel; ran >= ReduceKernel::window_one_shot)
     out += wrapped("  ", fmt::format("{} runs: few trips over NVLink instead of the ring's many.", ran_text(context.prediction.ran)));

@@ -67,7 +67,8 @@ Prediction in_a_stream(const System& system, const Operation& one, const Choice&
   return out;
 }
 
-/// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain they change protocols elsewhere.
+/// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain these change protocols at other
+/// sizes.
 void hold_older(Prediction& p, io::Machines& machines, const System& system, const Operation& op, const Choice& choice) {
   const Fabric& f = p.made_from.fabric;
   if (f.library != Library::nccl || !f.tuner_assumed || f.tuner != newest_tuner || f.domains() > 1 || choice.algorithm) return;

@@ -70,7 +70,8 @@ struct WaysRequest {
         asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
              "With <symmetric>: their thread blocks; default as many as\nfill the links"),
         asks(&R::copy_engine, "copy_engine", "--copy-engine", "",
-             "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\nall_gather and all_to_all inside one NVLink domain"),
+             "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\n"
+             "all_gather and all_to_all inside one NVLink domain"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
         asks(&R::put, "put", "--put", "END",
              "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"

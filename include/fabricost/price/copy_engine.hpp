@@ -26,13 +26,12 @@ struct CopyStart {
 /// \param captured in a CUDA graph
 [[nodiscard]] constexpr CopyStart copy_start(Generation generation, bool multicast, bool captured) {
   namespace k = prior::ways;
-  const bool newer = generation >= Generation::blackwell;
-  if (multicast) {
-    if (newer) return captured ? CopyStart{k::ce_new_cast_graph, k::ce_new_cast_graph_rank} : CopyStart{k::ce_new_cast, k::ce_new_cast_rank};
-    return captured ? CopyStart{k::ce_cast_graph, k::ce_cast_graph_rank} : CopyStart{k::ce_cast, k::ce_cast_rank};
-  }
-  if (newer) return captured ? CopyStart{k::ce_new_copy_graph, k::ce_new_copy_graph_rank} : CopyStart{k::ce_new_copy, k::ce_new_copy_rank};
-  return captured ? CopyStart{k::ce_copy_graph, k::ce_copy_graph_rank} : CopyStart{k::ce_copy, k::ce_copy_rank};
+  constexpr CopyStart starts[2][2][2]{  // of generations, ways, launches
+      {{{k::ce_copy, k::ce_copy_rank}, {k::ce_copy_graph, k::ce_copy_graph_rank}},
+       {{k::ce_cast, k::ce_cast_rank}, {k::ce_cast_graph, k::ce_cast_graph_rank}}},
+      {{{k::ce_new_copy, k::ce_new_copy_rank}, {k::ce_new_copy_graph, k::ce_new_copy_graph_rank}},
+       {{k::ce_new_cast, k::ce_new_cast_rank}, {k::ce_new_cast_graph, k::ce_new_cast_graph_rank}}}};
+  return starts[generation >= Generation::blackwell ? 1 : 0][multicast ? 1 : 0][captured ? 1 : 0];
 }
 
 [[nodiscard]] inline Line price_copy_engine(const Fabric& f, bool multicast, bool captured) {

@@ -84,8 +84,8 @@ struct Ratio {
 /// The launch mode of a run; where its head does not state it one thread for ranks of one process, else graph.
 [[nodiscard]] inline CallLaunch launch_of(const LogRun& run) {
   if (run.threads < 1 || run.gpus < 1) {
-    const int gpus = run.graph ? 0 : gpus_of_one_process(run);
-    return gpus > 0 ? CallLaunch{.mode = LaunchMode::one_process, .gpus = static_cast<unsigned short>(std::min(65535, gpus))} : CallLaunch{};
+    const int gpus = run.graph ? 0 : std::min(65535, gpus_of_one_process(run));
+    return gpus > 0 ? CallLaunch{.mode = LaunchMode::one_process, .gpus = static_cast<unsigned short>(gpus)} : CallLaunch{};
   }
   if (run.graph) return {.mode = LaunchMode::queued};
   const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;

@@ -27,8 +27,6 @@ FOLDERS = {
     },
     "include/fabricost/price": {
         "0.1": "of a fitted latency, what stays where a tier's own is lower: a guard that keeps prices above zero",
-        "120.0": "bytes of data in a line of LL128, of",
-        "128.0": "bytes",
         "690.0": "from where exp(-x) is 0",
         "6755399441055744.0": "1.5 x 2^52: adding it rounds to a whole number",
     },

@@ -375,26 +375,6 @@ TEST_CASE("a log without a version, with bus numbers of two digits and no word o
   CHECK(name(era("[0000:07:00]", "NCCL version 2.18.3\n").tuner) == "nccl-2.12");
 }
 
-TEST_CASE("repeats of one release merge, those of another or launched otherwise do not") {
-  Point p;
-  p.system = "dgx-h100";
-  p.gpus_per_node = 8;
-  p.bytes = 1e6;
-  p.seconds = 30e-6;
-  p.library = "nccl";
-  p.library_version = "2.27.3";
-  Point same = p, older = p, launched = p;
-  same.library_version = "2.28.9";
-  older.library_version = "2.12.7";
-  launched.launch = {LaunchMode::one_process, 8};
-  const std::vector<Point> merged = merge_repeats({p, same, older, launched});
-  REQUIRE(merged.size() == 3);
-  CHECK(merged[0].repeats == 2);
-  CHECK_FALSE(era_of(merged[0]).assumed);  // both are of the same tables, though their versions differ
-  for (Point* each : {&p, &same, &older, &launched}) each->nodes = 2;
-  CHECK(merge_repeats({p, same, older, launched}).size() == 1);  // between nodes transports hold all that
-}
-
 TEST_CASE("a point file takes launches from the logs beside its sources.csv") {
   const Folder folder;
   std::filesystem::create_directories(folder.path() / "logs");

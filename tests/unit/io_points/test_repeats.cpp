@@ -95,3 +95,23 @@ TEST_CASE("shared text reads like a string and is compared by what it says") {
   copy.clear();
   CHECK(a == "dgx-h100");
 }
+
+TEST_CASE("repeats of one release merge, those of another or launched otherwise do not") {
+  Point p;
+  p.system = "dgx-h100";
+  p.gpus_per_node = 8;
+  p.bytes = 1e6;
+  p.seconds = 30e-6;
+  p.library = "nccl";
+  p.library_version = "2.27.3";
+  Point same = p, older = p, launched = p;
+  same.library_version = "2.28.9";
+  older.library_version = "2.12.7";
+  launched.launch = {LaunchMode::one_process, 8};
+  const std::vector<Point> merged = merge_repeats({p, same, older, launched});
+  REQUIRE(merged.size() == 3);
+  CHECK(merged[0].repeats == 2);
+  CHECK_FALSE(era_of(merged[0]).assumed);  // both are of the same tables, though their versions differ
+  for (Point* each : {&p, &same, &older, &launched}) each->nodes = 2;
+  CHECK(merge_repeats({p, same, older, launched}).size() == 1);  // between nodes transports hold all that
+}
