@@ -25,6 +25,18 @@ inline constexpr std::array<unsigned char, 6> data_type_bytes{1, 2, 2, 1, 4, 8};
 [[nodiscard]] constexpr unsigned bytes_of(DataType t) { return data_type_bytes[static_cast<std::size_t>(t)]; }
 [[nodiscard]] constexpr bool is_byte_wide(DataType t) { return bytes_of(t) == 1; }
 
+/// How ranks combine values. avg multiplies floating values before it adds them.
+enum class Reduction : unsigned char { sum, prod, max, min, avg };
+inline constexpr std::array<std::string_view, 5> reduction_names{"sum", "prod", "max", "min", "avg"};
+[[nodiscard]] constexpr std::string_view name(Reduction r) { return reduction_names[static_cast<std::size_t>(r)]; }
+
+/// Whether NVSwitches combine values so (NVIDIA/nccl src/include/device.h, ncclNvlsSupported): sums, and maxima and minima of 16 bits;
+/// nothing of 8 bits. `single` and `double_precision` stand for floats; of whole numbers NCCL's switches take maxima, too.
+[[nodiscard]] constexpr bool combines_in_switch(DataType t, Reduction r) {
+  if (is_byte_wide(t)) return false;
+  return r == Reduction::sum || (bytes_of(t) == 2 && (r == Reduction::max || r == Reduction::min));
+}
+
 /// Which wires a send_recv uses: GPU to GPU over the scale-up tier, GPU to its host, or through the NIC to another node.
 enum class Path : unsigned char { gpu_gpu, gpu_host, nic };
 inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host", "nic"};
@@ -87,6 +99,11 @@ template <class Enum, std::size_t N>
   if (t == "uint8" || t == "char") return DataType::int8;
   if (t == "f8e4m3" || t == "f8e5m2" || t == "fp8e4m3" || t == "fp8e5m2") return DataType::fp8;
   return detail::parse_enum<DataType>(text, data_type_names);
+}
+
+/// `sum`, `prod`, `max`, `min`, `avg`; none for others, such as nccl-tests' `mulsum`.
+[[nodiscard]] inline std::optional<Reduction> parse_reduction(std::string_view text) {
+  return detail::parse_enum<Reduction>(text, reduction_names);
 }
 
 [[nodiscard]] inline std::optional<Path> parse_path(std::string_view text) { return detail::parse_enum<Path>(text, path_names); }

@@ -77,6 +77,7 @@ Ways ways_of(const WaysRequest& asked, bool pxn) {
   return {.nic_block = asked.nic_block.value_or(0),
           .ctas = static_cast<unsigned short>(asked.ctas),
           .put = asked.put,
+          .redop = asked.redop,
           .symmetric = asked.symmetric,
           .barrier_free = asked.barrier_free,
           .copy_engine = asked.copy_engine,
@@ -234,7 +235,9 @@ namespace {
   const auto system = with_library(a.system, r.upgrade);
   const Prediction p = predict(*system, a.operation, choice_of(with));
   const bool any_buffer = p.ran.kernel == ReduceKernel::any_buffer || p.ran.kernel == ReduceKernel::any_buffer_two_shot;
-  return {.library = std::string{name(system->tuner)} + (any_buffer ? ", kernel for any buffer" : ""),
+  const std::string release = fmt::format("nccl-{}.{}", r.upgrade->version / 1000000, release_of(*r.upgrade));
+  const std::string tables = release == name(system->tuner) ? "" : fmt::format(" (tables of {})", name(system->tuner));
+  return {.library = release + tables + (any_buffer ? ", kernel for any buffer" : ""),
           .algorithm = std::string{p.algorithm.view()},
           .protocol = std::string{p.protocol.view()},
           .seconds = p.seconds,

@@ -199,7 +199,8 @@ void Preparation::add(const Point& point, int crossing) {
   const Operation op = io::question_of(point, system);
   const Choice choice{.algorithm = point.algorithm,
                       .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
-                      .launch = io::launch_of(point)};
+                      .launch = io::launch_of(point),
+                      .ways = {.redop = reduces(point.collective) ? point.redop : Reduction::sum}};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
   // the GPUs' time without the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)

@@ -18,7 +18,8 @@ namespace {
 [[nodiscard]] std::string line_text(const TransferLine& line) {
   return fmt::format("{} us + s / {}", detail::micro(line.start), gigabytes(line.rate));
 }
-[[nodiscard]] std::string crossing(double bytes) {
+[[nodiscard]] std::string crossing(double bytes, double from) {
+  if (std::isfinite(from)) return fmt::format("faster than RDMA from {:.6g} B on", from);
   if (std::isinf(bytes)) return "faster than RDMA at every size";
   if (bytes <= 0) return "never faster than RDMA";
   return fmt::format("as fast as RDMA at {:.6g} B", bytes);
@@ -49,8 +50,8 @@ std::string explain(const LoadingWays& loading) {
 
 std::string explain(const AccessLines& lines) {
   TextTable table{{{""}, {""}, {""}}};
-  table.row({"store", line_text(lines.store), crossing(lines.stores_until)});
-  table.row({"load", line_text(lines.load), crossing(lines.loads_until)});
+  table.row({"store", line_text(lines.store), crossing(lines.stores_until, faster_from(lines.store, lines.rdma))});
+  table.row({"load", line_text(lines.load), crossing(lines.loads_until, faster_from(lines.load, lines.rdma))});
   table.row({"RDMA", line_text(lines.rdma)});
   return "The arithmetic, s bytes\n" + table.text(2);
 }

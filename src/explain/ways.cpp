@@ -23,6 +23,7 @@ namespace {
   if (w.any_buffer && !w.symmetric) out.emplace_back("NCCL's kernels for small buffers without a window");
   if (w.copy_engine) out.emplace_back("copy engines");
   if (!w.nvls) out.emplace_back("no in-switch reduction");
+  if (w.redop != Reduction::sum) out.push_back(fmt::format("values combined by {}", name(w.redop)));
   if (!w.pxn) out.emplace_back("messages that cross rails");
   if (w.gin) out.emplace_back("a put that the GPU posts");
   if (w.put != Put::none && !w.gin) out.emplace_back("a put that the processor's proxy posts");

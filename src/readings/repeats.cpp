@@ -79,6 +79,7 @@ struct Key {
   double bytes = 0;
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
+  Reduction redop = Reduction::sum;
   bool both_ways = false, streamed = false, from_host = false;
   Tuner tuner = newest_tuner;
   CallLaunch launch;
@@ -98,7 +99,7 @@ struct KeyHash {
     mix(k.version * 2U + (k.from_host ? 1U : 0U));
     mix(static_cast<std::size_t>(k.nodes));
     mix(static_cast<std::size_t>(k.gpus_per_node));
-    mix((static_cast<std::size_t>(k.collective) << 8U) + static_cast<std::size_t>(k.dtype));
+    mix((static_cast<std::size_t>(k.collective) << 16U) + (static_cast<std::size_t>(k.redop) << 8U) + static_cast<std::size_t>(k.dtype));
     mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
     mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
     mix(static_cast<std::size_t>(k.tuner) + 16U * static_cast<std::size_t>(k.launch.mode) + 256U * std::size_t{k.launch.gpus});
@@ -168,6 +169,7 @@ void RepeatMerger::add(const Point& p) {
                 .bytes = p.bytes,
                 .collective = p.collective,
                 .dtype = p.dtype,
+                .redop = p.redop,
                 .both_ways = p.both_ways,
                 .streamed = p.streamed,
                 .from_host = p.from_host(),

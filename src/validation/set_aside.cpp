@@ -78,9 +78,9 @@ bool below_a_launch(const Point& p) {
 }
 
 /// Key of a run: rows of one table.
-using Run = std::tuple<std::string, std::string, int, int, Collective, DataType, std::optional<bool>, std::optional<Path>, bool>;
+using Run = std::tuple<std::string, std::string, int, int, Collective, DataType, Reduction, std::optional<bool>, std::optional<Path>, bool>;
 Run run_of(const Point& p) {
-  return {p.source, p.system, p.nodes, p.gpus_per_node, p.collective, p.dtype, p.in_place, p.path, p.both_ways};
+  return {p.source, p.system, p.nodes, p.gpus_per_node, p.collective, p.dtype, p.redop, p.in_place, p.path, p.both_ways};
 }
 
 class Screen {

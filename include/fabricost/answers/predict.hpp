@@ -47,6 +47,7 @@ inline constexpr std::array<std::string_view, 2> on_off_names{"on", "off"};
 [[nodiscard]] constexpr auto words_of(OnOff) { return EnumWords{on_off_names, "on or off"}; }
 
 inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "local", "signal"};
+[[nodiscard]] constexpr auto words_of(Reduction) { return EnumWords{reduction_names, "a way to combine values"}; }
 [[nodiscard]] constexpr auto words_of(Put) { return EnumWords{put_names, "an end of a put"}; }
 
 /// Other ways to communicate (choice/ways.hpp).
@@ -54,6 +55,7 @@ struct WaysRequest {
   bool symmetric = false, barrier_free = false, copy_engine = false;
   int ctas = 0;
   OnOff nvls = OnOff::on;
+  Reduction redop = Reduction::sum;
   Put put = Put::none;
   bool gin = false, relay = false, registered = false;
   std::optional<double> nic_block{};
@@ -73,6 +75,8 @@ struct WaysRequest {
              "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\n"
              "all_gather and all_to_all inside one NVLink domain"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
+        asks(&R::redop, "redop", "--redop", "OP",
+             "How values are combined: sum (default), prod, max, min, avg;\nswitches add, and compare values of 16 bits"),
         asks(&R::put, "put", "--put", "END",
              "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
              "local (it has left), signal (a second message)"),

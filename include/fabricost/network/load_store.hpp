@@ -91,6 +91,12 @@ struct LoadStore {
   return std::max(0.0, later / gain);
 }
 
+/// The size from which the first is the faster one where it starts later and carries more; infinity: it does not do both.
+[[nodiscard]] inline double faster_from(const TransferLine& first, const TransferLine& second) {
+  const bool catches_up = first.start > second.start && first.rate > second.rate;
+  return catches_up ? (first.start - second.start) / (1 / second.rate - 1 / first.rate) : std::numeric_limits<double>::infinity();
+}
+
 /// Whether transfers over the scale-up tier are done by DMA, which keeps as much in flight as the wire holds:
 /// chips of an ICI torus.
 [[nodiscard]] inline bool copies_by_dma(const System& system) {

@@ -2,7 +2,7 @@
 /// \file by_ways.hpp
 /// A curve with the ways of choice/ways.hpp: their changes of the fabric and the lines, and the kernels that run instead.
 ///
-///   nvls off    the switches do not reduce
+///   nvls off    the switches do not reduce; nor do they what redop asks for where they cannot (collective.hpp)
 ///   pxn off     an exchange between domains crosses rails: .42 of the NICs' rate (two p5, raw verbs)
 ///   windows     the fastest of the library's own choice and the kernels of price/symmetric.hpp, by price; a forced algorithm means its
 ///               kernel. (NCCL's tuner compares its own estimates of the same kernels.)
@@ -29,7 +29,7 @@
 
 namespace fabricost::detail {
 
-/// Why the kernels over windows cannot run, or nullptr.
+/// Why the kernels over windows cannot run, or nullptr. What they add: NVIDIA/nccl src/symmetric.cc, ncclSymImplemented.
 [[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
   const bool known = op.collective == Collective::all_reduce || op.collective == Collective::all_to_all;
@@ -38,6 +38,8 @@ namespace fabricost::detail {
   if (f.over_pcie || !f.switched) return "need an NVLink domain with switches";
   if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
+  const bool adds = op.dtype != DataType::int8 && op.dtype != DataType::double_precision && choice.ways.redop == Reduction::sum;
+  if (op.collective == Collective::all_reduce && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
   if (op.collective == Collective::all_reduce && !f.in_switch) return "need switches that multicast and add, or <nvls=off> left out";
   if (!choice.algorithm) return nullptr;
   const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
@@ -68,6 +70,8 @@ namespace fabricost::detail {
 inline void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
   const bool between = op.collective == Collective::send_recv && op.path == Path::nic;
+  if (w.redop != Reduction::sum && !reduces(op.collective))
+    throw Refusal("<redop>: " + std::string{name(op.collective)} + " combines no values; leave it out");
   if (w.symmetric)
     if (const char* why = why_no_windows(f, op, choice))
       throw Refusal(system.name + ": <symmetric>: kernels over symmetric windows " + why);
@@ -118,7 +122,7 @@ inline void cross_rails(Fabric& f, const System& system) {
 
 /// Changes the fabric as the ways require.
 inline void use_ways(Fabric& f, const System& system, const Operation& op, const Ways& w) {
-  if (!w.nvls) f.in_switch = false;
+  if (!w.nvls || (reduces(op.collective) && w.redop != Reduction::sum && !combines_in_switch(op.dtype, w.redop))) f.in_switch = false;
   if (!w.pxn && op.collective == Collective::all_to_all && f.domains() > 1 && f.local() > 1) {
     f.all_to_all_taper *= prior::ways::cross_rail;
     cross_rails(f, system);

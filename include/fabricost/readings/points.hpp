@@ -28,6 +28,7 @@ struct Point {
   int gpus_per_node = 0;  ///< 0: all of a node of the system
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
+  Reduction redop = Reduction::sum;  ///< of nccl-tests logs; sum where nothing says another
   double bytes = 0;    ///< the nccl-tests size
   double seconds = 0;  ///< above zero
   std::optional<bool> in_place;

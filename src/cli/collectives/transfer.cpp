@@ -67,7 +67,8 @@ struct Explained : Request {
   return request.in_flight_bytes ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
-[[nodiscard]] std::string crossover_text(std::string_view what, double meet, double largest) {
+[[nodiscard]] std::string crossover_text(std::string_view what, double meet, double from, double largest) {
+  if (std::isfinite(from)) return fmt::format("{} are faster than RDMA from {} on.", what, bytes_text(std::ceil(from)));
   if (std::isinf(meet)) return fmt::format("{} are faster than RDMA at every size.", what);
   if (meet <= 0) return fmt::format("{} are never faster than RDMA.", what);
   return fmt::format("{} are faster than RDMA up to {}{}.", what, bytes_text(std::floor(meet)),
@@ -81,13 +82,14 @@ struct Explained : Request {
     rows.row({bytes_text(at.bytes), seconds_text(at.store_seconds), seconds_text(at.load_seconds), seconds_text(at.rdma_seconds),
               store && load ? "store, load"
               : store       ? "store"
+              : load        ? "load"
                             : "none"});
   }
   const double largest = a.bytes.back();
   return request.below(
       terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system),
-      rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", a.store_until_bytes, largest), 98) +
-          wrapped("  ", crossover_text("Loads", a.load_until_bytes, largest), 98) +
+      rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), largest), 98) +
+          wrapped("  ", crossover_text("Loads", a.load_until_bytes, faster_from(a.made.load, a.made.rdma), largest), 98) +
           wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98),
       explain(a.made));
 }

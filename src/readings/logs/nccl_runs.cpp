@@ -349,6 +349,7 @@ class RunsToPoints::RunPoints {
       } else {
         Point p = model_;
         p.dtype = *row.dtype;
+        p.redop = row.redop;
         p.bytes = row.bytes;
         p.seconds = side.time * unit_;
         if (side.known_place) p.in_place = side.in_place;

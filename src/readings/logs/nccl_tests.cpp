@@ -354,7 +354,7 @@ class NcclTestsReader {
     int place = 0;
     for (std::size_t i = 3; i < columns.size(); ++i) {
       const std::string_view cell = i < cells.size() ? cells[i] : std::string_view{};
-      if (columns[i] == Column::redop && !cell.empty()) (cell == "none" ? row.copies : row.combines) = true;
+      if (columns[i] == Column::redop && !cell.empty()) row.combine(cell);
       if (columns[i] == Column::root)
         if (const auto root = parse_number(cell); root && std::fabs(*root) < 1e9) row.root = static_cast<int>(*root);
       if (!is_time(columns[i])) continue;

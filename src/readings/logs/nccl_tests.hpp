@@ -35,6 +35,12 @@ struct LogRow {
   Label type;  ///< as printed
   std::optional<DataType> dtype;
   bool combines = false, copies = false;  ///< a reduction such as sum is named; none is
+  Reduction redop = Reduction::sum;       ///< that one, where it is known
+
+  void combine(std::string_view named) {
+    (named == "none" ? copies : combines) = true;
+    redop = parse_reduction(named).value_or(Reduction::sum);
+  }
   std::optional<int> root;
   std::array<LogSide, 2> side{};
   int sides = 0;

@@ -139,7 +139,7 @@ class NcclTestsJsonReader {
       row_.type = Label{e.text};
       row_.dtype = parse_data_type(e.text);
     }
-    if (e.key == "redop" && !e.text.empty()) (e.text == "none" ? row_.copies : row_.combines) = true;
+    if (e.key == "redop" && !e.text.empty()) row_.combine(e.text);
     if (e.key == "root" && std::fabs(number_of(e.text)) < 1e9) row_.root = static_cast<int>(number_of(e.text));
   }
   void half(const JsonEvent& e) {

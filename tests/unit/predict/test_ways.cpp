@@ -275,6 +275,20 @@ TEST_CASE("a message is relayed through the GPUs of the mesh that take no part, 
   CHECK(saved(7) > 1);
 }
 
+TEST_CASE("what switches cannot combine runs as with nvls off", "[predict]") {
+  const System s = systems::hopper_box();
+  const Operation half = AllReduce{.bytes = GiB(1), .ranks = 8}, wide = AllReduce{.bytes = GiB(1), .ranks = 8, .dtype = DataType::single};
+  const double switched = seconds(s, half, {}), rings = seconds(s, half, {.nvls = false});
+  CHECK(seconds(s, half, {.redop = Reduction::max}) == Approx(switched));
+  CHECK(seconds(s, half, {.redop = Reduction::prod}) == Approx(rings));
+  CHECK(seconds(s, half, {.redop = Reduction::avg}) == Approx(rings));
+  CHECK(seconds(s, wide, {.redop = Reduction::max}) == Approx(seconds(s, wide, {.nvls = false})));
+  CHECK(rings > 1.1 * switched);
+  refused(s, AllGather{.bytes = KiB(1), .ranks = 8}, {.redop = Reduction::max}, "combines no values");
+  refused(s, AllReduce{.bytes = KiB(1), .ranks = 8, .dtype = DataType::double_precision}, {.symmetric = true}, "nothing else");
+  refused(s, AllReduce{.bytes = KiB(1), .ranks = 8}, {.redop = Reduction::max, .symmetric = true}, "nothing else");
+}
+
 TEST_CASE("arrays, sweeps and single sizes agree under every way", "[predict]") {
   const auto agree = [](const System& s, const Operation& op, const Choice& choice) {
     std::vector<double> sizes;
