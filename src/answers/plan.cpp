@@ -65,7 +65,10 @@ void choose_memory(const PlanRequest& r, Stack& stack) {
     };
     const StateFormat master = r.main_params_dtype.value_or(m.weight >= 4 ? StateFormat::none : StateFormat::fp32);
     if (master == StateFormat::fp8 || master == StateFormat::bf16) throw Refusal("<main_params_dtype>: take fp32, fp16 or none");
+    const auto traffic = [&m] { return 2 * m.optimizer + m.gradient + m.gathered_weight; };  // states are read and written
+    const double before = traffic();
     m.optimizer = bytes_of(master) + moment(r.exp_avg_dtype, "exp_avg_dtype") + moment(r.exp_avg_sq_dtype, "exp_avg_sq_dtype");
+    stack.update_share = traffic() / before;
     m.master_remainders = m.master_remainders && master == StateFormat::fp32;
   }
   m.master_remainders = r.store_param_remainders.value_or(m.master_remainders);
@@ -100,6 +103,9 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
   needs(r.fp8_attention.value_or(false), narrow, "fp8_attention", "needs narrow products; give <precision=fp8>");
   needs(r.moe_dispatcher.has_value(), model.mixture(), "moe_dispatcher", dense);
   needs(r.overlap_moe_comm.has_value(), model.mixture(), "overlap_moe_comm", dense);
+  needs(r.routing.has_value(), model.mixture(), "routing", dense);
+  needs(r.capacity.has_value(), model.mixture(), "capacity", dense);
+  needs(r.fp8_param_gather.value_or(false), narrow, "fp8_param_gather", "parameters are not fp8; give <precision=fp8>");
   if (r.fp8_recipe) choose_fp8(*r.fp8_recipe, stack.memory);
   stack.fp8_attention = r.fp8_attention.value_or(stack.fp8_attention);
   if (r.moe_dispatcher)
@@ -224,6 +230,9 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.zero = r.zero, q.shard = r.shard.value_or(0), q.microbatch = r.microbatch;
   q.schedule = r.schedule;
   q.context = r.cp_comm_type;
+  if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
+    throw Refusal(fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp,
+                              name(*q.schedule)));
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
   q.headroom = r.headroom, q.top = r.top;

@@ -94,6 +94,7 @@ struct ComputeForm {
   double layer_kernels;   ///< element-wise kernels and attention of a layer's forward, each with a start
   double ring_kernels;    ///< kernels of one more step of a ring of context ranks
   double power;           ///< exponent with which clocks follow the power of GPUs of one generation
+  double full_clock;      ///< share of the peak that the best products reach where power does not lower the clock
 };
 
 /// Constants of price/custom_reduce.hpp.

@@ -115,11 +115,18 @@ namespace detail {
   return reads == 0 ? 0 : element_seconds(gpu, (2 * reads + copies * bytes_of(precision)) * values);
 }
 
+/// The share of the peak that kernels reach at the clock that the GPU's power allows. A GPU whose arithmetic is slow beside its power runs
+/// at its full clock, where they reach form.full_clock and no more, after the stack's factor as well.
+[[nodiscard]] inline double at_clock(const Processor& gpu, double share) {
+  const double raised = share * gpu.sustained, full = gpu.constants.form.full_clock;
+  return std::min(gpu.most, raised > full && gpu.sustained > 1 ? std::max(share, full * gpu.most) : raised);
+}
+
 /// FLOP/s large, aligned products reach.
 [[nodiscard]] inline double product_rate(const Processor& gpu, Precision p) {
   const ComputeConstants& c = gpu.constants;
   const double narrow = p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1;
-  return std::min(gpu.most, c.gemm * gpu.sustained * narrow) * gpu.peak(p);
+  return at_clock(gpu, c.gemm * narrow) * gpu.peak(p);
 }
 
 /// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
@@ -140,7 +147,7 @@ namespace detail {
 [[nodiscard]] inline double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
   const ComputeConstants& c = gpu.constants;
   const double own = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1;
-  return std::min(gpu.most, c.attention * gpu.sustained * own) * peak;
+  return at_clock(gpu, c.attention * own) * peak;
 }
 [[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused, gpu.peak16); }
 

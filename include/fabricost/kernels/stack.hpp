@@ -52,6 +52,7 @@ struct Stack {
   double gradient_bytes = 4;          ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;      ///< memory traffic of adding up gradients, per local parameter and microbatch
   double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
+  double update_share = 1;   ///< memory traffic of the optimizer over that with its usual formats
   double launches = 1;       ///< the host's time for a layer's launches over that of current programs (layer_floor)
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
@@ -65,7 +66,7 @@ struct Stack {
   double spread = prior::stack::spread;  ///< standard deviation, in log, of this stack's steps around the model
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
   double zipf_exponent = 1;                     ///< of zipf
-  double capacity = 0;   ///< rows per expert over the mean, to which choices are padded or dropped; 0: all rows are kept
+  double capacity = 0;   ///< rows per expert over the mean, above which choices are dropped; 0: all rows are kept
   MemoryStack memory{};  ///< its memory use
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
   StepsSeen seen{};  ///< what its steps were fitted on

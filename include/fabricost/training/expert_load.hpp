@@ -8,19 +8,18 @@
 #include <fabricost/model/layout.hpp>
 #include <fabricost/model/model.hpp>
 
+#include <algorithm>
+
 namespace fabricost {
 
-/// The routing of tokens. A capacity leaves every expert the same rows, whatever is chosen: choices above it are dropped before
-/// the exchange, free places are padded (GShard, arXiv 2006.16668).
-[[nodiscard]] inline Routing routing_of(const Stack& stack) {
-  return {stack.capacity > 0 ? RoutingKind::balanced : stack.routing, stack.zipf_exponent, {}};
-}
-/// Rows of the fullest expert rank over the mean, which all ranks wait for and which it keeps for the backward. With a capacity
-/// every rank has its padded share.
+/// The routing of tokens.
+[[nodiscard]] inline Routing routing_of(const Stack& stack) { return {stack.routing, stack.zipf_exponent, {}}; }
+/// Rows of the fullest expert rank over the mean, which all ranks wait for and which it keeps for the backward. Choices above a
+/// capacity are dropped before the exchange; free places stay empty (Megatron-Core pads only with moe_pad_expert_input_to_capacity).
 [[nodiscard]] inline double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs) {
-  if (stack.capacity > 0) return stack.capacity;
-  if (!model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1) return 1;
-  return costs.load(gate_of(model), routing_of(stack), layout.ep)(layout.tokens() / layout.tp);
+  const bool even = !model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1;
+  const double load = even ? 1 : costs.load(gate_of(model), routing_of(stack), layout.ep)(layout.tokens() / layout.tp);
+  return stack.capacity > 0 ? std::min(load, stack.capacity) : load;
 }
 /// The memory of a stack whose fullest expert rank has `load` times the mean rows.
 [[nodiscard]] inline MemoryStack with_load(MemoryStack memory, double load) {

@@ -281,8 +281,10 @@ struct LayerModel {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
       const double token = token_bytes(m.hidden, Precision::bf16);
-      const double rows = T / l.tp * (stack.capacity > 0 ? stack.capacity : 1);
-      const double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack))(rows);
+      const double chosen = T / l.tp, rows = chosen * (stack.capacity > 0 ? std::min(1.0, stack.capacity) : 1);
+      double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack))(chosen);
+      if (stack.capacity > 0)  // the fullest rank takes no more than its places
+        once = std::min(once, costs.experts(gate_of(m), at, copies, token, Routing{})(chosen * stack.capacity));
       // dispatch and combine, forward and backward
       const Placement ranks{at.per_domain, at.ranks / at.per_domain};
       out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed});

@@ -107,7 +107,7 @@ template <class Plan, class Ask>
   out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
   const bool steps =
-      q.unknown.kind == Kind::option || q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+      (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.idle, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;
@@ -189,11 +189,11 @@ template <class Request>
 /// So much that more of it changes nothing. \throws Refusal where there is no such value
 template <class Request>
 [[nodiscard]] double without_bound(const Request& r, const Varied& unknown, const System& machine) {
-  constexpr double much = 1e4;
+  constexpr double much = 1e4, max_value = 9e14;  // below the limit of quantities in files, 10^15
   if (!unknown.dial)
     throw Refusal(
         fmt::format("<within> compares with infinitely much of a part of the machine, which {} is not; give another goal", unknown.name));
-  if (!unknown.whole) return much * value_of(machine, *unknown.dial) / unknown.worth;
+  if (!unknown.whole) return std::min(much * value_of(machine, *unknown.dial), max_value) / unknown.worth;
   return unknown.dial == Dial::domain ? r.gpus.value_or(0) : 1024;
 }
 

@@ -28,7 +28,8 @@ constexpr int largest = 10000000, most_layers = 10000, max_heads = 100000;
 const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "opt",        "bloom",
                                               "falcon", "mpt",     "nemotron", "phi",  "nemotron_h",  "starcoder2", "refinedweb"};
 /// Model types that share their output table with the embedding unless the file says otherwise.
-const std::set<std::string_view> tied_types{"gpt2", "gpt_bigcode", "opt", "bloom", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text"};
+const std::set<std::string_view> tied_types{"gpt2", "gpt_bigcode", "opt", "bloom", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text",
+                                            "cohere", "cohere2", "falcon", "refinedweb", "gpt_neo", "starcoder2"};
 /// Model types that read a whole text at once, or a text and then write another: they have no layers of a language model alone.
 const std::set<std::string_view> encoders{"albert", "bart", "bert", "deberta", "deberta-v2", "distilbert", "electra", "mbart",
                                           "modernbert", "mt5", "roberta", "t5", "umt5", "whisper", "xlm-roberta"};
@@ -40,6 +41,7 @@ const Keys other_layers{"mamba_", "ssm_", "state_size", "lru_", "rwkv", "linear_
 struct Config {
   const SpecNode& tree;
   Faults& faults;
+  std::string type{};  ///< model_type, of the file where the part has none
 
   [[nodiscard]] const SpecNode* find(Keys keys) const {
     for (const std::string_view key : keys)
@@ -87,6 +89,12 @@ struct Config {
     const std::string value = text(keys);
     return value.empty() ? otherwise : value == "true";
   }
+  /// The map below a key; an empty one where there is none.
+  [[nodiscard]] Config part(std::string_view key) const {
+    static const SpecNode nothing{};
+    const SpecNode* at = find({key});
+    return {at != nullptr && at->kind == SpecNode::Kind::map ? *at : nothing, faults, type};
+  }
   /// The number of entries of a list that satisfy `is`; -1 without the list.
   template <class Is>
   [[nodiscard]] int how_many(std::string_view key, Is&& is) const {
@@ -103,7 +111,7 @@ const SpecNode& language_part(const SpecNode& tree) {
 }
 
 void read_attention(const Config& in, Model& m) {
-  const bool gemma3 = in.text({"model_type"}).starts_with("gemma3");  // whose files leave out what equals the default
+  const bool gemma3 = in.type.starts_with("gemma3");  // whose files leave out what equals the default
   m.heads = in.count(head_keys, gemma3 ? 8 : 1, !gemma3);
   m.kv_rank = in.count({"kv_lora_rank"});
   if (m.latent()) {
@@ -112,13 +120,13 @@ void read_attention(const Config& in, Model& m) {
     m.value_dim = in.count({"v_head_dim"});
   }
   const bool one_group = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false);
-  const int groups = one_group ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
+  const Config inner = in.part("attn_config");  // DBRX and MPT keep attention's keys in one
+  const int groups = inner.find({"kv_n_heads"}) != nullptr ? inner.count({"kv_n_heads"}, 0, true) : one_group ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
   m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
   m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);
   if (m.latent()) m.kv_heads = m.heads, m.head_dim = 0;
-  const std::string type = in.text({"model_type"});
-  m.gated_attention = in.flag({"attn_output_gate"}, type.starts_with("qwen3_next") || type.starts_with("qwen3_5"));
+  m.gated_attention = in.flag({"attn_output_gate"}, in.type.starts_with("qwen3_next") || in.type.starts_with("qwen3_5"));
   if (in.find({"index_n_heads"}) != nullptr) {
     m.index_heads = in.count({"index_n_heads"}), m.index_dim = in.count({"index_head_dim"}), m.index_tokens = in.count({"index_topk"});
   }
@@ -170,7 +178,7 @@ void read_layer_kinds(const Config& in, Model& m) {
   }
   const int window = in.count({"sliding_window"});
   if (window == 0 || !in.flag({"use_sliding_window"}, true) || m.hybrid()) return;
-  const int usual = in.text({"model_type"}).starts_with("gemma3") ? 6 : 0;
+  const int usual = in.type.starts_with("gemma3") ? 6 : in.type.starts_with("gemma2") ? 2 : in.type.starts_with("cohere2") ? 4 : 0;
   const int pattern = in.count({"sliding_window_pattern", "_sliding_window_pattern"}, usual);
   m.window_layers = listed >= 0 ? listed : pattern > 0 ? m.layers - m.layers / pattern : m.layers;
   m.window = m.window_layers > 0 ? window : 0;
@@ -192,17 +200,20 @@ void refuse_unread(const Config& in, const Config& whole, const Model& m) {
 }
 
 void read_experts(const Config& in, Model& m) {
-  m.experts = in.count({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
+  const Config inner = in.part("ffn_config");  // DBRX
+  const Config& from = inner.find({"moe_num_experts"}) != nullptr ? inner : in;
+  m.experts = from.count({"n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts"});
   if (m.experts == 0) return;
-  m.top_k = in.count({"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"}, 0, true);
-  m.expert_ffn = in.count({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"}, 0, true);
-  const bool one_of_the_same = in.text({"model_type"}).starts_with("llama4");  // beside those that it routes to
+  m.top_k = from.count({"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "moe_k"}, 0, true);
+  m.expert_ffn = from.count({"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"}, 0, true);
+  const bool one_of_the_same = in.type.starts_with("llama4");  // beside those that it routes to
   const int one = in.count({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"},
                            one_of_the_same ? m.expert_ffn : 0);
   m.shared_experts = in.count({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}, one > 0 ? 1 : 0);
   if (m.shared_experts > 0) m.shared_ffn = one > 0 ? one : m.expert_ffn;
+  if (in.flag({"parallel_attn_mlp_res"}, false)) m.shared_experts = 1, m.shared_ffn = m.hidden;  // Arctic's dense block beside its experts
   m.first_dense = in.count({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
-  m.expert_every = std::max(1, in.count({"decoder_sparse_step", "interleave_moe_layer_step"}, 1));
+  m.expert_every = std::max(1, in.count({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_frequency"}, 1));
   if (const SpecNode* list = in.find({"mlp_only_layers"}); list != nullptr && m.first_dense == 0)
     m.first_dense = static_cast<int>(list->items.size());  // few, and leading ones in every published model
   if (const int groups = in.count({"n_group", "num_expert_group"}); groups > 1) {
@@ -231,19 +242,22 @@ bool is_model_config(const SpecNode& tree) {
 }
 
 Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults) {
-  const Config whole{tree, faults}, in{language_part(tree), faults};
+  const Config whole{tree, faults};
+  Config in{language_part(tree), faults};
   Model m;
   m.name = name_from(whole, name);
-  const std::string type = in.text({"model_type"}), outer = whole.text({"model_type"});
+  const std::string outer = whole.text({"model_type"}), own = in.text({"model_type"}), type = own.empty() ? outer : own;
+  in.type = type;
   m.title = m.name;
-  m.source = fmt::format("config.json of model type {}", clipped(type.empty() ? outer : type));
+  m.source = fmt::format("config.json of model type {}", clipped(type));
   m.confidence = "vendor-code";
   m.layers = in.count(layer_keys, 1, true);
   m.hidden = in.count({"hidden_size", "n_embd", "d_model", "dim"}, 1, true);
   m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}, type.starts_with("gemma3") ? 262208 : 0));
   if (m.vocab == 0) static_cast<void>(in.count({"vocab_size"}, 0, true));
   const int four_times = 4 * std::min(m.hidden, largest / 4);
-  m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"}, four_times);
+  m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"},
+                   in.part("ffn_config").count({"ffn_hidden_size"}, four_times));
   in.at_most(layer_keys, m.layers, most_layers);
   in.at_most(head_keys, in.count(head_keys), max_heads);
   m.gated = !two_matrices.contains(type);

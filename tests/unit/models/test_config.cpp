@@ -97,6 +97,21 @@ TEST_CASE("a shape without a published count has the parameters of its matrices"
   CHECK(parameters_of(m).total == Approx(124.4e6).epsilon(0.001));  // GPT-2 small has 124 M
 }
 
+TEST_CASE("keys in nested parts, and what a model type leaves out of its file", "[models]") {
+  const Folder folder;
+  const Model dbrx = of(folder, R"({"model_type": "dbrx", "attn_config": {"kv_n_heads": 8}, "d_model": 6144, "n_heads": 48, "n_layers": 40,
+"ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4}, "vocab_size": 100352, "tie_word_embeddings": false})");
+  CHECK(dbrx.kv_heads == 8);
+  CHECK(dbrx.top_k == 4);
+  CHECK(parameters_of(dbrx).total == Approx(131.6e9).epsilon(0.01));
+  const Model gemma = of(folder, R"({"model_type": "gemma2", "head_dim": 256, "hidden_size": 3584, "intermediate_size": 14336,
+"num_attention_heads": 16, "num_hidden_layers": 42, "num_key_value_heads": 8, "sliding_window": 4096, "vocab_size": 256000})");
+  CHECK(gemma.window_layers == 21);
+  const Model falcon = of(folder, R"({"model_type": "falcon", "hidden_size": 4544, "multi_query": true, "num_attention_heads": 71,
+"num_hidden_layers": 32, "vocab_size": 65024})");
+  CHECK(parameters_of(falcon).total == Approx(6.92e9).epsilon(0.01));
+}
+
 TEST_CASE("a config.json that lacks or mistakes a size says which and where", "[models]") {
   const Folder folder;
   const auto said = [&](const std::string& text) -> std::string {
