@@ -96,8 +96,9 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
   other.stack.memory.gradient = std::min(other.stack.memory.gradient, gradient);
   const MemoryAdvice narrower = advice_for(other, system, layout);
   if (!narrower.found) return text;
-  return fmt::format("{}. With moments and gradients in 16 bit (<exp_avg_dtype=bf16> <exp_avg_sq_dtype=bf16> <grad_reduce_in_fp32=no>) it {}",
-                     text, narrower.sentence);
+  return fmt::format(
+      "{}. With moments and gradients in 16 bit (<exp_avg_dtype=bf16> <exp_avg_sq_dtype=bf16> <grad_reduce_in_fp32=no>) it {}", text,
+      narrower.sentence);
 }
 
 /// ", and 1200.0 of 240.0 GiB of its share of host memory" where that is too much.

@@ -306,7 +306,8 @@ struct StepModel {
     const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
     const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
     const double away = l.offload_optimizer * (owned + owned_experts);
-    const double update = gpu.constants.optimizer_bytes * stack.update_share * (owned + owned_experts - away) / (max_before(stack, gpu) * gpu.memory_rate);
+    const double update =
+        gpu.constants.optimizer_bytes * stack.update_share * (owned + owned_experts - away) / (max_before(stack, gpu) * gpu.memory_rate);
     const double on_host = away > 0 ? updated_on_host(away) : 0;
     out.accumulation = micro * at.accumulate;
     out.optimizer = update;

@@ -106,8 +106,8 @@ template <class Plan, class Ask>
   NeedAnswer out;
   out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
-  const bool steps =
-      (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain || q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+  const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
+                     q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.idle, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;

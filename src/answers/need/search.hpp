@@ -87,7 +87,8 @@ class Search {
   /// holds and the next, until they are 1 % apart.
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
-    const double unit = idle_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;  // multiples of the smallest
+    // in multiples of the smallest
+    const double unit = idle_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;
     for (;;) {
       const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
       for (double at = from + toward * step; better(fails, at); at += toward * step)

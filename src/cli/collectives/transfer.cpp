@@ -88,7 +88,8 @@ struct Explained : Request {
   const double largest = a.bytes.back();
   return request.below(
       terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system),
-      rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), largest), 98) +
+      rows.text(2) + "\n" +
+          wrapped("  ", crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), largest), 98) +
           wrapped("  ", crossover_text("Loads", a.load_until_bytes, faster_from(a.made.load, a.made.rdma), largest), 98) +
           wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98),
       explain(a.made));

@@ -348,8 +348,7 @@ class RunsToPoints::RunPoints {
         count_skipped(skipped, "time is 0 or N/A");
       } else {
         Point p = model_;
-        p.dtype = *row.dtype;
-        p.redop = row.redop;
+        p.dtype = *row.dtype, p.redop = row.redop;
         p.bytes = row.bytes;
         p.seconds = side.time * unit_;
         if (side.known_place) p.in_place = side.in_place;

@@ -121,7 +121,10 @@ void read_attention(const Config& in, Model& m) {
   }
   const bool one_group = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false);
   const Config inner = in.part("attn_config");  // DBRX and MPT keep attention's keys in one
-  const int groups = inner.find({"kv_n_heads"}) != nullptr ? inner.count({"kv_n_heads"}, 0, true) : one_group ? 1 : gemma3 && in.find(head_keys) == nullptr ? 4 : m.heads;
+  const int groups = inner.find({"kv_n_heads"}) != nullptr     ? inner.count({"kv_n_heads"}, 0, true)
+                     : one_group                               ? 1
+                     : gemma3 && in.find(head_keys) == nullptr ? 4
+                                                               : m.heads;
   m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
   m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);
