@@ -40,7 +40,7 @@ PHRASES = {
 TERMS = {
     "all-reduce": r"all ?reduces?|allReduce",
     "all-gather": r"all ?gathers?",
-    "all-to-all": r"all ?to ?all|alltoall",
+    "all-to-all": r"all ?to ?all(?!, deepep)",  # but for the value of an option, spelled as Megatron-Core does
     "reduce-scatter": r"reduce ?scatters?",
     "microbatch": r"micro[- ]batch(?:es)?",
     "scale-up": r"scale up(?= (?:domain|tier|network|link))",
