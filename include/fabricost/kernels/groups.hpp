@@ -87,7 +87,7 @@ class GroupCosts {
   [[nodiscard]] const ExpertCurve& experts(const Gate& gate, const ExpertPlacement& at, Copies copies, double bytes_per_token,
                                            const Routing& routing) {
     const ExpertKey key{gate.experts,   gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies),
-                        bytes_per_token};
+                        bytes_per_token, routing.kind, routing.exponent};
     if (key == last_expert_key_) return *last_expert_;
     std::unique_ptr<ExpertCurve>& curve = experts_[key];
     if (!curve)
@@ -100,7 +100,8 @@ class GroupCosts {
 
   /// Rows of the fullest of `ranks` expert ranks over the mean, as a function of the tokens of one rank.
   [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks) {
-    std::unique_ptr<Imbalance>& at = loads_[{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, 0, 0, 0}];
+    const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, 0, 0, 0, routing.kind, routing.exponent};
+    std::unique_ptr<Imbalance>& at = loads_[key];
     if (!at)
       at = std::make_unique<Imbalance>(load_classes(gate, popularity_of(gate, routing, ranks), ranks), static_cast<double>(ranks),
                                        static_cast<double>(std::min(gate.top_k, std::max(1, gate.experts / ranks))));
@@ -127,7 +128,7 @@ class GroupCosts {
                                    [&](const Fabric& on) { return detail::compile_on(on, system_, op, choice); });
   }
 
-  using ExpertKey = std::tuple<int, int, int, int, int, int, int, double>;
+  using ExpertKey = std::tuple<int, int, int, int, int, int, int, double, RoutingKind, double>;
 
   /// Bytes per second that all NICs of a domain send, since all groups of a kind use them at the same time.
   [[nodiscard]] double domain_rate() const { return nics_rate(system_) * system_.nodes_per_domain(); }

@@ -6,12 +6,14 @@
 ///   work(scores)   B (3 F(s) - dropped), F: a sequence's forward, every matrix product and all scores or the half a causal mask leaves
 ///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute; frozen
 ///                  weights: 2 F of the matrices, 3 F of the scores
-///   least          work(causal) / (GPUs x dense peak of the precision)
+///   least          work(all) / (GPUs x dense peak of the precision)
 ///
 /// The two conventions of MFU differ only in the scores: kernels skip masked ones, so the causal count is
 /// the computed one, while papers count all scores (PaLM, arXiv 2204.02311, appendix B), nearly twice as much
-/// at a million tokens. No step may be faster than the causal
-/// count at the peak; by the count of all scores a step of long sequences may exceed it, and its MFU then says 1.
+/// at a million tokens. No step may be faster than either count at the peak. For the causal count this is
+/// physics; for all scores it would need attention at 58 % of the peak in both directions, with the scores
+/// computed again in the backward (2.5 forwards), which the best published kernels just reach
+/// (FlashAttention-3, arXiv 2407.08608: 75 % forward, the backward slower).
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/kernels/stack.hpp>
@@ -29,8 +31,8 @@ struct StepWork {
   double causal = 0;      ///< those a causal mask leaves, as computed by fused kernels
   bool experts = false;   ///< the model has experts
 
-  /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s: kernels compute the scores that a causal mask leaves.
-  [[nodiscard]] double min_seconds(double gpus, double peak) const { return causal / (gpus * peak); }
+  /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s, by the larger count.
+  [[nodiscard]] double min_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
 };
 
 /// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); the rest is not computed
