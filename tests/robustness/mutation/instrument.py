@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes every mutant of some headers into one copy of them, each behind a number that is chosen when the program runs.
 
-    instrument.py INCLUDE OUTPUT FOLDER...     FOLDER: of INCLUDE/fabricost, price, schedule, choice
+    instrument.py INCLUDE GENERATED OUTPUT FOLDER...     FOLDER: of INCLUDE/fabricost, price, algorithms, choice
+
+GENERATED is where a configured build keeps the headers that are made of data.
 
 A mutant is one operator changed: + and - swapped, * and /, a comparison turned round (and moved by one where the operands are whole
 numbers), && and || swapped, == and !=, std::min and std::max, a minus sign or a ! dropped, += and -=, *= and /=. Where clang's syntax tree
@@ -97,12 +99,12 @@ constexpr bool opposite(A&& a) { return living<First>() == 1 ? static_cast<bool>
 """
 
 
-def clang_arguments(include):
+def clang_arguments(include, generated):
     resource = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True, check=True).stdout.strip()
     shown = subprocess.run(["g++", "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
     found = shown.split("search starts here:")[-1].split("End of search")[0].split("\n")
     system = [line.strip() for line in found if line.strip().startswith("/")]
-    flags = ["-x", "c++", "-std=c++20", f"-I{include}", "-isystem", "/usr/include/eigen3"]
+    flags = ["-x", "c++", "-std=c++20", f"-I{include}", f"-I{generated}", "-isystem", "/usr/include/eigen3"]
     for folder in [*system, resource]:
         flags += ["-isystem", folder]
     return flags
@@ -125,10 +127,10 @@ def operator_between(left, right, text):
 
 
 class Mutator:
-    def __init__(self, include, output):
+    def __init__(self, include, generated, output):
         self.include, self.output, self.count, self.rows = include, output, 0, []
         self.index = cindex.Index.create()
-        self.flags = clang_arguments(include)
+        self.flags = clang_arguments(include, generated)
 
     def header(self, name):
         path = os.path.join(self.include, name)
@@ -229,8 +231,8 @@ class Mutator:
 
 
 def main():
-    include, output, *folders = sys.argv[1:]
-    mutator = Mutator(os.path.abspath(include), os.path.abspath(output))
+    include, generated, output, *folders = sys.argv[1:]
+    mutator = Mutator(os.path.abspath(include), os.path.abspath(generated), os.path.abspath(output))
     for folder in folders:
         for name in sorted(os.listdir(os.path.join(include, "fabricost", folder))):
             mutator.header(f"fabricost/{folder}/{name}")

@@ -3,7 +3,7 @@
 
     run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
 
-BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, algorithms/ and
+BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores); the interpreter needs libclang. Every mutant of price/, algorithms/ and
 choice/ that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
 noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
 notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
@@ -35,12 +35,6 @@ def instrumented(build, compiler):
     """The project with mutants in its headers, built in BUILD/tree/build; what did not change keeps its time stamp."""
     tree = os.path.join(build, "tree")
     os.makedirs(tree, exist_ok=True)
-    fresh = os.path.join(build, "include.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    shutil.copytree(os.path.join(ROOT, "include"), fresh)
-    subprocess.run([sys.executable, os.path.join(HERE, "instrument.py"), os.path.join(ROOT, "include"), fresh, *FOLDERS], check=True)
-    subprocess.run(["rsync", "-rc", "--delete", f"{fresh}/", os.path.join(tree, "include")], check=True) if shutil.which("rsync") else \
-        update(fresh, os.path.join(tree, "include"))
     for name in ["src", "tests", "examples", "cmake", "data", "CMakeLists.txt"]:
         link = os.path.join(tree, name)
         if not os.path.islink(link):
@@ -48,10 +42,17 @@ def instrumented(build, compiler):
     shared = os.path.join(build, "shared")
     if not os.path.islink(shared) and os.path.isdir(os.path.join(ROOT, "..", "shared")):
         os.symlink(os.path.realpath(os.path.join(ROOT, "..", "shared")), shared)
-    out = os.path.join(tree, "build")
+    include, fresh, out = (os.path.join(*parts) for parts in [(tree, "include"), (build, "include.new"), (tree, "build")])
+    if not os.path.isdir(include):
+        shutil.copytree(os.path.join(ROOT, "include"), include)
     subprocess.run(["cmake", "-S", tree, "-B", out, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
                     f"-DCMAKE_CXX_COMPILER={compiler}", "-DFABRICOST_BUILD_TOOL=OFF", "-DFABRICOST_BUILD_EXAMPLES=OFF",
                     "-DFABRICOST_INSTALL=OFF"], check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(fresh, ignore_errors=True)
+    shutil.copytree(os.path.join(ROOT, "include"), fresh)
+    subprocess.run([sys.executable, os.path.join(HERE, "instrument.py"), os.path.join(ROOT, "include"), os.path.join(out, "include"), fresh,
+                    *FOLDERS], check=True)
+    update(fresh, include)
     subprocess.run(["cmake", "--build", out, "--target", *PROGRAMS], check=True)
     return out
 
