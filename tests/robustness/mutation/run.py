@@ -3,7 +3,8 @@
 
     run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
 
-BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores); the interpreter needs libclang. Every mutant of price/, algorithms/ and
+BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores); the interpreter needs libclang.
+Every mutant of price/, algorithms/ and
 choice/ that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
 noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
 notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
