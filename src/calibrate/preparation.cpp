@@ -200,7 +200,7 @@ void Preparation::add(const Point& point, int crossing) {
   const Choice choice{.algorithm = point.algorithm,
                       .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
                       .launch = io::launch_of(point),
-                      .ways = {.redop = reduces(point.collective) ? point.redop : Reduction::sum}};
+                      .ways = io::ways_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
   // the GPUs' time without the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)

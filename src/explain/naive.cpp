@@ -274,12 +274,12 @@ std::string explain_constants(const ExplainContext& context) {
   const Fabric& f = context.fabric();
   const ReduceKernel kernel = context.prediction.ran.kernel;
   const Ways& ways = context.choice().ways;
-  const bool over_windows = kernel >= ReduceKernel::window_one_shot && kernel != ReduceKernel::any_buffer;
+  const bool over_windows = kernel >= ReduceKernel::window_one_shot && kernel < ReduceKernel::any_buffer;
   std::string out = explain_way_numbers(context);
   if (over_windows)  // of the calibration only the rate
     out += wrapped("  rate of links    ",
                    fmt::format("multicast.share of calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
-  else if (context.engine_ran() && kernel != ReduceKernel::any_buffer)
+  else if (context.engine_ran() && kernel < ReduceKernel::any_buffer)
     out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
   else if (!context.engine_ran() && (f.local() > 1 || f.domains() <= 1))
     out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}{}): {}", c.name, name(c.basis),

@@ -93,14 +93,20 @@ std::string explain_ways(const ExplainContext& context) {
 std::string explain_way_numbers(const ExplainContext& context) {
   const Ways& w = context.choice().ways;
   std::string out;
-  const auto cite = [&](std::string_view what, std::string_view numbers, std::string_view on) {
-    out += wrapped(fmt::format("  {:<15}  ", what), fmt::format("data/priors/ways.yaml (measured): {}, {}", numbers, on));
+  const auto cite = [&](std::string_view what, std::string_view numbers, std::string_view on,
+                        Confidence how = Confidence::measured) {
+    out += wrapped(fmt::format("  {:<15}  ", what), fmt::format("data/priors/ways.yaml ({}): {}, {}", name(how), numbers, on));
   };
   switch (context.prediction.ran.kernel) {
     case ReduceKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
     case ReduceKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
     case ReduceKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
     case ReduceKernel::any_buffer: cite("kernel", "any_start, any_hop, any_kib, any_overlap", "on 4 and 8 GB200s"); break;
+    case ReduceKernel::any_buffer_two_shot: cite("kernel", "any_two_start, any_two_hop, any_two_kib", "on 4 and 8 GB200s"); break;
+    case ReduceKernel::copy_engine:
+    case ReduceKernel::copy_engine_multicast:
+      cite("copy engines", "ce_*", "as NCCL's tuner estimates them (src/tuning/ce_model.cc)", Confidence::vendor_code);
+      break;
     default: break;
   }
   if (w.put != Put::none || w.gin)

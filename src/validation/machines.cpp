@@ -127,4 +127,8 @@ CallLaunch launch_of(const Point& point) {
   return out;
 }
 
+Ways ways_of(const Point& point) {
+  return {.redop = reduces(point.collective) ? point.redop : Reduction::sum};
+}
+
 }  // namespace fabricost::io

@@ -2,6 +2,7 @@
 /// \file machines.hpp
 /// The machine and the operation of a measured point. Private to the sources.
 
+#include <fabricost/choice/ways.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/readings/points.hpp>
 
@@ -66,5 +67,8 @@ class Machines {
 
 /// The launch mode of a point. Between nodes no log states it: call after call, as nccl-tests times them.
 [[nodiscard]] CallLaunch launch_of(const Point& point);
+
+/// The ways of a point: how its values were combined, where the operation combines any.
+[[nodiscard]] Ways ways_of(const Point& point);
 
 }  // namespace fabricost::io

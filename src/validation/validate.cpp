@@ -161,7 +161,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()},
-                          .ways = {.redop = reduces(point.collective) ? point.redop : Reduction::sum}};
+                          .ways = io::ways_of(point)};
       const Operation question = io::question_of(point, system);
       Prediction prediction =
           point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
