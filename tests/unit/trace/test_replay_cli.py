@@ -41,6 +41,8 @@ def pinned(plan):
              "--sequence-parallel", "yes" if plan["sequence_parallel"] else "no"]
     for name in ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch"):
         words += ["--" + name, plan[name]]
+    if plan.get("recompute_modules"):
+        words += ["--recompute-modules", plan["recompute_modules"]]
     return " ".join(map(str, words + (["--schedule", plan["schedule"]] if plan["pp"] > 1 else [])))
 
 
