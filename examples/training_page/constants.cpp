@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace training {
 
@@ -27,14 +28,21 @@ std::string_view kind_of(const OpsRow& op) {
 }  // namespace
 
 std::string constants(const Published& data) {
+  std::set<std::string> own, common, factors;
+  for (const CalibratedSet& set : data.fit.generations)
+    for (const FittedConstant& c : set.fitted)
+      (c.shared ? common : own).insert(c.shared ? std::string{c.key} : fmt::format("{} {}", name(set.generation), c.key));
+  for (const FittedStack& s : data.fit.stacks) factors.insert(s.factor);
+  const auto kernels_of_gpus = static_cast<int>(own.size() + common.size()), programs = static_cast<int>(factors.size());
   std::string out = fmt::format(
       "## Constants\n\n"
-      "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} GPU families,\n"
-      "one factor for each program, which its variants share, and publisher of kernels, and what engines add\n"
+      "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} of kernels on {} GPU\n"
+      "families, {} factors, one for each program, which its variants share, and publisher of kernels, and {} of serving engines\n"
       "(`data/workloads/serving.yaml`). Deviations are standard errors; of what the rows say nothing (-), the prior holds. What they\n"
       "mean is in "
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
-      data.fit.constants, data.fit.rows, data.fit.generations.size());
+      data.fit.constants, data.fit.rows, kernels_of_gpus, data.fit.generations.size(), programs,
+      data.fit.constants - kernels_of_gpus - programs);
   std::string rule = "|---|";
   for (const CalibratedSet& set : data.fit.generations) out += fmt::format(" {} |", name(set.generation)), rule += "---|";
   out += "\n" + rule + "\n";
@@ -64,6 +72,42 @@ std::string constants(const Published& data) {
       "the arithmetic of products alone: the same product on an A100 takes a fifth longer in one publication than in another, and neither\n"
       "says at which clock.\n\n";
   return out;
+}
+
+std::string worth(const Published& data) {
+  const auto averages = [&](const std::vector<TrainingRow>& steps) {
+    Average judged, every;
+    const auto rows = by_group(steps);
+    for (std::size_t i = 0; i < data.fitted.size(); ++i) {
+      const auto at = rows.find(data.fitted[i]);
+      if (at == rows.end()) continue;
+      every.add(errors_of(at->second));
+      if (i < data.groups.judged.size()) judged.add(errors_of(at->second));
+    }
+    return std::pair{judged, every};
+  };
+  const auto [judged, every] = averages(data.steps);
+  const double mean = judged.mean / judged.groups;
+  std::vector<std::pair<double, std::string>> lines;
+  for (const Worth& one : data.worth) {
+    const auto [its, all] = averages(one.steps);
+    const double more = its.mean / its.groups - mean;
+    const bool time = std::any_of(compute_parameters.begin(), compute_parameters.end(),
+                                  [&](const Parameter& p) { return p.key == one.constant && p.measure() == Measure::time; });
+    const std::string held = time ? fmt::format("{:.3g} us", 1e6 * one.held) : fmt::format("{:.3g}", one.held);
+    lines.emplace_back(more, fmt::format("| {} | {} | {} | {} | {:+.2f} |\n", one.constant.empty() ? "all factors" : "`" + one.constant + "`",
+                                         held, its.text(), all.text(), more));
+  }
+  std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out = fmt::format(
+      "## What each constant is worth\n\n"
+      "Each in turn is held where its effect is gone, on all GPU families: a share of a peak at 1, any other at the least that a fit may\n"
+      "take. All others are fitted again, so that the table shows what they cannot take over. With all of them the first {} groups\n"
+      "are {} off, all groups {}.\n\n"
+      "| without | held at | first {} groups | all groups | mean worse by |\n|---|---|---|---|---|\n",
+      judged.groups, judged.text(), every.text(), judged.groups);
+  for (const auto& [more, line] : lines) out += line;
+  return out + "\n";
 }
 
 std::string kernels(const Published& data) {

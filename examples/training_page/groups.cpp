@@ -26,19 +26,6 @@ const Rows& of(const Groups& groups, const std::string& name) {
   return at == groups.end() ? none : at->second;
 }
 
-/// Medians and means averaged over groups.
-struct Average {
-  double median = 0, mean = 0;
-  int groups = 0;
-  void add(const Errors& e) {
-    if (e.n == 0) return;
-    median += e.median;
-    mean += e.mean;
-    ++groups;
-  }
-  [[nodiscard]] std::string text() const { return groups == 0 ? "-" : fmt::format("{:.2f} / {:.2f}", median / groups, mean / groups); }
-};
-
 /// Steps whose layouts compete: the same model, GPUs, batch, sequence and precision.
 using Job = std::tuple<std::string, int, int, int, int, int, Precision>;
 

@@ -2,7 +2,7 @@
 /// Writes docs/training-accuracy.md: how far predicted training steps are from published ones, fitted and not.
 ///
 ///     build/bin/training_page MEASUREMENTS > docs/training-accuracy.md
-///     build/bin/training_page MEASUREMENTS --one-fit     the same without what takes a fit of its own: a section less, cells with "-"
+///     build/bin/training_page MEASUREMENTS --one-fit     the same without what takes a fit of its own: two sections less, cells with "-"
 ///
 /// MEASUREMENTS holds workloads/{training,ops,inference}.csv and second/workloads/{mlperf,newer_training}.csv.
 
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     page += training::named_figures(data);
     page += training::kernels(data);
     page += training::constants(data);
+    if (!one_fit) page += training::worth(data);
     page += training::conventions(data);
     page += training::set_aside(data);
     std::fputs(page.c_str(), stdout);

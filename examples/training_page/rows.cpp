@@ -3,6 +3,7 @@
 
 #include "rows.hpp"
 
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/on_threads.hpp>
 #include <fabricost/specs/stacks.hpp>
 
@@ -77,6 +78,9 @@ Published read_published(const std::string& folder, bool refits) {
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
     return calibrate_training(steps, out.kernels, {.leave_out = std::move(groups), .served = served});
   };
+  for (const TrainingRow& r : out.mlperf)
+    if (r.row.group == "mlperf_lora_nvidia") out.adapters.push_back(r);
+  predict_training_rows(out.adapters);
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
   predict_ops_rows(out.kernels);
@@ -118,12 +122,29 @@ Published read_published(const std::string& folder, bool refits) {
   out.held_out = out.steps;
   fits.emplace_back([&] { predict_training_rows(out.held_out, fit_without(kept, {})); });
 
+  for (const Parameter& p : compute_parameters) {
+    if (p.held()) continue;
+    const bool share = p.kind == ConstantKind::share || p.kind == ConstantKind::link_share;
+    out.worth.push_back({std::string{p.key}, share ? 1 : p.min, {}});
+  }
+  out.worth.push_back({"", 1, {}});
+  for (Worth& one : out.worth)
+    fits.emplace_back([&] {
+      one.steps = out.steps;
+      std::map<std::string, double> hold;
+      if (!one.constant.empty()) hold.emplace(one.constant, one.held);
+      predict_training_rows(one.steps, calibrate_training(out.steps, out.kernels,
+                                                          {.served = served, .hold = std::move(hold), .factors = !one.constant.empty()}));
+    });
+
   on_threads(fits.size(), processors(), [&](std::size_t at) { fits[at](); });
   for (const auto& [group, its] : by_name) out.left_out.insert(out.left_out.end(), its.begin(), its.end());
   out.submitters.assign(std::make_move_iterator(submitters.begin()), std::make_move_iterator(submitters.end()));
   std::erase_if(out.held_out, [](const TrainingRow& r) { return !is_held_out(r.row.id); });
   return out;
 }
+
+std::string Average::text() const { return groups == 0 ? "-" : fmt::format("{:.2f} / {:.2f}", median / groups, mean / groups); }
 
 Errors errors_of(const std::vector<const WorkloadRow*>& rows, double factor) {
   Errors out{.n = static_cast<int>(rows.size())};

@@ -13,12 +13,21 @@
 
 namespace training {
 
+/// The errors of the fitted groups by a fit that goes without a constant.
+struct Worth {
+  std::string constant;  ///< empty: the factors of stacks and publishers
+  double held = 0;  ///< the value at which its effect is gone, in SI units
+  std::vector<fabricost::TrainingRow> steps;
+};
+
 struct Published {
   std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv and what is fitted of the other two, predicted as shipped
   std::vector<fabricost::TrainingRow> left_out;  ///< those of fitted groups, each by a fit without its group
   std::vector<fabricost::TrainingRow> held_out;  ///< steps, by a fit without two fifths of all rows
   std::vector<fabricost::TrainingRow> mlperf;    ///< second/workloads/mlperf.csv, by a fit without any of it
   std::vector<std::pair<std::string, std::vector<fabricost::TrainingRow>>> submitters;  ///< MLPerf's fitted rows, by a fit without theirs
+  std::vector<fabricost::TrainingRow> adapters;  ///< NVIDIA's adapters of mlperf.csv, in no fit, predicted as shipped
+  std::vector<Worth> worth;                      ///< a fit without each free constant, and one without the factors of stacks
   std::vector<fabricost::TrainingRow> newer;     ///< second/workloads/newer_training.csv, predicted as shipped
   std::vector<fabricost::OpsRow> kernels;        ///< all of ops.csv, predicted as shipped
   fabricost::TrainingFit fit;                    ///< of all
@@ -56,6 +65,20 @@ struct Errors {
 
 /// "3.4 / 5.2", or "-" for none.
 [[nodiscard]] std::string pair(const Errors& e);
+
+/// Medians and means of errors averaged over groups.
+struct Average {
+  double median = 0, mean = 0;
+  int groups = 0;
+  void add(const Errors& e) {
+    if (e.n == 0) return;
+    median += e.median;
+    mean += e.mean;
+    ++groups;
+  }
+  /// "5.47 / 6.76", or "-" for none.
+  [[nodiscard]] std::string text() const;
+};
 
 /// Rows that count by group.
 [[nodiscard]] std::map<std::string, std::vector<const fabricost::WorkloadRow*>> by_group(const std::vector<fabricost::TrainingRow>& rows);

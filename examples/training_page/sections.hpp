@@ -25,6 +25,8 @@ namespace training {
 [[nodiscard]] std::string kernels(const Published& data);
 /// The fitted constants and stacks with their deviations.
 [[nodiscard]] std::string constants(const Published& data);
+/// What leaving out each fitted constant costs.
+[[nodiscard]] std::string worth(const Published& data);
 /// Figures that are quoted by themselves.
 [[nodiscard]] std::string named_figures(const Published& data);
 

@@ -86,17 +86,21 @@ struct TrainingUnknown {
 /// Steps and kernels, then serving runs: both depend on the constants of generations. Unknowns of serving alone come last.
 class StepFit {
  public:
-  StepFit(const Jobs& jobs, detail::ServingModel& served) : jobs_(jobs), served_(served) {
+  StepFit(const Jobs& jobs, detail::ServingModel& served, const TrainingFitOptions& options) : jobs_(jobs), served_(served) {
     for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) watts_.push_back(usual_watts(jobs, g));
     for (const double watts : watts_) starts_.push_back(start_of(watts));
     for (const Parameter& p : compute_parameters) {
+      const auto fixed = options.hold.find(std::string{p.key});
+      if (fixed != options.hold.end())
+        for (Constants& c : starts_) p.of(c) = fixed->second;
       if (p.held()) continue;
+      const bool held = fixed != options.hold.end();
       if (p.fitted == Fitted::shared)
-        unknowns.push_back({&p, -1, p.spread});
+        unknowns.push_back({&p, -1, p.spread, held});
       else
-        for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread});
+        for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread, held});
     }
-    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks});
+    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors});
   }
 
   /// Sets the constants of all generations and the factors of stacks to u.
@@ -279,7 +283,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   weight.tail(served.rows()) = served.weights();
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
-  StepFit model(jobs, served);
+  StepFit model(jobs, served, options);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
   // steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
   Eigen::VectorXd alone = weight;

@@ -8,6 +8,7 @@
 #include <fabricost/evaluation/ops.hpp>
 #include <fabricost/evaluation/workload.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct TrainingFitOptions {
   std::vector<std::string> leave_out{};  ///< groups, or prefixes of their names, not to be fitted
   bool every_group = false;              ///< fit also groups that training-groups.yaml sets aside (a user's own file)
   std::vector<InferenceRow> served{};    ///< runs that the constants of generations are fitted to as well
+  std::map<std::string, double> hold{};  ///< compute constants by key, at a value in SI units for every generation instead of fitted
+  bool factors = true;                   ///< false: every stack and publisher has the factor 1
 };
 
 /// A stack's factor, which others of the same program may have too, and the standard deviation in log of its own remaining errors.
