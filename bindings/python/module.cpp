@@ -2,6 +2,7 @@
 /// The Python module, with all parts of bindings.hpp; fabricost/__init__.py exports its names.
 
 #include "bindings.hpp"
+#include "refused.hpp"
 
 #include "catalogue/shipped_specs.hpp"
 #include "specs/catalogue.hpp"
@@ -65,6 +66,7 @@ PYBIND11_MODULE(_core, module) {
   FABRICOST_PARTS(FABRICOST_ADD)
 #undef FABRICOST_ADD
   refuse_uninitialised_objects(module);
+  reword_refused_calls(module);
   pybind11::list names;
   for (const auto& [name, thing] : pybind11::dict(module.attr("__dict__")))
     if (!name.cast<std::string>().starts_with('_')) names.append(name);

@@ -55,6 +55,35 @@ def test_impossible_questions_are_request_errors(h100, says, ask):
         ask(h100)
 
 
+@pytest.mark.parametrize("says, ask", [
+    ("load_system() has no nodes; it takes name_or_path, overrides, calibration", lambda s: fc.load_system("dgx-h100", nodes=2)),
+    ("load_system() has no overides; did you mean overrides?", lambda s: fc.load_system("dgx-h100", overides=[])),
+    ("load_system() needs name_or_path", lambda s: fc.load_system()),
+    ("load_system() takes 3 arguments, not 4", lambda s: fc.load_system("a", (), "", "d")),
+    ("load_system() was given name_or_path twice", lambda s: fc.load_system("dgx-h100", name_or_path="dgx-a100")),
+    ("system_names() takes no arguments", lambda s: fc.system_names(5)),
+    ("save() needs path", lambda s: s.save()),
+    ("svg() takes 1 argument, not 2", lambda s: s.svg(None, 2)),
+    ("with_() takes no argument without its name", lambda s: s.with_(3)),
+    ("without_rails() has no more; it takes lost", lambda s: s.without_rails(lost=1, more=2)),
+    ("Tier is not made by hand; functions of fabricost answer with it", lambda s: fc.Tier()),
+    ("Money is not made by hand; functions of fabricost answer with it", lambda s: fc.Money(dollars=1)),
+])
+def test_functions_refuse_calls_in_words_of_their_arguments(h100, says, ask):
+    with pytest.raises(TypeError) as caught:
+        ask(h100)
+    assert str(caught.value) == says
+
+
+def test_every_function_refuses_an_unknown_argument_without_words_of_the_compiler(h100):
+    public = [getattr(fc, name) for name in fc.__all__]
+    methods = [getattr(h100, name) for name in dir(h100) if not name.startswith("_")]
+    for function in [f for f in public + methods if callable(f) and not isinstance(f, type)]:
+        with pytest.raises((TypeError, fc.Error)) as caught:
+            function(no_such_argument=1)
+        assert "incompatible" not in str(caught.value) and "Invoked with" not in str(caught.value)
+
+
 def test_errors_are_value_errors():
     assert issubclass(fc.RequestError, fc.Error) and issubclass(fc.SpecError, fc.Error) and issubclass(fc.Error, ValueError)
 
