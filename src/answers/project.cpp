@@ -123,12 +123,9 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return !stated || run.gpus + run.idle_gpus + static_cast<long long>(spares) * system.gpus_per_node <= *stated;
 }
 
-/// GPUs of the job, idle ones and spares. In racks, which are whole, spares are of the idle nodes first.
-[[nodiscard]] int paid_gpus(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
-  const int standing_by = spares * system.gpus_per_node;
-  if (!is_rack(system, prices.power)) return run.gpus + run.idle_gpus + standing_by;
-  if (rents_part(system, run.gpus + standing_by, prices)) return static_cast<int>(with_whole_nodes(system, run.gpus)) + standing_by;
-  return static_cast<int>(with_whole_racks(system, run.gpus + std::max(run.idle_gpus, standing_by), prices.power));
+/// GPUs of the job, idle ones and spares.
+[[nodiscard]] int paid_for(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
+  return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, double(spares) * system.gpus_per_node));
 }
 
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
@@ -161,7 +158,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
 [[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
                                 std::optional<double> own, double kept) {
   CostRequest asked;
-  asked.system = machine, asked.gpus = run.paid_gpus;
+  asked.system = machine, asked.gpus = run.paid_gpus, asked.paid_gpus = run.paid_gpus;
   asked.spare_gpus = double(run.spares) * machine.value->gpus_per_node;
   asked.tokens = r.tokens, asked.goodput = kept;
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
@@ -221,7 +218,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
     out.dollars = c.run->dollars, out.price_kind = by;
     const auto paid = [&](int spares) {
-      return double(paid_gpus(out, system, prices, spares)) / paid_gpus(out, system, prices, out.spares);
+      return double(paid_for(out, system, prices, spares)) / paid_for(out, system, prices, out.spares);
     };
     const auto [low, high] = scaled(*out.dollars, out);
     out.interval_dollars = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
@@ -254,18 +251,16 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
     asked.top = near_fastest;
     plan = answer(asked);
   }
-  const auto paid = [&](const PlannedLayout& one) { return one.step_seconds * (out.gpus + one.idle_gpus); };
-  const PlannedLayout& best = *std::min_element(plan.layouts.begin(), plan.layouts.end(),
-                                                [&](const PlannedLayout& a, const PlannedLayout& b) { return paid(a) < paid(b); });
+  const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
+  const PlannedLayout& best =
+      plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return one.step_seconds * paid(one); })];
   out.layout = best, out.kernels = plan.kernels;
-  const bool part = rents_part(*machine.value, out.gpus, prices);
-  out.idle_gpus = part ? static_cast<int>(with_whole_nodes(*machine.value, out.gpus)) - out.gpus : best.idle_gpus;
+  out.idle_gpus = static_cast<int>(paid(best)) - out.gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
-  out.paid_gpus = paid_gpus(out, *machine.value, prices, out.spares);
-  if (const auto stated = stated_gpus(*machine.value)) out.paid_gpus = static_cast<int>(std::min<long long>(out.paid_gpus, *stated));
+  out.paid_gpus = paid_for(out, *machine.value, prices, out.spares);
   return out;
 }
 

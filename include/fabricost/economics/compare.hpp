@@ -9,6 +9,7 @@
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/paid.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/refusal.hpp>
@@ -63,8 +64,7 @@ inline void add_dollars(Compared& c, const System& system, const Money& money, c
 }
 /// GPUs that a job pays for beside its own: those that its groups leave idle, and the rest of what is sold whole.
 [[nodiscard]] inline double idle_in_bill(const Compared& c, const System& system, double gpus, const Prices& prices) {
-  if (!c.training) return paid_gpus(system, gpus, prices) - gpus;
-  return rents_part(system, gpus, prices) ? with_whole_nodes(system, gpus) - gpus : idle_gpus(c.training->layout, system.domain);
+  return paid_gpus(system, gpus, prices, c.training ? idle_gpus(c.training->layout, system.domain) : 0) - gpus;
 }
 inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
   c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
@@ -87,7 +87,9 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   if (whole && plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
     question.top = near_fastest;
     plan = plan_training(question, system);
-    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, system.domain)]);
+    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
+      return one.time.seconds * paid_gpus(system, question.gpus, prices, idle_gpus(one.layout, system.domain));
+    })]);
   }
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
