@@ -45,6 +45,7 @@ struct Compared {
   bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
   bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
+  std::string_view kernels = "measured";      ///< the same by kernels_known
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
   std::string refused{};                      ///< `trouble` with fields in angle brackets (Refusal)
@@ -103,7 +104,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.seconds = t.seconds;
   const TrainingFigures f = figures_of(question, system, t.seconds);
   c.low = f.low, c.high = f.high;
-  c.assumed_kernels = kernels_assumed(system);
+  c.assumed_kernels = kernels_assumed(system), c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
   c.terms = terms_of(t);
   detail::add_money(c, system, question.gpus, prices);
@@ -119,6 +120,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
   c.assumed_kernels = question.stack.assumed_kernels;
+  if (c.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);

@@ -90,13 +90,15 @@ struct MemoryUse {
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
   const LayerActivations layer = layer_activations(model, layout, stack);
-  // DualPipe's microbatches come from both sides; the larger kind counts for all
+  // DualPipe's microbatches come from both sides: the opposite stage, the p - s-th of its direction, has s + 1 of them, as 1F1B would
+  const double opposite = both_ways ? std::min(in_flight, stage + 1.0) : 0;
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
                         there = kept_activations(layer, mirror, model, layout, stack);
   const int layers = std::max(content.layers, mirror.layers), away = std::min(layout.offload_layers, layers);
   const double kept = std::max(here.kept, there.kept), on_gpu = layers > 0 ? static_cast<double>(layers - away) / layers : 1;
-  use.activations = tokens * in_flight * kept * on_gpu;
-  use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + tokens * in_flight * kept * (1 - on_gpu);
+  const double all_kept = tokens * ((in_flight - opposite) * here.kept + opposite * there.kept);
+  use.activations = all_kept * on_gpu;
+  use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + all_kept * (1 - on_gpu);
   use.recompute = tokens * std::max(here.again, there.again);
 
   // embedding and head
@@ -109,7 +111,8 @@ struct MemoryUse {
     const int predictions = content.predictions + mirror.predictions;
     use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
     const double joined = 4 * h * spread + 2 * saved_input_bytes(stack, layout.precision) * h * (stack.keeps_gathered ? 1 : spread);
-    use.vocabulary += tokens * in_flight * predictions * joined;  // inputs of a module's two norms and of the matrix behind them
+    // inputs of a module's two norms and of the matrix behind them
+    use.vocabulary += tokens * (mirror.head ? opposite : in_flight - opposite) * predictions * joined;
   }
 
   // buffers

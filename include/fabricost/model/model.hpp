@@ -79,6 +79,7 @@ struct Model {
   double stated_other = 0;                          ///< published parameters outside this shape (a vision tower)
   std::string stated_source;
   std::string partial;  ///< what this shape omits of the model; empty: nothing that matters
+  std::string unread;   ///< keys of its config.json that may say more of its shape and are read by no rule
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
   bool operator==(const Model&) const = default;

@@ -40,7 +40,7 @@ struct StageParameters {
 
 /// Whether a stage keeps the input table for its prediction modules alone; a tied one is there with the output matrix.
 [[nodiscard]] inline bool copies_embedding(const StageContent& stage, const Model& model) {
-  return stage.predictions > 0 && !stage.embedding && !model.tied;
+  return stage.predictions > 0 && !stage.embedding && !stage.beside_embedding && !model.tied;
 }
 
 /// Parameters of a stage; they sum to ParameterCount::total and the prediction modules over all stages, except that tables which

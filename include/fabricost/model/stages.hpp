@@ -81,7 +81,8 @@ struct StageContent {
   int layers = 0;                                              ///< of all its chunks
   int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
   bool embedding = false, head = false;
-  int predictions = 0;  ///< multi-token prediction modules, beside the output matrix; a layer of each in no count above
+  bool beside_embedding = false;  ///< its GPUs have the embedding for another stage (DualPipe)
+  int predictions = 0;            ///< multi-token prediction modules, beside the output matrix; a layer of each in no count above
 };
 
 /// The stage with the layer of each of its prediction modules: the last kind of the model's.
@@ -107,6 +108,7 @@ struct StageContent {
     out.head = out.head || at == split.chunks - 1;
   }
   out.predictions = out.head ? model.predict_layers : 0;
+  out.beside_embedding = layout.schedule == PipelineSchedule::dualpipe && stage == layout.pp - 1;  // that of stage 0 in the other direction
   if (!single) out.dense_layers = out.layers - out.expert_layers;
   out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
   return out;

@@ -342,7 +342,8 @@ class TrainingSearch {
     const PricedLayout priced{l, time, memory};
     if (full() && !faster(priced, plan_.layouts.front())) return;
     const auto among = plan_.layouts.begin() + (q_.top > longest_without_twins ? 0 : std::ssize(plan_.layouts));
-    const auto twin = std::find_if(plan_.layouts.begin(), among, [&](const PricedLayout& one) { return are_twins(one.layout, l, domain_); });
+    const auto same = [&](const PricedLayout& one) { return are_twins(one.layout, l, domain_); };
+    const auto twin = std::find_if(plan_.layouts.begin(), among, same);
     if (twin != among) {
       if (!faster(priced, *twin)) return;
       *twin = priced;

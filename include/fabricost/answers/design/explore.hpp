@@ -164,7 +164,7 @@ struct ExploreAnswer {
                  gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
                  gives(&A::price_kind, "price.kind", "price_kind",
                        "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-                 gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
+                 gives(&A::no_price, "price.why", "no_price", "Of which machines that price is not known, or why none is; None: all have it."),
                  detail::give_search_seconds<A>,
                  gives(&A::points, "points", "points", "The points in the order of the loops.")};
   }
