@@ -197,7 +197,8 @@ TEST_CASE("keys that look like sizes of a shape and that no rule reads are named
   for (const std::string& text : {llama, deepseek, next, gemma, oss, kimi, maverick, granite}) CHECK(of(folder, text).unread.empty());
   // the whole files, with what says nothing of the shape
   const std::string mixtral = R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "hidden_act": "silu",
-"hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral", "num_attention_heads": 32,
+"hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
+"num_attention_heads": 32,
 "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 8, "output_router_logits": false,
 "rms_norm_eps": 1e-05, "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
 "torch_dtype": "bfloat16", "use_cache": true, "vocab_size": 32000})";
@@ -206,7 +207,8 @@ TEST_CASE("keys that look like sizes of a shape and that no rule reads are named
 "num_attention_heads": 64, "num_hidden_layers": 64, "num_key_value_heads": 8, "rope_scaling": null, "sliding_window": null,
 "tie_word_embeddings": false, "use_sliding_window": false, "vocab_size": 151936})";
   const std::string qwen3_moe = R"({"architectures": ["Qwen3MoeForCausalLM"], "decoder_sparse_step": 1, "head_dim": 128,
-"hidden_size": 2048, "intermediate_size": 6144, "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
+"hidden_size": 2048, "intermediate_size": 6144, "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe",
+"moe_intermediate_size": 768,
 "norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
 "num_key_value_heads": 4, "output_router_logits": false, "router_aux_loss_coef": 0.001, "sliding_window": null,
 "tie_word_embeddings": false,
@@ -224,7 +226,8 @@ TEST_CASE("keys that look like sizes of a shape and that no rule reads are named
 "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_scaling": {"factor": 40}, "seq_aux": true,
 "tie_word_embeddings": false, "topk_group": 4, "topk_method": "noaux_tc", "v_head_dim": 128, "vocab_size": 129280})";
   const std::string gemma_whole = R"({"architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 255999,
-"mm_tokens_per_image": 256, "model_type": "gemma3", "text_config": {"attn_logit_softcapping": null, "head_dim": 128, "hidden_size": 5376, "intermediate_size": 21504,
+"mm_tokens_per_image": 256, "model_type": "gemma3", "text_config": {"attn_logit_softcapping": null, "head_dim": 128,
+"hidden_size": 5376, "intermediate_size": 21504,
 "model_type": "gemma3_text", "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16, "query_pre_attn_scalar": 168,
 "rope_local_base_freq": 10000.0, "rope_scaling": {"factor": 8.0}, "sliding_window": 1024, "sliding_window_pattern": 6,
 "vocab_size": 262208}, "vision_config": {"hidden_size": 1152, "image_size": 896, "num_attention_heads": 16, "num_hidden_layers": 27}})";
