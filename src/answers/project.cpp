@@ -128,6 +128,12 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, double(spares) * system.gpus_per_node));
 }
 
+/// What is paid for at these prices, which say whether racks are whole.
+void pay(ProjectedRun& out, const System& system, const Prices& prices) {
+  out.idle_gpus = static_cast<int>(paid_gpus(system, out.gpus, prices, out.layout->idle_gpus)) - out.gpus;
+  out.paid_gpus = paid_for(out, system, prices, out.spares);
+}
+
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
   GoodputRequest asked = failing(r, machine);
   asked.gpus = out.gpus, asked.spares = r.spares.value_or(0);
@@ -260,7 +266,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
-  out.paid_gpus = paid_for(out, *machine.value, prices, out.spares);
+  pay(out, *machine.value, prices);
   return out;
 }
 
@@ -353,7 +359,8 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
       throw Refusal(out.rows.front().system + ": " + out.refused.front());
   };
-  const Prices prices = load_prices(r.prices);
+  Prices prices = load_prices(r.prices);
+  prices.kind = r.price_kind;  // whether racks are bought decides what is paid for
   const Calendar calendar{r, prices};
   const std::vector<std::optional<Day>> own_days = own_days_of(r, machines, systems);
   if (calendar.start) out.start = day_text(*calendar.start);
@@ -374,11 +381,14 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   each([&](std::size_t i) {
     ProjectedRun& row = out.rows[i];
     const std::size_t m = runs.machine[i];
+    Prices as = prices;
+    if (by.kind) as = priced_as(prices, *by.kind, own, m);
+    pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
     const double occupied = *row.cost->run_seconds;
     add_times(row, r, calendar, occupied);
-    add_money(row, systems[m], occupied, prices, by.kind);
+    add_money(row, systems[m], occupied, as, by.kind);
   });
   return runs;
 }

@@ -78,7 +78,7 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
     const char* system;
     int gpus, paid, bought;  // bought: of a machine that is owned
   };
-  constexpr std::array sold{Sold{"hgx-h100", 4, 8, 8},        Sold{"hgx-h100", 12, 16, 16},      Sold{"hgx-h100", 16, 16, 16},
+  constexpr std::array sold{Sold{"dgx-h100", 4, 8, 8},        Sold{"dgx-h100", 12, 16, 16},      Sold{"dgx-h100", 16, 16, 16},
                             Sold{"gb200-nvl72", 4, 4, 72},    Sold{"gb200-nvl72", 6, 8, 72},     Sold{"gb200-nvl72", 48, 48, 72},
                             Sold{"gb200-nvl72", 80, 144, 144}, Sold{"aws-p6e-gb200", 8, 36, 72},  Sold{"aws-p6e-gb200", 40, 72, 72},
                             Sold{"aws-p6e-gb300", 8, 72, 72}, Sold{"gcp-a4x", 8, 8, 72},         Sold{"tpu-v5p-cube", 16, 16, 16},
@@ -139,7 +139,7 @@ TEST_CASE("what is known of kernels has one word, whichever question it is asked
 TEST_CASE("an exploration gives the rows of machines without a price, and says which have none", "[answers]") {
   ExploreRequest r;
   r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512;
-  r.vary = {"system=dgx-h100,mi355x-8,dgx-b200"}, r.objectives = {"step_seconds", "dollars_per_million_tokens"};
+  r.vary = {"system=dgx-h100,mi355x-8,dgx-b200"}, r.objectives = "step,$/token";
   const ExploreAnswer a = answer(r);
   REQUIRE(a.points.size() == 3);
   CHECK(a.price_kind.has_value());
