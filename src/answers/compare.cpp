@@ -100,7 +100,7 @@ void check(const CompareRequest& r) {
   out.interval_seconds = {c.low, c.high};
   out.tokens_per_second_per_gpu = c.tokens_per_gpu;
   out.precision = c.precision;
-  out.kernels = c.assumed_kernels ? "assumed" : "measured";
+  out.kernels = c.kernels;
   out.dollars_per_million_tokens = c.dollars;
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;

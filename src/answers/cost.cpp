@@ -79,7 +79,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
                    .storage = r.storage_share},
                   out.system);
   check_size(out.system, out.gpus);  // by what was asked for, before racks are made whole
-  out.paid_gpus = paid_gpus(out.system, out.gpus, out.prices);
+  out.paid_gpus = r.paid_gpus > 0 ? r.paid_gpus : paid_gpus(out.system, out.gpus, out.prices, r.plan ? r.plan->idle_gpus : 0);
   out.prices.power.spare_gpus = r.spare_gpus;
   find_rate(out, r, model);
   out.goodput = r.goodput;
@@ -129,7 +129,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   const Rent rent = rent_of(a.system, a.prices);
   const Money& h = f.hourly;
   out.system = a.system.name, out.gpus = a.gpus, out.paid_gpus = a.paid_gpus;
-  out.part_of_rack = is_rack(a.system, a.prices.power) && rents_part(a.system, a.gpus, a.prices);
+  out.part_of_rack = rents_part(a.system, a.gpus, a.prices);
   out.prices = a.prices.name, out.prices_date = a.prices.date;
   out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};

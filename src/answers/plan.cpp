@@ -1,6 +1,8 @@
 /// \file plan.cpp
 /// Searches or prices layouts of a training job.
 
+#include "answers/recipe.hpp"
+
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/explain/memory.hpp>
@@ -152,10 +154,10 @@ void check_counts(const TrainingQuestion& q) {
   if (const int layers = q.recompute_layers.value_or(0); layers > q.model.layers)
     throw Refusal(
         fmt::format("<recompute_num_layers> {}: {} has {} layers; take at most {}", layers, q.model.name, q.model.layers, q.model.layers));
-  const int stage = (q.model.layers + q.pp.value_or(1) - 1) / q.pp.value_or(1);
-  if (const int layers = q.offload_layers.value_or(0); layers > stage)
-    throw Refusal(fmt::format("<cpu_offloading_num_layers> {}: a stage has {} of {}'s {} layers; take at most {}", layers, stage,
-                              q.model.name, q.model.layers, stage));
+  const int most = q.model.layers - (offloads_layers(q) ? 1 : 0);  // Megatron-Core keeps the last one's
+  if (const int layers = q.offload_layers.value_or(0); layers > most)
+    throw Refusal(
+        fmt::format("<cpu_offloading_num_layers> {}: {} has {} layers; take at most {}", layers, q.model.name, q.model.layers, most));
   if (const int tokens = q.document.value_or(0); tokens > q.sequence)
     throw Refusal(fmt::format("<document> {}: longer than a sequence of {} tokens; take at most {}", tokens, q.sequence, q.sequence));
 }
@@ -198,7 +200,7 @@ void check_counts(const TrainingQuestion& q) {
           .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
           .mfu_causal = f.causal_mfu,
           .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
-          .idle_gpus = idle_gpus(l, system.domain),
+          .idle_gpus = idle_gpus(l, system),
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
           .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
           .memory = parts_of(p.memory),
@@ -247,7 +249,9 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
     throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
+  q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
   check_counts(q);
+  check_recipe(r, q, system);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");
   return q;

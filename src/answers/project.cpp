@@ -123,12 +123,15 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return !stated || run.gpus + run.idle_gpus + static_cast<long long>(spares) * system.gpus_per_node <= *stated;
 }
 
-/// GPUs of the job, idle ones and spares. In racks, which are whole, spares are of the idle nodes first.
-[[nodiscard]] int paid_gpus(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
-  const int standing_by = spares * system.gpus_per_node;
-  if (!is_rack(system, prices.power)) return run.gpus + run.idle_gpus + standing_by;
-  if (rents_part(system, run.gpus + standing_by, prices)) return static_cast<int>(with_whole_nodes(system, run.gpus)) + standing_by;
-  return static_cast<int>(with_whole_racks(system, run.gpus + std::max(run.idle_gpus, standing_by), prices.power));
+/// GPUs of the job, idle ones and spares.
+[[nodiscard]] int paid_for(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
+  return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, double(spares) * system.gpus_per_node));
+}
+
+/// What is paid for at these prices, which say whether racks are whole.
+void pay(ProjectedRun& out, const System& system, const Prices& prices) {
+  out.idle_gpus = static_cast<int>(paid_gpus(system, out.gpus, prices, out.layout->idle_gpus)) - out.gpus;
+  out.paid_gpus = paid_for(out, system, prices, out.spares);
 }
 
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
@@ -161,7 +164,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
 [[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
                                 std::optional<double> own, double kept) {
   CostRequest asked;
-  asked.system = machine, asked.gpus = run.paid_gpus;
+  asked.system = machine, asked.gpus = run.paid_gpus, asked.paid_gpus = run.paid_gpus;
   asked.spare_gpus = double(run.spares) * machine.value->gpus_per_node;
   asked.tokens = r.tokens, asked.goodput = kept;
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
@@ -221,7 +224,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
     out.dollars = c.run->dollars, out.price_kind = by;
     const auto paid = [&](int spares) {
-      return double(paid_gpus(out, system, prices, spares)) / paid_gpus(out, system, prices, out.spares);
+      return double(paid_for(out, system, prices, spares)) / paid_for(out, system, prices, out.spares);
     };
     const auto [low, high] = scaled(*out.dollars, out);
     out.interval_dollars = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
@@ -254,18 +257,16 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
     asked.top = near_fastest;
     plan = answer(asked);
   }
-  const auto paid = [&](const PlannedLayout& one) { return one.step_seconds * (out.gpus + one.idle_gpus); };
-  const PlannedLayout& best = *std::min_element(plan.layouts.begin(), plan.layouts.end(),
-                                                [&](const PlannedLayout& a, const PlannedLayout& b) { return paid(a) < paid(b); });
+  const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
+  const PlannedLayout& best =
+      plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return one.step_seconds * paid(one); })];
   out.layout = best, out.kernels = plan.kernels;
-  const bool part = rents_part(*machine.value, out.gpus, prices);
-  out.idle_gpus = part ? static_cast<int>(with_whole_nodes(*machine.value, out.gpus)) - out.gpus : best.idle_gpus;
+  out.idle_gpus = static_cast<int>(paid(best)) - out.gpus;
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
-  out.paid_gpus = paid_gpus(out, *machine.value, prices, out.spares);
-  if (const auto stated = stated_gpus(*machine.value)) out.paid_gpus = static_cast<int>(std::min<long long>(out.paid_gpus, *stated));
+  pay(out, *machine.value, prices);
   return out;
 }
 
@@ -358,7 +359,8 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
       throw Refusal(out.rows.front().system + ": " + out.refused.front());
   };
-  const Prices prices = load_prices(r.prices);
+  Prices prices = load_prices(r.prices);
+  prices.kind = r.price_kind;  // whether racks are bought decides what is paid for
   const Calendar calendar{r, prices};
   const std::vector<std::optional<Day>> own_days = own_days_of(r, machines, systems);
   if (calendar.start) out.start = day_text(*calendar.start);
@@ -379,11 +381,14 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   each([&](std::size_t i) {
     ProjectedRun& row = out.rows[i];
     const std::size_t m = runs.machine[i];
+    Prices as = prices;
+    if (by.kind) as = priced_as(prices, *by.kind, own, m);
+    pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
     const double occupied = *row.cost->run_seconds;
     add_times(row, r, calendar, occupied);
-    add_money(row, systems[m], occupied, prices, by.kind);
+    add_money(row, systems[m], occupied, as, by.kind);
   });
   return runs;
 }

@@ -14,4 +14,11 @@ std::string assumed_kernels_text(const System& system) {
       system.gpu.name, name(system.gpu.generation));
 }
 
+std::string unread_text(const Model& model) {
+  return model.unread.empty() ? std::string{}
+                              : fmt::format("Not read of its config.json: {}. If the model's shape follows from them, describe it as in "
+                                            "data/models.",
+                                            model.unread);
+}
+
 }  // namespace fabricost::cli

@@ -50,6 +50,8 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   if (system == json.end() || !system->is_string()) throw refuse("system is missing");
   out = {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(),
          rate->get<double>(), fmt::format("the fastest layout of {}", file)};
+  if (const auto idle = layouts->front().find("idle_gpus"); idle != layouts->front().end() && idle->is_number() && idle->get<double>() > 0)
+    out.idle_gpus = idle->get<double>();
 }
 
 }  // namespace fabricost

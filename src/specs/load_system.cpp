@@ -177,6 +177,10 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   in.quantity("host_launch", QuantityKind::time, system.host_launch);
   in.quantity("host_memory", QuantityKind::size, system.host_memory);
   system.seller = in.text("seller");
+  system.rented_by = in.count("rented_by", 0, 1, 100000);
+  if (system.rented_by % std::max(1, system.gpus_per_node) != 0)
+    in.fault(*tree.find("rented_by"), "rented_by",
+             fmt::format("{} GPUs are no whole nodes of {}", system.rented_by, system.gpus_per_node), "correct it, or leave it out");
 
   if (system.gpu.l2_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("l2", system.gpu.l2_bandwidth, system.gpu.l2_latency));
   if (system.gpu.hbm_bandwidth.value.value() > 0)

@@ -31,6 +31,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, P
   if (!py::isinstance<PlannedLayout>(given)) python::throw_type(name, "a TrainingPlan", given);
   const auto& plan = given.cast<const PlannedLayout&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
+  out.idle_gpus = plan.idle_gpus;
 }
 
 namespace python {

@@ -25,7 +25,8 @@ namespace fabricost {
 struct PlannedRate {
   std::string system, model;
   double gpus = 0, tokens_per_second_per_gpu = 0;
-  std::string source;  ///< in words
+  std::string source;    ///< in words
+  double idle_gpus = 0;  ///< that the layout leaves
 };
 
 namespace detail {
@@ -70,6 +71,7 @@ struct CostRequest {
   std::string prices = "default";
   std::vector<std::string> overrides;
   double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)
+  double paid_gpus = 0;   ///< known already; 0: they follow (economics/paid.hpp)
 
   static constexpr auto fields() {
     using R = CostRequest;

@@ -6,6 +6,7 @@
 ///   payback             price of an upgrade / cost of the share per second
 
 #include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/paid.hpp>
 #include <fabricost/economics/reliability.hpp>
 
 #include <optional>
@@ -17,7 +18,7 @@ namespace fabricost {
 struct Bill {
   System system;
   double gpus = 0;
-  double paid_gpus = 0;  ///< with those that come in whole racks
+  double paid_gpus = 0;  ///< with those that come with them (paid.hpp)
   Prices prices;
   double seconds = 0;  ///< of the run; 0: no run
   double tokens = 0;

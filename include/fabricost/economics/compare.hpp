@@ -9,6 +9,7 @@
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/paid.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/refusal.hpp>
@@ -44,6 +45,7 @@ struct Compared {
   bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
   bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
+  std::string_view kernels = "measured";      ///< the same by kernels_known
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
   std::string refused{};                      ///< `trouble` with fields in angle brackets (Refusal)
@@ -63,8 +65,7 @@ inline void add_dollars(Compared& c, const System& system, const Money& money, c
 }
 /// GPUs that a job pays for beside its own: those that its groups leave idle, and the rest of what is sold whole.
 [[nodiscard]] inline double idle_in_bill(const Compared& c, const System& system, double gpus, const Prices& prices) {
-  if (!c.training) return paid_gpus(system, gpus, prices) - gpus;
-  return rents_part(system, gpus, prices) ? with_whole_nodes(system, gpus) - gpus : idle_gpus(c.training->layout, system.domain);
+  return paid_gpus(system, gpus, prices, c.training ? idle_gpus(c.training->layout, system.domain) : 0) - gpus;
 }
 inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
   c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
@@ -87,7 +88,9 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   if (whole && plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
     question.top = near_fastest;
     plan = plan_training(question, system);
-    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, system.domain)]);
+    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
+      return one.time.seconds * paid_gpus(system, question.gpus, prices, idle_gpus(one.layout, system.domain));
+    })]);
   }
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
@@ -101,7 +104,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.seconds = t.seconds;
   const TrainingFigures f = figures_of(question, system, t.seconds);
   c.low = f.low, c.high = f.high;
-  c.assumed_kernels = kernels_assumed(system);
+  c.assumed_kernels = kernels_assumed(system), c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
   c.terms = terms_of(t);
   detail::add_money(c, system, question.gpus, prices);
@@ -117,6 +120,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
   c.assumed_kernels = question.stack.assumed_kernels;
+  if (c.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);

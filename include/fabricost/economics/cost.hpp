@@ -117,17 +117,6 @@ struct Rent : Sourced<DollarRate> {
   if (rent_of(system, prices).value > DollarRate{}) return false;
   return prices.kind == PriceKind::owned || server_price_of(system, prices).value > Dollars{};
 }
-/// Whether a job rents some nodes of a rack: it is smaller, and racks are rented by their virtual machines (4 GPUs of gcp-a4x and
-/// azure-nd-gb300-v6 in data/clusters; AWS rents P6e by halves of a rack, which no file says).
-[[nodiscard]] inline bool rents_part(const System& system, double gpus, const Prices& prices) {
-  return system.domain > system.gpus_per_node && gpus < system.domain && !is_owned(system, prices);
-}
-/// GPUs that `gpus` pay for, themselves included: whole racks, or whole nodes of one that is rented in part.
-[[nodiscard]] inline double paid_gpus(const System& system, double gpus, const Prices& prices) {
-  if (!is_rack(system, prices.power)) return gpus;
-  return rents_part(system, gpus, prices) ? with_whole_nodes(system, gpus) : with_whole_racks(system, gpus, prices.power);
-}
-
 /// The earliest delivery of a machine: as its GPU's entry says; else the day of the prices, if one of them is known for it;
 /// empty if it is not known.
 [[nodiscard]] inline std::optional<Sourced<Day>> delivery_of(const System& system, const Prices& prices) {

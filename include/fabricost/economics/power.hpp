@@ -58,14 +58,6 @@ struct PowerUse {
 [[nodiscard]] inline bool is_rack(const System& system, const PowerUse& use) {
   return system.domain > system.gpus_per_node && system.domain <= use.gpus_of_a_rack;
 }
-/// The same in whole nodes.
-[[nodiscard]] inline double with_whole_nodes(const System& system, double gpus) {
-  return std::ceil(gpus / system.gpus_per_node) * system.gpus_per_node;
-}
-/// GPUs that come with `gpus`, themselves included, where a rack is bought, or rented for more than it holds: it is whole.
-[[nodiscard]] inline double with_whole_racks(const System& system, double gpus, const PowerUse& use) {
-  return is_rack(system, use) ? std::ceil(gpus / system.domain) * system.domain : gpus;
-}
 /// Racks of `gpus` GPUs; 0 where that is not known: of unknown power, or a domain larger than any rack.
 [[nodiscard]] inline double racks_of(const System& system, double gpus, const PowerUse& use) {
   const bool rack = system.domain > system.gpus_per_node;

@@ -7,6 +7,8 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -17,6 +19,16 @@ namespace fabricost {
   const long long all = static_cast<long long>(system.nodes) * system.gpus_per_node;
   const bool rack = system.domain != system.gpus_per_node && system.tier(TierRole::network) == nullptr;
   return all > system.domain && !rack ? std::optional{all} : std::nullopt;
+}
+
+/// `gpus` and those that are rented out with them: whole nodes, or more of a domain where its seller parts with no less.
+[[nodiscard]] inline double with_rented_together(const System& system, double gpus) {
+  const double unit = std::max(system.gpus_per_node, system.rented_by);
+  return std::min(std::ceil(gpus / unit) * unit, std::max(gpus, static_cast<double>(system.domain)));
+}
+/// Whether `gpus` leave a part of a domain of several nodes to other jobs. A slice of a torus is one job's own.
+[[nodiscard]] inline bool takes_part_of_domain(const System& system, double gpus) {
+  return system.domain > system.gpus_per_node && !system.slice && gpus < system.domain;
 }
 
 /// \throws RequestError for more GPUs than the machine has

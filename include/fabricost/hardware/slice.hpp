@@ -70,7 +70,9 @@ namespace detail {
     if (tier.role != TierRole::scale_up || tier.kind != TierKind::torus) continue;
     const int axes = static_cast<int>(tier.dims.size());
     const int each = std::min(detail::slice_of(detail::chips_of_each(chips, pod, system.gpus_per_node), axes), pod);
-    if (axes < 2 || axes > 3 || each == system.domain || each % system.gpus_per_node != 0) return system;
+    if (axes < 2 || axes > 3 || each % system.gpus_per_node != 0) return system;
+    system.slice = true;
+    if (each == system.domain) return system;
     tier.dims = detail::slice_axes(each, axes);
     tier.wrap = each == pod || (axes == 3 && tier.dims.front() % 4 == 0);
     tier.endpoints = each;

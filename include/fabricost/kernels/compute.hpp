@@ -77,6 +77,12 @@ struct Processor {
 [[nodiscard]] inline const char* kernels_known(const System& system) {
   return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
 }
+/// What that word says, in a sentence's end.
+[[nodiscard]] constexpr std::string_view kernels_words(std::string_view known) {
+  return known == "measured" ? "measured on processors of this kind"
+         : known == "kin"    ? "measured on others of this generation, not on this processor"
+                             : "assumed: no processor of this generation was measured";
+}
 /// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts
 [[nodiscard]] inline double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false) {
   return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_kin});

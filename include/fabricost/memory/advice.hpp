@@ -127,6 +127,7 @@ inline std::string gib(double bytes) {
   const auto activations = [&](Layout l, int cost) {
     for (int again = static_cast<int>(layout.recompute); again <= 2; ++again) {
       l.recompute = static_cast<Recompute>(again);
+      if (l.offload_layers > layout.offload_layers && l.recompute != Recompute::none) break;  // no program does both
       l.recompute_layers = l.recompute == layout.recompute ? layout.recompute_layers : 0;
       const int repeated = l.recompute == layout.recompute ? 0 : l.recompute == Recompute::full ? Cost::full : Cost::selective;
       int halved = 0;
@@ -152,7 +153,8 @@ inline std::string gib(double bytes) {
             l.pp = pp, l.tp = tp, l.cp = cp, l.ep = ep, l.dp = layout.dp / taken;
             if (l.pp > 1 && layout.pp == 1 && l.schedule == PipelineSchedule::none) l.schedule = PipelineSchedule::one_f_one_b;
             while (l.vp > 1 && (has_idle_chunk(model, l) || l.microbatches() % l.pp != 0)) l.vp /= 2;
-            if (activations_away) l.offload_layers = (model.layers + l.pp - 1) / l.pp;
+            if (activations_away && l.pp > 1) continue;  // activations of stages stay on the GPU
+            if (activations_away) l.offload_layers = std::max(layout.offload_layers, model.layers - 1);
             const int cost =
                 away + pp_doubled * Cost::stages + tp_doubled * Cost::tensor + cp_doubled * Cost::context + ep_doubled * Cost::experts;
             activations(l, cost);

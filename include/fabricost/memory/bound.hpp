@@ -24,6 +24,7 @@ namespace fabricost {
   everything.expert_layers = expert_layers_before(model, model.layers);
   const bool single = has_single_blocks(model);
   everything.mixing_layers = single ? model.layers - everything.dense_layers - everything.expert_layers : model.layers;
+  everything.predictions = model.predict_layers;
   const RankParameters own = rank_parameters(stage_parameters(count, model, everything), model, layout, model.layers);
   const StateBytes states = state_bytes(own, trained_parameters(own, model, layout, everything), layout, stack);
   const double bytes = states.weights + states.gradients + states.optimizer;

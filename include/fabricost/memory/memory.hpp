@@ -7,7 +7,8 @@
 /// stages), also weights (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over
 /// their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches
 /// in flight (in_flight.hpp). The peak is the sum of the items. This overestimates full recompute by up to
-/// one layer: the recomputed layer is counted together with the logits, which are already freed by then. Where a
+/// one layer: the recomputed layer is counted together with the logits, which are already freed by then. A prediction module
+/// (multi-token prediction) has the states and activations of its layer and logits of its own on the last stage. Where a
 /// compiler plans the memory (MemoryStack::planned) only the larger of the two counts, with the weights it gathers.
 
 #include <fabricost/memory/activations.hpp>
@@ -60,12 +61,15 @@ struct MemoryUse {
 /// this is not checked. \param count parameters_of(model)
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
                                          const HeavyStage& at, double in_flight) {
-  const auto& [stage, content, mirror] = at;
+  const int stage = at.stage;
+  const StageContent content = with_predictions(at.here, model), mirror = with_predictions(at.mirror, model);
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
-  StageParameters whole = stage_parameters(count, model, content);
-  if (both_ways) whole += stage_parameters(count, model, mirror);
+  StageParameters whole = stage_parameters(count, model, at.here);
+  if (both_ways) whole += stage_parameters(count, model, at.mirror);
   RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
-  if (!stack.embedding_sharded && (content.embedding || mirror.embedding)) own.vocabulary += count.embedding * (1 - 1.0 / layout.tp);
+  const bool embeds = content.embedding || mirror.embedding, heads = content.head || mirror.head;
+  if (!stack.embedding_sharded && (embeds || copies_embedding(content, model) || copies_embedding(mirror, model)))
+    own.vocabulary += count.embedding * (1 - 1.0 / layout.tp);
 
   MemoryUse use;
   use.stage = stage;
@@ -75,7 +79,7 @@ struct MemoryUse {
   const int zero = layout.zero;
   const double ranks = shard_ranks(layout), expert_ranks = expert_shard_ranks(layout);
   const double sharded = own.shared() / ranks + own.experts / expert_ranks, all = own.shared() + own.experts;
-  const RankParameters trained = trained_parameters(own, model, layout, content, mirror);
+  const RankParameters trained = trained_parameters(own, model, layout, at.here, at.mirror);
   const double learning = trained.shared() + trained.experts,
                learning_sharded = trained.shared() / ranks + trained.experts / expert_ranks;
   const StateBytes states = state_bytes(own, trained, layout, stack);
@@ -86,23 +90,29 @@ struct MemoryUse {
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
   const LayerActivations layer = layer_activations(model, layout, stack);
-  // DualPipe's microbatches come from both sides; the larger kind counts for all
+  // DualPipe's microbatches come from both sides: the opposite stage, the p - s-th of its direction, has s + 1 of them, as 1F1B would
+  const double opposite = both_ways ? std::min(in_flight, stage + 1.0) : 0;
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
                         there = kept_activations(layer, mirror, model, layout, stack);
   const int layers = std::max(content.layers, mirror.layers), away = std::min(layout.offload_layers, layers);
   const double kept = std::max(here.kept, there.kept), on_gpu = layers > 0 ? static_cast<double>(layers - away) / layers : 1;
-  use.activations = tokens * in_flight * kept * on_gpu;
-  use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + tokens * in_flight * kept * (1 - on_gpu);
+  const double all_kept = tokens * ((in_flight - opposite) * here.kept + opposite * there.kept);
+  use.activations = all_kept * on_gpu;
+  use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + all_kept * (1 - on_gpu);
   use.recompute = tokens * std::max(here.again, there.again);
 
   // embedding and head
   const double spread = layout.sequence_parallel ? 1 / t : 1;
-  const bool embeds = content.embedding || mirror.embedding, heads = content.head || mirror.head;
   if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
   if (heads) {
     const double open = layout.schedule == PipelineSchedule::gpipe ? in_flight : 1;
     const double inputs = 2 * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
-    use.vocabulary += tokens * open * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
+    // the logits of every prediction module are alive beside the last layer's
+    const int predictions = content.predictions + mirror.predictions;
+    use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
+    const double joined = 4 * h * spread + 2 * saved_input_bytes(stack, layout.precision) * h * (stack.keeps_gathered ? 1 : spread);
+    // inputs of a module's two norms and of the matrix behind them
+    use.vocabulary += tokens * (mirror.head ? opposite : in_flight - opposite) * predictions * joined;
   }
 
   // buffers

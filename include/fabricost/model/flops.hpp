@@ -70,6 +70,21 @@ namespace detail {
   return sequence * (2 * parameters_of(m).multiplied + detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near));
 }
 
+/// FLOPs of the prediction modules (multi-token prediction) in one sequence's forward pass: of each a layer, the matrix that joins
+/// hidden state and embedding, and the output matrix again. Megatron-Core's num_floating_point_operations counts the same
+/// (megatron/training/training.py: num_layers + mtp_num_layers, eh_proj, logits times mtp_num_layers + 1), with norms, below 1e-4.
+[[nodiscard]] inline double prediction_flops(const Model& m, double sequence, Scores scores = Scores::causal) {
+  if (m.predict_layers == 0) return 0;
+  const ParameterCount n = parameters_of(m);
+  const double h = m.hidden, mixing = m.attention_layers() + m.mixer.layers;
+  const double matrices = (m.full_layers() * n.attention + m.window_layers * n.window + m.mixer.layers * n.mixer) / mixing;
+  const double feed = m.mixture() ? n.shared + n.router + m.top_k * n.expert : n.dense_ffn;
+  const double all = detail::mean_context(sequence, 0, scores), chosen = detail::mean_context(sequence, m.index_tokens, scores);
+  const double near = detail::mean_context(sequence, m.window, scores);
+  const double context = detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near) / mixing;
+  return m.predict_layers * sequence * (2 * (matrices + feed + 2 * h * h + h * m.vocab) + context);
+}
+
 /// FLOPs of one more token after `context` cached ones. Latent attention is folded, as in decoding kernels:
 /// scores and sums are over the latent itself, a (2 kv_rank + rope) per cached token.
 [[nodiscard]] inline double decode_flops(const Model& m, double context) {

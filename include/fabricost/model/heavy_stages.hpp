@@ -26,7 +26,9 @@ struct HeavyStage {
       return a.layers >= b.layers && a.dense_layers >= b.dense_layers && a.mixing_layers >= b.mixing_layers &&
              a.expert_layers >= b.expert_layers && a.embedding >= b.embedding && a.head >= b.head;
     };
-    return holds(here, o.here) && holds(mirror, o.mirror);
+    // with both directions, microbatches move from one to the other along the stages
+    const bool both_ways = mirror.layers > 0 || o.mirror.layers > 0;
+    return holds(here, o.here) && holds(mirror, o.mirror) && (!both_ways || (holds(here, o.mirror) && holds(mirror, o.here)));
   }
 };
 

@@ -43,6 +43,7 @@ struct Adapters {
   SetOf<AdapterModule> modules{};
   [[nodiscard]] bool on() const { return rank > 0; }
   [[nodiscard]] bool at(AdapterModule one) const { return on() && modules.has(one); }
+  bool operator==(const Adapters&) const = default;
 };
 
 /// The way in which the ranks of a sequence exchange keys and values.
@@ -87,6 +88,8 @@ struct Layout {
   bool cuda_graphs = false;                    ///< layers are replayed as graphs: no launches, static buffers
   int document = 0;                            ///< tokens of a document, several packed into a sequence; 0: one fills it
   Adapters adapters{};
+
+  bool operator==(const Layout&) const = default;
 
   [[nodiscard]] bool trains_all() const { return !adapters.on(); }
   /// Tokens that attend to each other: a document, or the whole sequence.

@@ -69,7 +69,7 @@ struct Model {
   int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: no such layers
   int window_layers = 0;                                           ///< attention layers with the window
   int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< of windowed layers; 0: as the others
-  int predict_layers = 0;                                          ///< multi-token prediction modules, not counted below
+  int predict_layers = 0;                                          ///< multi-token prediction modules; in no count of this file
 
   Mixer mixer;
   bool single_block = false;                ///< each layer is a single block: attention, mixer or feed-forward (Nemotron-H)
@@ -79,6 +79,7 @@ struct Model {
   double stated_other = 0;                          ///< published parameters outside this shape (a vision tower)
   std::string stated_source;
   std::string partial;  ///< what this shape omits of the model; empty: nothing that matters
+  std::string unread;   ///< keys of its config.json that may say more of its shape and are read by no rule
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
   bool operator==(const Model&) const = default;

@@ -4,8 +4,10 @@
 ///
 /// Matrices of attention, feed-forward and vocabulary are divided over t tensor ranks; norms and routers are
 /// replicated on all. Routed experts are divided over e expert ranks of t_e tensor ranks each (folding: e t_e
-/// of the t c D ranks of a stage). Prediction modules (multi-token prediction) are left out, as in
-/// ParameterCount::total.
+/// of the t c D ranks of a stage). A prediction module (multi-token prediction) is on the stage of the output matrix, which it
+/// shares: a layer, two norms and a matrix that joins the embedding of the next token with the hidden state (2 h to h), a last norm
+/// (DeepSeek-V3, arXiv 2412.19437, section 2.2; megatron/core/transformer/multi_token_prediction.py). Apart from the first stage it keeps
+/// a copy of the embedding.
 
 #include <fabricost/model/stages.hpp>
 
@@ -36,16 +38,23 @@ struct StageParameters {
   return (n.total - rest) / mixing;
 }
 
-/// Parameters of a stage; they sum to ParameterCount::total over all stages, except that a tied table counts
-/// twice with pp > 1.
-[[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& stage) {
-  const double mixed = stage.expert_layers;
+/// Whether a stage keeps the input table for its prediction modules alone; a tied one is there with the output matrix.
+[[nodiscard]] inline bool copies_embedding(const StageContent& stage, const Model& model) {
+  return stage.predictions > 0 && !stage.embedding && !stage.beside_embedding && !model.tied;
+}
+
+/// Parameters of a stage; they sum to ParameterCount::total and the prediction modules over all stages, except that tables which
+/// two stages need count twice.
+[[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& at) {
+  const StageContent stage = with_predictions(at, model);
+  const double mixed = stage.expert_layers, h = model.hidden;
   StageParameters out;
-  out.matrices = stage.mixing_layers * mixing_parameters(n, model) + stage.dense_layers * n.dense_ffn + mixed * n.shared;
-  out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? model.hidden : 0);
+  out.matrices = stage.mixing_layers * mixing_parameters(n, model) + stage.dense_layers * n.dense_ffn + mixed * n.shared +
+                 stage.predictions * 2 * h * h;
+  out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? h : 0) + stage.predictions * 3 * h;
   out.experts = mixed * model.experts * n.expert;
-  const double copied = model.tied && !stage.embedding ? static_cast<double>(model.hidden) * model.vocab : n.head;
-  out.vocabulary = (stage.embedding ? n.embedding : 0) + (stage.head ? copied : 0);
+  const double copied = model.tied && !stage.embedding ? h * model.vocab : n.head;
+  out.vocabulary = (stage.embedding ? n.embedding : 0) + (stage.head ? copied : 0) + (copies_embedding(stage, model) ? h * model.vocab : 0);
   return out;
 }
 

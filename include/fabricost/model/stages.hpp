@@ -81,7 +81,17 @@ struct StageContent {
   int layers = 0;                                              ///< of all its chunks
   int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
   bool embedding = false, head = false;
+  bool beside_embedding = false;  ///< its GPUs have the embedding for another stage (DualPipe)
+  int predictions = 0;            ///< multi-token prediction modules, beside the output matrix; a layer of each in no count above
 };
+
+/// The stage with the layer of each of its prediction modules: the last kind of the model's.
+[[nodiscard]] inline StageContent with_predictions(StageContent stage, const Model& model) {
+  stage.layers += stage.predictions * (has_single_blocks(model) ? 2 : 1);
+  stage.mixing_layers += stage.predictions;
+  (model.mixture() ? stage.expert_layers : stage.dense_layers) += stage.predictions;
+  return stage;
+}
 
 /// Contents of a stage, from 0; linear in its chunks.
 [[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
@@ -97,6 +107,8 @@ struct StageContent {
     out.embedding = out.embedding || at == 0;
     out.head = out.head || at == split.chunks - 1;
   }
+  out.predictions = out.head ? model.predict_layers : 0;
+  out.beside_embedding = layout.schedule == PipelineSchedule::dualpipe && stage == layout.pp - 1;  // that of stage 0 in the other direction
   if (!single) out.dense_layers = out.layers - out.expert_layers;
   out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
   return out;

@@ -7,6 +7,7 @@
 ///   used   minimum over the kinds of groups inside a domain of floor(D / block) x block     block: ranks x their distance
 ///   idle   ceil(GPUs / used) x D - GPUs
 
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/kernels/groups.hpp>
 
 #include <algorithm>
@@ -37,18 +38,21 @@ namespace fabricost {
   return static_cast<int>((gpus + used - 1) / used * domain - gpus);
 }
 
+/// Those of them that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
+[[nodiscard]] inline int idle_gpus(const Layout& l, const System& system) {
+  const int gpus = l.gpus();
+  return takes_part_of_domain(system, gpus) ? static_cast<int>(with_rented_together(system, gpus)) - gpus : idle_gpus(l, system.domain);
+}
+
 /// Scale-up domains that a job takes, some in part.
 [[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
 
 /// The number of fastest layouts that are searched for one that leaves fewer GPUs idle.
 inline constexpr int near_fastest = 32;
 
-/// The place, among priced layouts of one job, of the one that pays for the fewest GPU-seconds, with idle GPUs.
-template <class Layouts>
-[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, int domain) {
-  const auto paid = [domain](const auto& one) {
-    return one.time.seconds * (static_cast<double>(one.layout.gpus()) + idle_gpus(one.layout, domain));
-  };
+/// The place, among layouts of one job, of the one that pays for the fewest GPU-seconds. \param paid GPU-seconds of one
+template <class Layouts, class Paid>
+[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, Paid&& paid) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < layouts.size(); ++i)
     if (paid(layouts[i]) < paid(layouts[best])) best = i;

@@ -48,6 +48,8 @@ struct TrainingQuestion {
   std::optional<double> offload_optimizer{};
   std::optional<int> document{};
   bool cuda_graphs = false;
+  bool overlaps_tokens = false;  ///< exchanges tokens behind the other microbatch: not with one chunk a stage, nor recomputed experts
+  bool delayed_scales = false;   ///< of fp8, from earlier steps: with them neither moe_act nor layernorm is recomputed
   Adapters adapters{};
 
   /// The part of the request that is the same for every layout of the search.
@@ -66,6 +68,14 @@ struct TrainingQuestion {
 /// % exceeds the mean error of the estimate on three of the five groups of published peaks (0.8, 3.0, 4.3 %;
 /// docs/training-accuracy.md).
 inline constexpr double default_headroom = prior::memory::headroom;
+
+/// Whether the model has layers whose window is shorter than a sequence, whose keys no ring of context ranks passes on.
+[[nodiscard]] inline bool has_windows(const TrainingQuestion& q) { return q.model.window_layers > 0 && q.model.window < q.sequence; }
+/// Whether activations of whole layers wait in host memory: without stages and recomputation. A stack that offloads what its recomputation
+/// starts from does so with both.
+[[nodiscard]] inline bool offloads_layers(const TrainingQuestion& q) {
+  return q.offload_layers.value_or(0) > 0 && !q.stack.offloads_inputs;
+}
 
 /// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with
 /// context ranks, replicas or microbatch.

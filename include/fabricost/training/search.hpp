@@ -24,6 +24,7 @@
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/question.hpp>
+#include <fabricost/training/search_parts.hpp>
 
 #include <algorithm>
 #include <array>
@@ -38,33 +39,6 @@
 namespace fabricost {
 
 namespace detail {
-
-/// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
-/// that may need most memory, `longest` those that may take longest.
-struct Pipeline {
-  int pp = 1, vp = 1;
-  PipelineSchedule schedule = PipelineSchedule::none;
-  std::vector<HeavyStage> stages;
-  std::vector<StageContent> longest{};
-};
-
-/// The values of a layout's `zero`, ascending.
-struct Shardings {
-  std::array<int, 4> values{};
-  std::size_t count = 0;
-
-  void add(int zero) { values[count++] = zero; }
-  [[nodiscard]] std::span<const int> all() const { return std::span{values}.first(count); }
-};
-
-/// Layouts that share these layers.
-struct LayerGroup {
-  Layout layout;
-  LayerTimes layers;
-  double bound = 0;
-  long long count = 0;  ///< of its layouts
-  double load = 1;      ///< rows of its fullest expert rank over the mean
-};
 
 class TrainingSearch {
  public:
@@ -98,15 +72,8 @@ class TrainingSearch {
   }
 
  private:
-  /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
-  static bool faster(const PricedLayout& a, const PricedLayout& b) {
-    const auto order = [](const PricedLayout& p) {
-      const Layout& l = p.layout;
-      return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
-                      l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel);
-    };
-    return order(a) < order(b);
-  }
+  /// A longer list is that of all layouts, and would take the square of its length.
+  static constexpr int longest_without_twins = 4096;
   [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
   [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
 
@@ -117,12 +84,19 @@ class TrainingSearch {
     return out;
   }
 
-  /// Exchanges that the context ranks of a layout may use: as given, else a ring, and by heads where these divide.
+  /// Exchanges that the context ranks of a layout may use: as given, else a ring (of windows all at once), and by heads where these
+  /// divide.
   [[nodiscard]] std::vector<ContextParallel> contexts(const Layout& l) const {
     if (l.cp == 1) return {ContextParallel::ring};
     if (q_.context) return {*q_.context};
-    if (names_one_layout(q_) || ranks_of_heads(q_.model, l) == 1) return {ContextParallel::ring};
-    return {ContextParallel::ring, ContextParallel::ulysses};
+    const ContextParallel usual = has_windows(q_) ? ContextParallel::all_gather : ContextParallel::ring;
+    if (names_one_layout(q_) || ranks_of_heads(q_.model, l) == 1) return {usual};
+    return {usual, ContextParallel::ulysses};
+  }
+
+  /// Tensor ranks of an expert: one, or those of the layer; experts with biases are not divided.
+  [[nodiscard]] std::vector<int> expert_widths(int ep, int tp) const {
+    return ep > 1 && tp > 1 && !q_.model.biases ? std::vector<int>{1, tp} : std::vector<int>{1};
   }
 
   [[nodiscard]] std::vector<LayerGroup> layer_groups() {
@@ -132,7 +106,7 @@ class TrainingSearch {
       if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
       for (const int cp : either(q_.cp, context_sizes(q_.gpus / tp)))
         for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
-          for (const int expert_tp : either(q_.expert_tp, ep > 1 && tp > 1 ? std::vector<int>{1, tp} : std::vector<int>{1}))
+          for (const int expert_tp : either(q_.expert_tp, expert_widths(ep, tp)))
             for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
               Layout l;
               l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
@@ -211,12 +185,13 @@ class TrainingSearch {
   void make_pipelines() {
     const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
     for (const int pp : either(q_.pp, divisors(q_.gpus, searched ? q_.model.layers + 2 : 1))) {
-      if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2))) continue;
+      if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2 || offloads_layers(q_)))) continue;
       for (const PipelineSchedule schedule : schedules(pp))
         for (const int vp : chunks(schedule, pp)) {
           Layout l;
           l.pp = pp, l.vp = vp, l.schedule = schedule;
-          if (vp < 1 || (pp > 1 && has_idle_chunk(q_.model, l))) continue;
+          const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
+          if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
           pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), longest(l)});
         }
     }
@@ -229,14 +204,17 @@ class TrainingSearch {
     SetOf<RecomputeModule> modules{};
   };
   void choose_recomputations() {
+    if (offloads_layers(q_)) return recomputations_.push_back({});
     for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
-      if (!q_.recompute || *q_.recompute == kind) recomputations_.push_back({kind, q_.recompute_modules});
+      if ((!q_.recompute || *q_.recompute == kind) && !(kind == Recompute::full && q_.overlaps_tokens))
+        recomputations_.push_back({kind, q_.recompute_modules});
     const bool as_the_stack = q_.recompute && (*q_.recompute != Recompute::selective || names_one_layout(q_));
     if (as_the_stack || !q_.recompute_modules.empty()) return;
     using enum RecomputeModule;
     const auto add = [&](std::initializer_list<RecomputeModule> modules) {
       Again again{Recompute::selective, {}};
       for (const RecomputeModule one : modules) again.modules.add(one);
+      if ((q_.overlaps_tokens && again.modules.has(moe)) || (q_.delayed_scales && again.modules.has(moe_act))) return;
       recomputations_.push_back(again);
     };
     if (!q_.model.mixture()) return add({mlp});
@@ -363,6 +341,15 @@ class TrainingSearch {
     }
     const PricedLayout priced{l, time, memory};
     if (full() && !faster(priced, plan_.layouts.front())) return;
+    const auto among = plan_.layouts.begin() + (q_.top > longest_without_twins ? 0 : std::ssize(plan_.layouts));
+    const auto same = [&](const PricedLayout& one) { return are_twins(one.layout, l, domain_); };
+    const auto twin = std::find_if(plan_.layouts.begin(), among, same);
+    if (twin != among) {
+      if (!faster(priced, *twin)) return;
+      *twin = priced;
+      std::make_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+      return;
+    }
     if (full()) {
       std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
       plan_.layouts.pop_back();

@@ -74,6 +74,7 @@ struct LayerTimes {
   LayerTime dense, mixed;  ///< with a dense feed-forward block, with experts; of single blocks that block alone
   LayerTime mixing;        ///< of single blocks, those that mix tokens
   double head = 0;
+  double join = 0;  ///< product of a prediction module with the next token's embedding
   ParameterCount parameters;
 };
 
@@ -110,6 +111,9 @@ struct LayerTimes {
   if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, {whole, true, true});
   if (!whole) out.mixing = layer_time(model, layout, stack, left, costs, {true, false, false});
   out.head = head_time(model, layout, stack, left);
+  if (model.predict_layers > 0)
+    out.join = (layout.trains_all() ? 3 : 2) *
+               product_seconds(left, layout.precision, layout.tokens(), double(model.hidden) / layout.tp, 2.0 * model.hidden);
   out.parameters = parameters_of(model);
   return out;
 }
@@ -151,7 +155,7 @@ struct StepModel {
   [[nodiscard]] LayerTime content(const StageContent& at) const { return stage_time(m, layers, at); }
 
   [[nodiscard]] RankParameters parameters(const StageContent& at) const {
-    return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
+    return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, with_predictions(at, m).layers);
   }
 
   /// Copies of a microbatch's activations that its layers do not hide, forward and backward.
@@ -209,9 +213,10 @@ struct StepModel {
     return out;
   }
 
-  /// The last stage's additional work: the output matrix; per prediction module a layer and the output matrix.
+  /// The last stage's additional work: the output matrix; per prediction module a layer, the product before it and the output matrix.
   [[nodiscard]] double ends() const {
-    return layers.head + m.predict_layers * (layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
+    const double module = layers.join + layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head;
+    return layers.head + m.predict_layers * module;
   }
   /// Share of a stage's passes without another microbatch's in the other direction, behind which tokens could be exchanged: the first
   /// stage's forwards before its first backward, as many backwards after its last forward (Megatron-LM's interleaved 1F1B: 2 (p - 1) +

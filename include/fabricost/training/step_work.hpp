@@ -4,8 +4,8 @@
 /// steps.
 ///
 ///   work(scores)   B (3 F(s) - dropped), F: a sequence's forward, every matrix product and all scores or the half a causal mask leaves
-///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute; frozen
-///                  weights: 2 F of the matrices, 3 F of the scores
+///                  (flops.hpp, matmul), with prediction modules, as Megatron-Core counts them; dropped: rows of routed experts that a
+///                  capacity below 1 does not compute; frozen weights: 2 F of the matrices, 3 F of the scores
 ///   least          work(all) / (GPUs x dense peak of the precision)
 ///
 /// The two conventions of MFU differ only in the scores: kernels skip masked ones, so the causal count is
@@ -42,12 +42,14 @@ struct StepWork {
                                         bool frozen = false) {
   const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
   const double passes = frozen ? 2 : 3;  // forward and gradients of inputs and, trained, of weights
-  const double routed = 2 * passes * model.expert_layers() * model.top_k * parameters_of(model).expert * sequence;
+  const int mixed = model.expert_layers() + (model.mixture() ? model.predict_layers : 0);
+  const double routed = 2 * passes * mixed * model.top_k * parameters_of(model).expert * sequence;
   const double attended = document > 0 ? std::min(document, sequence) : sequence;
   const double unlearned = frozen ? 2 * parameters_of(model).multiplied * sequence : 0;
   const auto count = [&](Scores scores) {
     const double all = sequence / attended * training_flops(model, attended, FlopConvention::matmul, scores);
-    return batch * (all - unlearned - (1 - kept) * routed);
+    const double predicting = sequence / attended * passes * prediction_flops(model, attended, scores);
+    return batch * (all + predicting - unlearned - (1 - kept) * routed);
   };
   return {count(Scores::full), count(Scores::causal), model.mixture()};
 }

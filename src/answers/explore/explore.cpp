@@ -189,7 +189,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
     out.objectives.push_back({std::string{one.name}, std::string{one.unit}, one.more_is_better, i < space.objectives.counted, one.most});
   }
   if (space.prices.kind) out.price_kind = std::string{name(*space.prices.kind)};
-  if (!space.prices.why.empty() && !space.prices.kind) out.no_price = space.prices.why;
+  if (!space.prices.why.empty()) out.no_price = space.prices.why;
   out.all_points = points_of(space.axes);
   if (o.first >= out.all_points) throw Refusal(fmt::format("<first>: {} is behind the last of {} points", o.first, out.all_points));
   const long long count = std::min<long long>(o.count.value_or(out.all_points), out.all_points - o.first);
@@ -300,7 +300,7 @@ ExploreAnswer answer(const ExploreRequest& request) {
   drop_unknown_dollars(r, space.prices, space.objectives);
   const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
     Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
-    if (!space.prices.kind) out.plan.dollars.reset();
+    drop_other_kinds(out.plan, space.prices);
     out.mfu = figures_of(q, system, out.plan.seconds).mfu;
     return out;
   };
@@ -342,7 +342,7 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   });
   const auto found = [&space](std::size_t machine, const System& system, const ServingQuestion& q) {
     Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
-    if (!space.prices.kind) out.plan.dollars.reset();
+    drop_other_kinds(out.plan, space.prices);
     return out;
   };
   const auto asked = [&](std::size_t machine, const System& system, const Job& job) {

@@ -139,27 +139,38 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
     if (own[i] > 0) one.gpu_hour = {units::USD_per_h(own[i]), {"as given", Confidence::assumed}};
     return one;
   };
+  std::size_t most = 0;  // machines whose price of a kind is known
+  std::string missing;
   for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
     if (o.price_kind && *o.price_kind != kind) continue;
     std::string without;
-    out.of.clear();
+    std::vector<Prices> of;
+    std::size_t with = 0;
     for (std::size_t i = 0; i < machines.size(); ++i) {
       const System& system = *machines[i].system;
-      out.of.push_back(priced(i, kind));
-      const bool rented = rent_of(system, out.of.back()).value > DollarRate{};
+      of.push_back(priced(i, kind));
+      const bool rented = rent_of(system, of.back()).value > DollarRate{};
       const bool owned = kind == PriceKind::owned && server_price_of(system, listed).value > Dollars{} &&
                          rated_power_per_gpu(system, listed.power).value > Watts{};
       const std::string& name = machines[i].asked.empty() ? system.name : machines[i].asked;
+      with += rented || owned;
       if (!rented && !owned && without.find(name) == std::string::npos) without += (without.empty() ? "" : ", ") + name;
     }
-    if (without.empty()) {
-      out.kind = kind, out.why.clear();
-      return out;
+    const std::string here = fmt::format("{} not known of {}", kind == PriceKind::on_demand ? "on demand" : name(kind), without);
+    if (out.of.empty() || with > most) {
+      out.of = std::move(of), most = with;
+      if (with > 0) out.kind = kind, out.why = without.empty() ? "" : here;
     }
-    out.why += fmt::format("{}{} not known of {}", out.why.empty() ? "no kind of price is known of all: " : "; ",
-                           kind == PriceKind::on_demand ? "on demand" : name(kind), without);
+    if (without.empty()) return out;
+    missing += (missing.empty() ? "" : "; ") + here;
   }
+  if (!out.kind) out.why = "no kind of price is known of all: " + missing;
   return out;
+}
+
+void drop_other_kinds(Compared& plan, const Priced& prices) {
+  const bool rented = plan.price_kind == PriceKind::stated && prices.kind != PriceKind::owned;  // an own rent
+  if (!prices.kind || (plan.price_kind != prices.kind && !rented)) plan.dollars.reset(), plan.price_kind.reset();
 }
 
 }  // namespace fabricost::explore

@@ -56,7 +56,8 @@ class Goodputs {
   std::map<std::pair<int, int>, double> known_;
 };
 
-/// One kind of price for all machines, the user's own first. The reason where there is none.
+/// One kind of price for all machines, the user's own first: the one that all have, else the one that most have. Which have it not, or the
+/// reason where none has.
 struct Priced {
   std::vector<Prices> of;  ///< by machine
   std::optional<PriceKind> kind{};
@@ -68,5 +69,7 @@ struct RequestedMachine {
   std::string asked;
 };
 [[nodiscard]] Priced prices_of(const ExploreOptions& options, const std::vector<RequestedMachine>& machines);
+/// Leaves out dollars of another kind than all others'.
+void drop_other_kinds(Compared& plan, const Priced& prices);
 
 }  // namespace fabricost::explore

@@ -1,6 +1,7 @@
 /// \file need.cpp
 /// Asks the forward question over the unknown's values, and picks the least that meets the goal.
 
+#include "answers/need/beyond.hpp"
 #include "answers/need/goal.hpp"
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
@@ -269,7 +270,9 @@ template <class Plan, class Request, class Prepare, class Answered>
   const auto ask = [&, unknown = q.unknown](double value) {
     return asked_at<Plan>(r, unknown, unturned, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
   };
+  const Varied unknown = q.unknown;
   NeedAnswer out = found<Plan>(std::move(q), at, ask);
+  if (out.value && unknown.dial) out.beyond = beyond_of(*machine, unknown.dial, *out.value * unknown.worth);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
   return out;
 }

@@ -172,6 +172,8 @@ struct Heading {
                        : fmt::format("Dollars are rent, {}, which no dial moves.",
                                      *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand"),
                    100);
+  if (a.price_kind && a.no_price)
+    out += wrapped("  ", fmt::format("Rows without dollars: {}; give one with --price NAME=USD.", *a.no_price), 100);
   else if (a.no_price)
     out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);
   return out;

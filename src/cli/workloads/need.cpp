@@ -88,6 +88,7 @@ struct NeedOptions {
           a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal)) +
       "\n";
   if (!a.satisfied) return out + wrapped("  ", a.reason, 100) + "\n" + tried_text(a);
+  if (!a.beyond.empty()) out += wrapped("  ", a.beyond + ".", 100);
   out += range_text(a) + wrapped("  ", "There: " + layout_text(a) + ".", 100);
   if (const auto& beyond = a.most ? a.next_larger : a.next_smaller; beyond)
     out +=

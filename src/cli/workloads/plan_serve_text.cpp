@@ -75,6 +75,7 @@ std::string text_of(const ServeAnswer& answer, const Terminal& terminal) {
   out += fmt::format("  Nine in ten runs should show {}TTFT {} to {}: stack {}.\n", further, io::short_time_text(ttft.first),
                      io::short_time_text(ttft.second), q.stack.name);
   if (q.stack.assumed_kernels) out += wrapped("  ", assumed_kernels_text(a.system), 98);
+  if (!q.model.unread.empty()) out += wrapped("  ", unread_text(q.model), 98);
   return out;
 }
 

@@ -120,6 +120,7 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
       terminal.strong(fmt::format("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name,
                                   q.global_batch, q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) +
       "\n";
+  if (!q.model.unread.empty()) out += wrapped("  ", unread_text(q.model), 100);
   if (!a.plan.fits) out += "  " + answer.advice + "\n";
   if (a.plan.fits && !answer.advice.empty()) out += wrapped("  ", answer.advice, 100);
   out += layouts_text(a, a.plan.layouts);

@@ -162,8 +162,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   TextTable table{{{""}, {""}}};
   table.row({"layout", layout_text(*r.layout)});
   if (r.wait_seconds > 0) table.row({"delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source)});
-  table.row({"kernels", r.kernels == "measured" ? "measured on processors of this generation"
-                                                : "assumed: no processor of this generation was measured"});
+  table.row({"kernels", std::string{kernels_words(r.kernels)}});
   table.row({"failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
                                      duration_text(r.failures->checkpoint_every_seconds), r.failures->failure_source)});
   if (c.dollars_per_gpu_hour) table.row({"rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source)});

@@ -12,6 +12,7 @@
 #include <array>
 #include <cctype>
 #include <initializer_list>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -42,8 +43,10 @@ struct Config {
   const SpecNode& tree;
   Faults& faults;
   std::string type{};  ///< model_type, of the file where the part has none
+  std::shared_ptr<std::set<std::string_view>> asked = std::make_shared<std::set<std::string_view>>();  ///< keys that a rule reads
 
   [[nodiscard]] const SpecNode* find(Keys keys) const {
+    asked->insert(keys.begin(), keys.end());
     for (const std::string_view key : keys)
       if (const SpecNode* at = tree.find(key); at != nullptr && at->kind != SpecNode::Kind::null && at->text != "null") return at;
     return nullptr;
@@ -202,6 +205,46 @@ void refuse_unread(const Config& in, const Config& whole, const Model& m) {
   }
 }
 
+/// Keys that look like sizes of a shape and are none, or that follow from others.
+const std::set<std::string_view> no_shapes{"chunk_size",
+                                           "chunk_size_feed_forward",
+                                           "encoder_no_repeat_ngram_size",
+                                           "ep_size",
+                                           "image_size",
+                                           "mamba_chunk_size",
+                                           "max_window_layers",
+                                           "no_repeat_ngram_size",
+                                           "num_beam_groups",
+                                           "num_beams",
+                                           "num_labels",
+                                           "num_ln_in_parallel_attn",
+                                           "num_logits_to_keep",
+                                           "num_return_sequences",
+                                           "qk_head_dim",
+                                           "rotary_dim",
+                                           "tie_encoder_decoder",
+                                           "type_vocab_size"};
+
+[[nodiscard]] bool looks_like_shape(std::string_view key) {
+  constexpr std::array<std::string_view, 7> ends{"_size", "_dim", "_heads", "_layers", "_rank", "_experts", "_ratio"};
+  return key.starts_with("num_") || key.starts_with("tie_") ||
+         std::any_of(ends.begin(), ends.end(), [key](std::string_view end) { return key.ends_with(end); });
+}
+
+/// Names keys with a value that look like a size of the shape and that no rule read: the model may have another shape.
+void name_unread(const Config& in, Model& m) {
+  for (const auto& [key, mark, value] : in.tree.entries) {
+    if (!looks_like_shape(key) || no_shapes.contains(key) || in.asked->contains(key) || value.kind != SpecNode::Kind::scalar) continue;
+    const bool of_experts = key.find("moe") != std::string::npos || key.find("expert") != std::string::npos;
+    if (of_experts && m.experts == 0) continue;  // left over in files of dense models
+    const bool number = value.text.find_first_of("123456789") != std::string::npos &&
+                        value.text.find_first_not_of("0123456789.e+-") == std::string::npos;
+    if (!number && !(key.starts_with("tie_") && value.text == "true")) continue;
+    m.unread += (m.unread.empty() ? "" : ", ") + clipped(key);
+  }
+  if (!m.unread.empty()) m.partial = fmt::format("what its config.json says of {}, which no rule reads", m.unread);
+}
+
 void read_experts(const Config& in, Model& m) {
   const Config inner = in.part("ffn_config");  // DBRX
   const Config& from = inner.find({"moe_num_experts"}) != nullptr ? inner : in;
@@ -247,6 +290,7 @@ bool is_model_config(const SpecNode& tree) {
 Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults) {
   const Config whole{tree, faults};
   Config in{language_part(tree), faults};
+  if (&in.tree == &whole.tree) in.asked = whole.asked;
   Model m;
   m.name = name_from(whole, name);
   const std::string outer = whole.text({"model_type"}), own = in.text({"model_type"}), type = own.empty() ? outer : own;
@@ -272,7 +316,8 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   read_layer_kinds(in, m);
   refuse_unread(in, whole, m);
   read_experts(in, m);
-  m.predict_layers = in.count({"num_nextn_predict_layers", "mtp_num_hidden_layers"});
+  m.predict_layers = in.count({"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"});
+  name_unread(in, m);
   if (!faults.issues.empty()) return m;
   try {
     check(m);

@@ -8,6 +8,8 @@
 #include <fabricost/specs/stacks.hpp>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 using namespace fabricost;
 
@@ -77,6 +79,7 @@ TEST_CASE("what overlaps is exposed no more than in the stack known for it, what
   CHECK(term(gradients, "data") > 1.5 * hidden);
 
   PlanRequest tokens = experts();
+  tokens.vp = 2;
   const double exposed = term(tokens, "expert");
   tokens.overlap_moe_comm = false;
   CHECK(term(tokens, "expert") == Approx(exposed));
@@ -86,6 +89,7 @@ TEST_CASE("what overlaps is exposed no more than in the stack known for it, what
 
 TEST_CASE("one scale a tensor takes less memory than one for 32 values, attention in fp8 less time") {
   PlanRequest r = dense();
+  r.system = {"dgx-b200"};
   r.fp8_recipe = Fp8Recipe::mxfp8;
   const double fine = memory(r);
   r.fp8_recipe = Fp8Recipe::blockwise;
@@ -122,4 +126,118 @@ TEST_CASE("options that say nothing of the model or its precision are refused") 
   r = dense();
   r.overlap_moe_comm = true;
   CHECK(refusal(r).find("llama3-8b has no experts") != std::string::npos);
+}
+
+TEST_CASE("modules that predict further tokens take memory and count as FLOPs of the model") {
+  PlanRequest r = experts();
+  r.pp = 1;
+  r.mtp_num_layers = 0;
+  const PlannedLayout none = answer(r).layouts.front();
+  r.mtp_num_layers = 1;
+  const PlannedLayout one = answer(r).layouts.front();
+  const auto flops = [](const PlannedLayout& p) { return p.flops_per_second_per_gpu * p.step_seconds; };
+  CHECK(flops(one) > flops(none));
+  CHECK(flops(one) < 1.25 * flops(none));
+  CHECK(one.memory_bytes > none.memory_bytes);
+  r.mtp_num_layers = 2;
+  const PlannedLayout two = answer(r).layouts.front();
+  CHECK(flops(two) - flops(one) == Approx(flops(one) - flops(none)).epsilon(1e-9));
+  CHECK(two.memory_bytes > one.memory_bytes);
+}
+
+TEST_CASE("activations wait in host memory without stages, recomputation or graphs, as Megatron-Core offloads them") {
+  PlanRequest r = dense(Precision::bf16);
+  r.cpu_offloading_num_layers = 8;
+  CHECK(refusal(r).empty());
+  r.pp = 2;
+  CHECK(refusal(r).find("pipeline stages") != std::string::npos);
+  r.pp = 1, r.recompute = Recompute::full;
+  CHECK(refusal(r).find("recomputed") != std::string::npos);
+  r.recompute.reset(), r.recompute_modules = {"mlp"};
+  CHECK(refusal(r).find("recomputed") != std::string::npos);
+  r.recompute_modules.clear(), r.cuda_graphs = true;
+  CHECK(refusal(r).find("graphs") != std::string::npos);
+  r.cuda_graphs.reset(), r.cpu_offloading_num_layers = 32;  // of 32
+  CHECK(refusal(r).find("take at most 31") != std::string::npos);
+  r.cpu_offloading_num_layers = 8, r.tp.reset(), r.pp.reset(), r.cp.reset(), r.microbatch.reset(), r.zero.reset();
+  for (const PlannedLayout& one : answer(r).layouts) {
+    CHECK(one.pp == 1);
+    CHECK(one.recompute == "none");
+  }
+}
+
+TEST_CASE("scales of fp8 are those that the processor multiplies with") {
+  PlanRequest r = dense();
+  r.fp8_recipe = Fp8Recipe::mxfp8;
+  CHECK(refusal(r).find("sm_100") != std::string::npos);
+  r.fp8_recipe = Fp8Recipe::blockwise;
+  CHECK(refusal(r).empty());
+  r.system = {"dgx-b200"}, r.fp8_recipe = Fp8Recipe::mxfp8;
+  CHECK(refusal(r).empty());
+  r.system = {"mi300x-8"};
+  CHECK(refusal(r).find("gfx950") != std::string::npos);
+  r.system = {"mi355x-8"};
+  CHECK(refusal(r).empty());
+  PlanRequest again = experts();
+  again.precision = Precision::fp8, again.fp8_recipe = Fp8Recipe::delayed, again.recompute_modules = {"moe_act"};
+  CHECK(refusal(again).find("scales of earlier steps") != std::string::npos);
+  again.recompute_modules = {"moe"};
+  CHECK(refusal(again).empty());
+}
+
+TEST_CASE("tokens that are exchanged behind another microbatch need chunks to do so, and are exchanged once") {
+  PlanRequest r = experts();
+  r.overlap_moe_comm = true;
+  for (const PlannedLayout& one : answer(r).layouts) CHECK(one.vp > 1);
+  r.vp = 1;
+  CHECK(refusal(r).find("several chunks") != std::string::npos);
+  r.vp.reset(), r.recompute = Recompute::full;
+  CHECK(refusal(r).find("exchanged again") != std::string::npos);
+  r.recompute.reset(), r.ep = 1;
+  CHECK(refusal(r).find("no tokens are exchanged") != std::string::npos);
+  r.ep = 8, r.mtp_num_layers = 2;
+  CHECK(refusal(r).find("one prediction module") != std::string::npos);
+}
+
+TEST_CASE("what a program does not do is refused: fp8 parameters alone, a gate that is not there, divided biases, windows in a ring") {
+  PlanRequest r = dense();
+  r.fp8_param_gather = true, r.zero = 0;
+  CHECK(refusal(r).find("sharded states") != std::string::npos);
+  r = dense();
+  r.tp_comm_overlap = true, r.sequence_parallel = false;
+  CHECK(refusal(r).find("sequence parallel") != std::string::npos);
+  r = dense();
+  r.model = {"gpt3-175b"}, r.activation_func_fp8_input_store = true;
+  CHECK(refusal(r).find("no gate") != std::string::npos);
+  r = experts();
+  r.model = {"gpt-oss-120b"}, r.gpus = 64, r.tp = 2, r.expert_tp = 2, r.microbatch = 1;
+  CHECK(refusal(r).find("biases") != std::string::npos);
+  r.expert_tp.reset(), r.cp = 2, r.cp_comm_type = ContextParallel::ring, r.sequence = 8192;
+  CHECK(refusal(r).find("window") != std::string::npos);
+  r.cp_comm_type = ContextParallel::all_gather;
+  CHECK(refusal(r).empty());
+  r.cp_comm_type.reset();
+  CHECK(answer(r).layouts.front().cp_comm_type == "all_gather");
+}
+
+TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {
+  PlanRequest r;
+  r.system = {"dgx-h100"}, r.model = {"llama3-8b"};
+  r.gpus = 16, r.global_batch = 16, r.sequence = 65536, r.top = 40;
+  const std::vector<PlannedLayout> both = answer(r).layouts;
+  const auto key = [](const PlannedLayout& l) {
+    return std::tuple{l.tp,         l.pp,       l.vp,        l.cp,
+                      l.dp,         l.zero,     l.microbatch, l.schedule,
+                      l.recompute,  l.recompute_modules,     l.sequence_parallel};
+  };
+  bool ranks = false;
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    ranks = ranks || both[i].cp > 1;
+    for (std::size_t j = i + 1; j < both.size(); ++j) CHECK(key(both[i]) != key(both[j]));
+  }
+  CHECK(ranks);
+  for (const ContextParallel one : {ContextParallel::ring, ContextParallel::ulysses}) {
+    r.cp_comm_type = one;
+    CHECK(both.front().step_seconds <= answer(r).layouts.front().step_seconds * (1 + 1e-12));
+  }
 }

@@ -5,6 +5,8 @@
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/design/explore.hpp>
+#include <fabricost/answers/design/need.hpp>
 #include <fabricost/answers/design/project.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/plan.hpp>
@@ -13,9 +15,12 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/stacks.hpp>
 
+#include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace fabricost;
@@ -66,6 +71,107 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
   CHECK(projected.rows.front().step_seconds == Approx(*rack.step_seconds));
+}
+
+TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers, racks, slices and what is rented together", "[answers]") {
+  struct Sold {
+    const char* system;
+    int gpus, paid, bought;  // bought: of a machine that is owned
+  };
+  constexpr std::array sold{Sold{"dgx-h100", 4, 8, 8},        Sold{"dgx-h100", 12, 16, 16},      Sold{"dgx-h100", 16, 16, 16},
+                            Sold{"gb200-nvl72", 4, 4, 72},    Sold{"gb200-nvl72", 6, 8, 72},     Sold{"gb200-nvl72", 48, 48, 72},
+                            Sold{"gb200-nvl72", 80, 144, 144}, Sold{"aws-p6e-gb200", 8, 36, 72},  Sold{"aws-p6e-gb200", 40, 72, 72},
+                            Sold{"aws-p6e-gb300", 8, 72, 72}, Sold{"gcp-a4x", 8, 8, 72},         Sold{"tpu-v5p-cube", 16, 16, 16},
+                            Sold{"tpu-v5p-cube", 48, 64, 64}, Sold{"tpu-v5p-cube", 96, 128, 128}};
+  for (const Sold& one : sold) {
+    CAPTURE(one.system, one.gpus);
+    for (const bool own : {false, true}) {
+      const std::optional<PriceKind> kind = own ? std::optional{PriceKind::owned} : std::optional{PriceKind::on_demand};
+      const int paid = own ? one.bought : one.paid;
+      PlanRequest plan;
+      plan.system.name = one.system, plan.model.name = "llama3-8b", plan.gpus = one.gpus, plan.global_batch = 48 * one.gpus, plan.top = 1;
+      const PlannedLayout layout = answer(plan).layouts.front();
+      CostRequest bill;
+      bill.system.name = one.system, bill.gpus = one.gpus, bill.price_kind = kind;
+      CHECK(answer(bill).paid_gpus == paid);
+      bill.gpus.reset(), bill.plan = PlannedRate{one.system, "llama3-8b", double(one.gpus), 1, "", double(layout.idle_gpus)};
+      CHECK(answer(bill).paid_gpus == paid);
+      CompareRequest compare;
+      compare.systems = {{one.system}}, compare.model = plan.model, compare.gpus = one.gpus, compare.train = true;
+      compare.global_batch = plan.global_batch, compare.price_kind = kind;
+      CHECK(one.gpus + answer(compare).rows.front().idle_gpus == paid);
+      ProjectRequest project;
+      project.systems.all = {{one.system}}, project.model = plan.model, project.gpus = one.gpus, project.global_batch = plan.global_batch;
+      project.tokens = 1e11, project.spares = 0, project.price_kind = kind;
+      CHECK(answer(project).rows.front().paid_gpus == paid);
+      CHECK(answer(project).rows.front().cost->paid_gpus == paid);
+    }
+  }
+}
+
+TEST_CASE("a plan leaves idle no nodes of a rack that other jobs can have", "[answers]") {
+  PlanRequest r;
+  r.system.name = "gb200-nvl72", r.model.name = "llama3-8b", r.gpus = 6, r.global_batch = 48;
+  CHECK(answer(r).layouts.front().idle_gpus == 2);  // of its second node
+  r.gpus = 8;
+  CHECK(answer(r).layouts.front().idle_gpus == 0);
+  r.system.name = "aws-p6e-gb200";
+  CHECK(answer(r).layouts.front().idle_gpus == 28);  // of the 36 that are rented together
+}
+
+TEST_CASE("what is known of kernels has one word, whichever question it is asked with", "[answers]") {
+  using Known = std::pair<const char*, const char*>;
+  for (const auto& [system, word] : {Known{"tpu-v7-cube", "kin"}, Known{"tpu-v5p-cube", "measured"}, Known{"mi355x-8", "measured"},
+                                     Known{"dgx-h100", "measured"}, Known{"trn2-ultraserver", "assumed"}}) {
+    CAPTURE(system);
+    PlanRequest plan;
+    plan.system.name = system, plan.model.name = "llama3-8b", plan.gpus = 64, plan.global_batch = 512;
+    CHECK(answer(plan).kernels == word);
+    CompareRequest compare;
+    compare.systems = {{system}}, compare.model = plan.model, compare.gpus = 64, compare.global_batch = 512, compare.train = true;
+    CHECK(answer(compare).rows.front().kernels == word);
+    ProjectRequest project;
+    project.systems.all = {{system}}, project.model = plan.model, project.gpus = 64, project.global_batch = 512, project.tokens = 1e11;
+    CHECK(answer(project).rows.front().kernels == word);
+  }
+}
+
+TEST_CASE("an exploration gives the rows of machines without a price, and says which have none", "[answers]") {
+  ExploreRequest r;
+  r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512;
+  r.vary = {"system=dgx-h100,mi355x-8,dgx-b200"}, r.objectives = "step,$/token";
+  const ExploreAnswer a = answer(r);
+  REQUIRE(a.points.size() == 3);
+  CHECK(a.price_kind.has_value());
+  REQUIRE(a.no_price);
+  CHECK(a.no_price->find("mi355x-8") != std::string::npos);
+  CHECK(a.no_price->find("dgx-h100") == std::string::npos);
+  for (const ExplorePoint& one : a.points) {
+    CHECK(one.trouble.empty());
+    CHECK(one.objectives[0].second.has_value());
+  }
+  CHECK(a.points[0].objectives[1].second.has_value());
+  CHECK_FALSE(a.points[1].objectives[1].second.has_value());
+  CHECK(a.points[2].objectives[1].second.has_value());
+  r.prices = {"mi355x-8=3"};
+  const ExploreAnswer priced = answer(r);
+  CHECK_FALSE(priced.no_price);
+  CHECK(priced.points[1].objectives[1].second.has_value());
+}
+
+TEST_CASE("a NIC faster than the link that it hangs on is named as such", "[answers]") {
+  NeedRequest r;
+  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512, r.unknown = "nic.bandwidth", r.within = "3%";
+  r.over = "25,50GB/s";
+  const NeedAnswer slow = answer(r);
+  if (slow.value) CHECK(slow.beyond.empty());
+  r.over = "400GB/s";
+  const NeedAnswer fast = answer(r);
+  REQUIRE(fast.value);
+  CHECK(fast.beyond.find("host link") != std::string::npos);
+  CHECK(fast.beyond.find("memory") == std::string::npos);
+  r.over = "6400GB/s";
+  CHECK(answer(r).beyond.find("memory") != std::string::npos);
 }
 
 TEST_CASE("no layout takes more domains than a machine has", "[answers]") {

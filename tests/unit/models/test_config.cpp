@@ -191,3 +191,54 @@ TEST_CASE("the layers of Granite 4 are Mamba-2's where its list says so, beside 
   CHECK(m.shared_experts == 1);
   CHECK(m.shared_ffn == 1536);
 }
+
+TEST_CASE("keys that look like sizes of a shape and that no rule reads are named, ordinary ones are not", "[models]") {
+  const Folder folder;
+  for (const std::string& text : {llama, deepseek, next, gemma, oss, kimi, maverick, granite}) CHECK(of(folder, text).unread.empty());
+  // the whole files, with what says nothing of the shape
+  const std::string mixtral = R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "hidden_act": "silu",
+"hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mixtral",
+"num_attention_heads": 32,
+"num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 8, "output_router_logits": false,
+"rms_norm_eps": 1e-05, "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
+"torch_dtype": "bfloat16", "use_cache": true, "vocab_size": 32000})";
+  const std::string qwen3 = R"({"architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "head_dim": 128, "hidden_act": "silu",
+"hidden_size": 5120, "intermediate_size": 25600, "max_position_embeddings": 40960, "max_window_layers": 64, "model_type": "qwen3",
+"num_attention_heads": 64, "num_hidden_layers": 64, "num_key_value_heads": 8, "rope_scaling": null, "sliding_window": null,
+"tie_word_embeddings": false, "use_sliding_window": false, "vocab_size": 151936})";
+  const std::string qwen3_moe = R"({"architectures": ["Qwen3MoeForCausalLM"], "decoder_sparse_step": 1, "head_dim": 128,
+"hidden_size": 2048, "intermediate_size": 6144, "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe",
+"moe_intermediate_size": 768,
+"norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+"num_key_value_heads": 4, "output_router_logits": false, "router_aux_loss_coef": 0.001, "sliding_window": null,
+"tie_word_embeddings": false,
+"use_sliding_window": false, "vocab_size": 151936})";
+  const std::string glm = R"({"architectures": ["Glm4MoeForCausalLM"], "attention_bias": true, "first_k_dense_replace": 3, "head_dim": 128,
+"hidden_size": 5120, "intermediate_size": 12288, "model_type": "glm4_moe", "moe_intermediate_size": 1536, "n_group": 1,
+"n_routed_experts": 160, "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 96, "num_experts_per_tok": 8,
+"num_hidden_layers": 92, "num_key_value_heads": 8, "num_nextn_predict_layers": 1, "partial_rotary_factor": 0.5,
+"routed_scaling_factor": 2.5, "tie_word_embeddings": false, "topk_group": 1, "use_qk_norm": true, "vocab_size": 151552})";
+  const std::string deepseek_whole = R"({"architectures": ["DeepseekV3ForCausalLM"], "aux_loss_alpha": 0.001, "ep_size": 1,
+"first_k_dense_replace": 3, "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512, "model_type": "deepseek_v3",
+"moe_intermediate_size": 2048, "moe_layer_freq": 1, "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1,
+"num_attention_heads": 128, "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128,
+"num_nextn_predict_layers": 1, "pretraining_tp": 1,
+"q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_scaling": {"factor": 40}, "seq_aux": true,
+"tie_word_embeddings": false, "topk_group": 4, "topk_method": "noaux_tc", "v_head_dim": 128, "vocab_size": 129280})";
+  const std::string gemma_whole = R"({"architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 255999,
+"mm_tokens_per_image": 256, "model_type": "gemma3", "text_config": {"attn_logit_softcapping": null, "head_dim": 128,
+"hidden_size": 5376, "intermediate_size": 21504,
+"model_type": "gemma3_text", "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16, "query_pre_attn_scalar": 168,
+"rope_local_base_freq": 10000.0, "rope_scaling": {"factor": 8.0}, "sliding_window": 1024, "sliding_window_pattern": 6,
+"vocab_size": 262208}, "vision_config": {"hidden_size": 1152, "image_size": 896, "num_attention_heads": 16, "num_hidden_layers": 27}})";
+  for (const std::string& text : {mixtral, qwen3, qwen3_moe, glm, deepseek_whole, gemma_whole}) CHECK(of(folder, text).unread.empty());
+
+  const auto with = [](const std::string& more) {
+    return R"({"model_type": "x", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, )" + more + "}";
+  };
+  const Model strange = of(folder, with(R"("swa_head_dim": 128, "num_kv_shared_layers": 10, "mlp_expansion_ratio": 3.5,
+"tie_experts_weights": true)"));
+  CHECK(strange.unread == "swa_head_dim, num_kv_shared_layers, mlp_expansion_ratio");  // a model without experts ties none
+  CHECK(support::contains(strange.partial, "swa_head_dim"));
+  CHECK(of(folder, with(R"("num_kv_shared_layers": 0, "altup_rank": null, "tie_x": false, "swa_head_dim": "auto")")).unread.empty());
+}

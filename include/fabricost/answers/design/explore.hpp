@@ -45,7 +45,7 @@ struct ExploreOptions {
             "What counts: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or what is varied"),
         asks(&R::limits, "limits", "--limit", "NAME=X...", "Only points with at most (of tokens, goodput, mfu: at least) X"),
         asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour of a machine or a GPU"),
-        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
+        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all, else\nof most"),
         asks(&R::first, "first", "", Amount::count, {0, 1e9}, "N",
              "Where to begin in the order of nested loops, the last of <vary> fastest"),
         asks(&R::count, "count", "", Amount::count, any_count, "N", "How many points from there; default all"),
@@ -164,7 +164,8 @@ struct ExploreAnswer {
                  gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
                  gives(&A::price_kind, "price.kind", "price_kind",
                        "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
-                 gives(&A::no_price, "price.why", "no_price", "Why there is no kind of price; None: there is."),
+                 gives(&A::no_price, "price.why", "no_price",
+                       "Of which machines that price is not known, or why none is; None: all have it."),
                  detail::give_search_seconds<A>,
                  gives(&A::points, "points", "points", "The points in the order of the loops.")};
   }

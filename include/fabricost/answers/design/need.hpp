@@ -111,7 +111,8 @@ struct NeedAnswer {
   std::vector<NeedTried> tried;
   std::optional<PlannedLayout> layout;
   std::optional<PlannedDeployment> deployment;
-  std::string title;  ///< the question in one line
+  std::string beyond;  ///< what else of the machine the value asks for
+  std::string title;   ///< the question in one line
 
   static constexpr auto fields() {
     using A = NeedAnswer;
@@ -132,6 +133,7 @@ struct NeedAnswer {
                  gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
                  gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
                  gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does."),
+                 gives(&A::beyond, "beyond", "beyond", "What else of the machine would have to be faster for the value; empty: nothing."),
                  gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
   }
 };

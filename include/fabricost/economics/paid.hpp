@@ -1,0 +1,45 @@
+#pragma once
+/// \file paid.hpp
+/// The GPUs that a job pays for, wherever money, power or racks are counted: what is sold whole is paid for whole.
+///
+///   server          whole servers
+///   rack            whole racks where it is bought, or where the job is no smaller; a smaller job rents nodes of it, or as many GPUs as
+///                   the seller rents out together (System::rented_by)
+///   slice           whole slices of a torus (hardware/slice.hpp); spares are more of the described tori, where these are racks
+///   larger domain   whole nodes: it is several racks, which others may have
+///
+/// GPUs that a layout leaves idle (training/idle_gpus.hpp) are paid with them. Spare nodes of a rack are of its idle ones first.
+
+#include <fabricost/economics/cost.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/slice.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+/// Whether a job rents a part of a rack: it is smaller, and nothing says that the rack is bought.
+[[nodiscard]] inline bool rents_part(const System& system, double gpus, const Prices& prices) {
+  return is_rack(system, prices.power) && takes_part_of_domain(system, gpus) && !is_owned(system, prices);
+}
+
+/// GPUs that `gpus` pay for, themselves included. \param idle of the layout's domains \param standing_by in whole spare nodes
+[[nodiscard]] inline double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0) {
+  const auto whole = [](double many, double unit) { return std::ceil(many / unit) * unit; };
+  double out = 0;
+  if (const System own = sliced(system, static_cast<long long>(std::ceil(gpus))); own.slice) {
+    const bool racks = system.pod > 0 && is_rack(system, prices.power);
+    out = whole(gpus, own.domain) + whole(standing_by, racks ? system.domain : system.gpus_per_node);
+  } else if (rents_part(system, gpus + standing_by, prices)) {
+    out = with_rented_together(system, gpus + standing_by);
+  } else if (is_rack(system, prices.power)) {
+    out = whole(gpus + std::max(idle, standing_by), system.domain);
+  } else {
+    out = whole(gpus + (takes_part_of_domain(system, gpus) ? 0 : idle), system.gpus_per_node) + standing_by;
+  }
+  const auto stated = stated_gpus(system);
+  return stated && static_cast<double>(*stated) >= gpus ? std::min(out, static_cast<double>(*stated)) : out;
+}
+
+}  // namespace fabricost

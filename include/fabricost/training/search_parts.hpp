@@ -1,0 +1,63 @@
+#pragma once
+/// \file search_parts.hpp
+/// Parts of the search over training layouts: pipelines, shardings, groups of layouts, and the order of priced layouts.
+
+#include <fabricost/in_order.hpp>
+#include <fabricost/model/heavy_stages.hpp>
+#include <fabricost/training/idle_gpus.hpp>
+#include <fabricost/training/question.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace fabricost::detail {
+
+/// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
+/// that may need most memory, `longest` those that may take longest.
+struct Pipeline {
+  int pp = 1, vp = 1;
+  PipelineSchedule schedule = PipelineSchedule::none;
+  std::vector<HeavyStage> stages;
+  std::vector<StageContent> longest{};
+};
+
+/// The values of a layout's `zero`, ascending.
+struct Shardings {
+  std::array<int, 4> values{};
+  std::size_t count = 0;
+
+  void add(int zero) { values[count++] = zero; }
+  [[nodiscard]] std::span<const int> all() const { return std::span{values}.first(count); }
+};
+
+/// Layouts that share these layers.
+struct LayerGroup {
+  Layout layout;
+  LayerTimes layers;
+  double bound = 0;
+  long long count = 0;  ///< of its layouts
+  double load = 1;      ///< rows of its fullest expert rank over the mean
+};
+
+/// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
+[[nodiscard]] inline bool faster(const PricedLayout& a, const PricedLayout& b) {
+  const auto order = [](const PricedLayout& p) {
+    const Layout& l = p.layout;
+    return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
+                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel);
+  };
+  return order(a) < order(b);
+}
+
+/// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle:
+/// no list shows the difference, and the faster stands for both.
+[[nodiscard]] inline bool are_twins(const Layout& a, Layout b, int domain) {
+  if (a.pp != b.pp || a.vp != b.vp || a.tp != b.tp || a.cp != b.cp) return false;  // nearly all end here
+  const int idle = idle_gpus(b, domain);
+  b.context = a.context, b.placing = a.placing;
+  return a == b && idle_gpus(a, domain) == idle;
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,34 @@
+/// \file beyond.cpp
+/// Compares a rate that is asked for with the links and the memory around it. A turned dial widens the links between GPU and NIC with it
+/// (hardware/dials.hpp), which the machine as it is built does not.
+
+#include "answers/need/beyond.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::need {
+
+std::string beyond_of(const System& machine, std::optional<Dial> dial, double value) {
+  const bool outside = dial == Dial::nic_bandwidth || dial == Dial::nic_count;
+  const Tier* const nic = machine.tier(TierRole::nic);
+  if (!outside || nic == nullptr) return {};
+  constexpr double giga = 1e9;
+  const double rate = dial == Dial::nic_bandwidth ? value : nic->bandwidth.value.value();
+  const double count = dial == Dial::nic_count ? value : nic->endpoints;
+  const double wanted = std::max(rate, rate * count / nic->shared_by / machine.gpus_per_node);
+  std::string out;
+  const auto compare = [&](double carries, std::string_view what) {
+    if (!(carries > 0) || wanted <= carries * (1 + 1e-9)) return;
+    out += fmt::format("{}{} of a GPU ({:.4g} GB/s)", out.empty() ? "" : " and the ", what, carries / giga);
+  };
+  for (const Tier& tier : machine.tiers)
+    if (tier.role == TierRole::host || (tier.role == TierRole::c2c && nic->path == NicPath::c2c))
+      compare(tier.bandwidth.value.value() * tier.efficiency, tier.role == TierRole::host ? "host link" : "chip-to-chip link");
+  compare(machine.gpu.hbm_bandwidth.value.value(), "memory");
+  if (out.empty()) return out;
+  return fmt::format("{:.4g} GB/s of NICs are more than the {} carries: it would have to be faster, too", wanted / giga, out);
+}
+
+}  // namespace fabricost::need

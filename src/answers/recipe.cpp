@@ -1,0 +1,101 @@
+/// \file recipe.cpp
+/// Refuses options of a recipe that the programs refuse: what never ran has no time. Options that are searched are left out of the
+/// search where they would be refused (training/search.hpp).
+///
+///   offload of activations   no stages, no recomputation, no graphs, fewer layers than the model has (megatron/core/transformer/
+///                            transformer_config.py, __post_init__: cpu_offloading); MaxText's offload of layers' inputs is another
+///   overlap of tokens        expert ranks; with stages several chunks of them; neither full recomputation nor that of experts; one
+///                            prediction module at most (the same, overlap_moe_expert_parallel_comm; Megatron Bridge, comm_overlap.py)
+///   overlap of tensor ranks  sequence parallel (megatron/training/arguments.py, tp_comm_overlap)
+///   scales of fp8            32 values from sm_100 and gfx950, blocks from sm_90 (transformer_engine/pytorch/quantization.py,
+///                            check_mxfp8_support, check_fp8_block_scaling_support)
+///   delayed scales           neither moe_act nor layernorm is repeated (transformer_config.py)
+///   fp8 parameters alone     a distributed optimizer holds what they are made of (arguments.py, fp8_param_gather)
+///   fp8 inputs of SwiGLU     a gated feed-forward block (transformer_config.py, activation_func_fp8_input_store)
+///   biases of experts        one tensor rank an expert (transformer_config.py, add_bias_linear)
+///   windows                  no ring of context ranks (transformer_engine/pytorch/attention, attn_forward_func_with_cp)
+
+#include "answers/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+namespace {
+
+using enum Generation;
+
+void refuse(bool met, std::string_view what) {
+  if (met) throw Refusal(std::string{what});
+}
+
+void check_offload(const PlanRequest& r, const TrainingQuestion& q) {
+  if (!r.cpu_offloading_num_layers || q.stack.offloads_inputs) return;
+  refuse(q.pp.value_or(1) > 1, "<cpu_offloading_num_layers> with <pp> above 1: Megatron-Core offloads no activations of pipeline stages; "
+                               "leave one of them out");
+  refuse(q.recompute.value_or(Recompute::none) != Recompute::none,
+         "<cpu_offloading_num_layers> with <recompute>: Megatron-Core offloads no activations where any are recomputed; leave one of them "
+         "out");
+  refuse(q.cuda_graphs,
+         "<cpu_offloading_num_layers> with <cuda_graphs>: Megatron-Core offloads no activations of graphs; leave one of them out");
+}
+
+void check_scales(const PlanRequest& r, const TrainingQuestion& q, const System& system) {
+  if (!r.fp8_recipe) return;
+  const Generation made = system.gpu.generation;
+  const bool nvidia = is_nvidia(made), amd = made >= cdna2 && made <= cdna5;
+  if (*r.fp8_recipe == Fp8Recipe::mxfp8 && ((nvidia && made < blackwell) || (amd && made < cdna4)))
+    throw Refusal(fmt::format("<fp8_recipe> mxfp8: Transformer Engine scales 32 values {}, {} is {}; take {}",
+                              amd ? "from gfx950 (cdna4) on" : "from sm_100 (blackwell) on", system.gpu.name, name(made),
+                              amd || made < hopper ? "delayed or tensorwise" : "blockwise, delayed or tensorwise"));
+  if (*r.fp8_recipe == Fp8Recipe::blockwise && nvidia && made < hopper)
+    throw Refusal(fmt::format("<fp8_recipe> blockwise: Transformer Engine scales blocks from sm_90 (hopper) on, {} is {}; take delayed or "
+                              "tensorwise",
+                              system.gpu.name, name(made)));
+  using enum RecomputeModule;
+  refuse(*r.fp8_recipe == Fp8Recipe::delayed && (q.recompute_modules.has(moe_act) || q.recompute_modules.has(layernorm)),
+         "<fp8_recipe> delayed with <recompute_modules> moe_act or layernorm: Megatron-Core repeats neither with scales of earlier steps; "
+         "take another recipe or other modules");
+}
+
+void check_overlap(const PlanRequest& r, const TrainingQuestion& q) {
+  refuse(r.tp_comm_overlap.value_or(false) && q.sequence_parallel == false,
+         "<tp_comm_overlap> yes with <sequence_parallel> no: Megatron-Core overlaps the exchange of sequence parallel alone; leave one of "
+         "them out");
+  if (!r.overlap_moe_comm.value_or(false)) return;
+  refuse(q.ep == 1, "<overlap_moe_comm> yes with <ep> 1: no tokens are exchanged; leave one of them out");
+  const PipelineSchedule schedule = q.schedule.value_or(PipelineSchedule::interleaved);
+  const bool one_chunk = schedule == PipelineSchedule::one_f_one_b || (schedule == PipelineSchedule::interleaved && q.vp == 1);
+  refuse(q.pp.value_or(1) > 1 && one_chunk,
+         "<overlap_moe_comm> yes with <pp> above 1: Megatron-Core needs several chunks of layers a stage; take <vp> above 1 and <schedule> "
+         "interleaved");
+  refuse(q.recompute == Recompute::full || q.recompute_modules.has(RecomputeModule::moe),
+         "<overlap_moe_comm> yes with <recompute> full or the module moe: Megatron-Core overlaps no tokens that are exchanged again; leave "
+         "one of them out");
+  refuse(q.model.predict_layers > 1,
+         "<overlap_moe_comm> yes with <mtp_num_layers> above 1: Megatron-Core takes one prediction module at most");
+}
+
+}  // namespace
+
+void check_recipe(const PlanRequest& r, const TrainingQuestion& q, const System& system) {
+  check_offload(r, q);
+  check_scales(r, q, system);
+  check_overlap(r, q);
+  refuse(r.fp8_param_gather.value_or(false) && q.zero == 0,
+         "<fp8_param_gather> yes with <zero> 0: only sharded states hold what fp8 parameters are made of; take <zero> 1 or more");
+  if (r.activation_func_fp8_input_store.value_or(false) && !q.model.gated)
+    throw Refusal(fmt::format("<activation_func_fp8_input_store> yes: Megatron-Core stores inputs of SwiGLU alone, {} has no gate",
+                              q.model.name));
+  if (q.model.mixture() && q.model.biases && q.expert_tp.value_or(1) > 1)
+    throw Refusal(fmt::format("<expert_tp> {}: Megatron-Core divides no experts with biases, which {} has; take 1", *q.expert_tp,
+                              q.model.name));
+  if (q.context == ContextParallel::ring && q.cp.value_or(2) > 1 && has_windows(q))
+    throw Refusal(fmt::format("<cp_comm_type> p2p: {} has layers with a window, whose keys Transformer Engine passes round no ring; take "
+                              "all_gather or a2a",
+                              q.model.name));
+}
+
+}  // namespace fabricost
