@@ -129,13 +129,12 @@ std::string machines_left_out(const Measurements& data) {
   std::map<std::string, Points> machines;
   for (const Point& p : data.one_node.points) machines[p.system.str()].points.push_back(p);
   std::string out =
-      "## A machine left out, inside one node\n\nThe rows of nccl-tests above, each machine predicted without what was fitted to its rows: "
-      "its "
-      "processor's launch (the mean of\nthe four others), the costs of peers and threads and of NCCL before 2.19 (fitted again to the two "
-      "machines that are left, all but\nthose of channels, which no file of a machine can state), the constants of RCCL (those of the "
-      "neighbouring generation). No run but\nhgx-a100's launches from threads, so that without it nothing says what they wait for.\n\n| "
-      "machine | instead of its own | points | median % | mean % | in the interval | interval score "
-      "|\n|---|---|---|---|---|---|---|\n";
+      "## A machine left out, inside one node\n\nThe rows of nccl-tests above, each machine predicted without what was fitted to its "
+      "rows.\nIts processor's launch is the mean of the four others'. The costs of peers, of threads and of NCCL before 2.19 are fitted "
+      "again to\nthe two machines that are left, all but those of channels, which no file of a machine can state. A machine of RCCL takes "
+      "the\nconstants of the neighbouring generation. No run but hgx-a100's launches from threads, so that without it nothing says what "
+      "they\nwait for.\n\n"
+      "| machine | instead of its own | points | median % | mean % | in the interval | interval score |\n|---|---|---|---|---|---|---|\n";
   std::vector<ComparedPoint> together;
   for (const auto& [machine, own] : machines) {
     Part part = left_out(machine, own, all);
@@ -151,11 +150,10 @@ std::string machines_left_out(const Measurements& data) {
 
 std::string rack_sizes_left_out(const Measurements& data) {
   std::string out =
-      "## A rack of GB200, sizes left out\n\nXLA's table of collectives of GB200 (openxla/xla), 2 to 72 ranks. Half of the sizes, by a "
-      "hash, "
-      "kept from a fit of the rack's constants that\nstarts from Blackwell's (`scale-up-blackwell`) and sees the other half and none of "
-      "ai-dynamo/aiconfigurator's; then the halves exchanged. What all racks share\n(`data/priors/scale-up.yaml`, `fit: form`) is "
-      "shipped. The fitted rows are by the shipped constants, which both tables were fitted to.\n\n" +
+      "## A rack of GB200, sizes left out\n\nXLA's table of collectives of GB200 (openxla/xla), 2 to 72 ranks. A hash keeps half of the "
+      "sizes from a fit that starts from\nBlackwell's constants (`scale-up-blackwell`) and sees the other half; then the halves change "
+      "places. Of ai-dynamo/aiconfigurator's\npoints the fit sees none. What all racks share (`data/priors/scale-up.yaml`, `fit: form`) "
+      "stays as shipped. The fitted rows are by the\nshipped constants, which both tables were fitted to.\n\n" +
       scored_heading("sizes");
   const std::string blackwell = (data_directory() / "calibrations" / "scale-up-blackwell").string() + ".yaml";
   std::vector<ComparedPoint> together;

@@ -11,8 +11,8 @@
 ///                 F2 + h2 (log2 n - 1) + S max( r2 , 2(n-1)/n / B1 )                 the same of larger buffers: B1 the links' rate
 ///
 /// [..]: barriers before and after; kernels whose data carry flags have none. A = 3.7 us holds launch and one trip, C = 6 us two; B is the
-/// rate multicast kernels reach, of the links to the ranks that take part, the maximum a norm. Without b the links alone limit. Where nothing
-/// multicasts (NVLink without such switches) two shots send 2(n-1)/n S, too. Fitted to four kernels on 4 to 32 GB200, 91 points
+/// rate multicast kernels reach, of the links to the ranks that take part, the maximum a norm. Without b the links alone limit. Where
+/// nothing multicasts (NVLink without such switches) two shots send 2(n-1)/n S, too. Fitted to four kernels on 4 to 32 GB200, 91 points
 /// (data/priors/ways.yaml); few trips, so that they win while latency matters, and lose beyond to rings and the switch's own reduction.
 /// Which kernel reduces larger buffers of any kind is not known: from 128 KiB to 1 MiB 4 and 8 ranks take nearly the same time, as two
 /// trips do and a ring's 6 and 14 steps do not.

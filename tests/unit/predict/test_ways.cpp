@@ -97,7 +97,7 @@ TEST_CASE("kernels over windows need NVLink, not switches that add: without thes
   const System plain = systems::ampere_box();
   System mesh = systems::full_mesh_box();
   mesh.library = Library::nccl;
-  for (const System* s : {&plain, &mesh})
+  for (const System* s : std::initializer_list<const System*>{&plain, &mesh})
     for (const Operation& op : {Operation(AllReduce{.ranks = 8}), Operation(AllGather{.ranks = 8}), Operation(ReduceScatter{.ranks = 8})})
       for (double bytes = 8; bytes < 1e10; bytes *= 3) {
         const double with = seconds(*s, sized(op, bytes), windows);
