@@ -98,6 +98,7 @@ std::string never_fitted(const Measurements& data) {
   both("dgx-b300", data.b300, "scale-up-blackwell");
   both("gb200-nvl72", data.gb200, "scale-up-blackwell");
   both("rtx-pro-6000-pcie", data.rtx_pro, "pcie");
+  both("l40s-pcie", data.l40s, "pcie-peers");
   out += "\n" + one_node(data);
   const ValidationReport nodes = validate(data.later_one_node);
   out += "The same inside one node, of runs collected later (the constants of mi350x-8 were fitted to its own, those of Volta set by the "

@@ -4,7 +4,7 @@
 ///     build/bin/accuracy_page MEASUREMENTS > docs/accuracy.md
 ///
 /// MEASUREMENTS holds dgx-{a100,h100,b200}.nccl.csv, l40s-pcie.nccl.csv, b60-pcie.oneccl.csv, multinode/ and second/
-/// (dgx-h200, dgx-b300, gb200-nvl72, rtx-pro-6000-pcie, multinode/, newer/).
+/// (dgx-h200, dgx-b300, gb200-nvl72, rtx-pro-6000-pcie, multinode/, newer/, xla/).
 
 #include "sections.hpp"
 
@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
     const accuracy::Measurements data = accuracy::read_measurements(argv[1]);
     std::string page = accuracy::introduction();
     page += accuracy::never_fitted(data);
+    page += accuracy::machines_left_out(data);
+    page += accuracy::rack_sizes_left_out(data);
     page += accuracy::clusters(data);
     page += accuracy::more_nodes(data);
     page += accuracy::generations_left_out(data);

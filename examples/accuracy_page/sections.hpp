@@ -20,6 +20,7 @@ struct Measurements {
   fabricost::Points unclear;   ///< public runs of unclear health
   fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: measured as those of nvlink and l40s
   fabricost::Points later_one_node;              ///< second/multinode and second/newer
+  fabricost::Points gb200_xla;                   ///< second/xla, its collectives of GB200
   struct Left {
     std::string term, why;
     fabricost::Points points;
@@ -42,6 +43,10 @@ struct Measurements {
 [[nodiscard]] std::string where_it_errs(const Measurements& data);
 /// A generation fitted out of: blind, then after the probes of calibrate/probes.hpp.
 [[nodiscard]] std::string generations_left_out(const Measurements& data);
+/// Runs inside one node, each machine without what was fitted to it.
+[[nodiscard]] std::string machines_left_out(const Measurements& data);
+/// Collectives in a rack of GB200, half of the sizes left out of the fit.
+[[nodiscard]] std::string rack_sizes_left_out(const Measurements& data);
 /// Ranks, sizes, types left out of the fit and predicted.
 [[nodiscard]] std::string parts_left_out(const Measurements& data);
 /// Public clusters: left out, after one point of each, in sample; and the points left out of all that.

@@ -157,7 +157,7 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
   const CallLaunch launch = p.made_from.choice.launch;
   if (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0 && p.moves())
     out.push_back(fmt::format("launch {} adds nothing here: {}", name(launch.mode),
-                              inside.domains() > 1 ? "what is known of messages between domains was measured with launches"
+                              inside.domains() > 1 ? "what is known of messages between domains was measured with a process per GPU"
                                                    : "of this library's launches none was measured"));
   if (const Ways& w = p.made_from.choice.ways; w.gin || w.put != Put::none)
     out.push_back("a put starts and is posted as between two GB200s, each over a NIC of 400 Gbit/s: no other machine was measured");

@@ -101,6 +101,10 @@ std::string explain_way_numbers(const ExplainContext& context) {
     case ReduceKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
     case ReduceKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
     case ReduceKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
+    case ReduceKernel::window_flags:
+      cite("kernel", "one_shot, peer, overlap", "on GB200s of one rack");
+      cite("flags", "flags_bytes", "as NCCL's tuner counts them (src/tuning/sym_model.cc)", Confidence::vendor_code);
+      break;
     case ReduceKernel::any_buffer: cite("kernel", "any_start, any_hop, any_kib, any_overlap", "on 4 and 8 GB200s"); break;
     case ReduceKernel::any_buffer_two_shot: cite("kernel", "any_two_start, any_two_hop, any_two_kib", "on 4 and 8 GB200s"); break;
     case ReduceKernel::copy_engine:

@@ -288,7 +288,7 @@ class Picture {
     if (tier.kind == TierKind::torus) {
       label = "torus of";
       for (std::size_t i = 0; i < tier.dims.size(); ++i) label += fmt::format("{}{}", i == 0 ? " " : " x ", tier.dims[i]);
-      label += tier.wrap ? ", ends joined" : ", ends open";
+      label += !tier.wrap ? ", ends open" : tier.open_axes != 0 ? ", ends of the longer joined" : ", ends joined";
     }
     svg_.text(drawing + drawing_width / 2, box_top + box_height / 2 + 4, label, 12, Svg::Anchor::middle, false, drawing_width - 8);
   }

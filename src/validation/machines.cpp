@@ -3,6 +3,7 @@
 
 #include "validation/machines.hpp"
 
+#include <fabricost/choice/inference.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -23,14 +24,21 @@ bool known_without_calibration(const std::string& name) {
   }
 }
 
+/// 2022 of a run between nodes with RCCL 2.22.3; 0 where none is stated. Of NCCL the tables are told apart (LibraryEra).
+int release_between_nodes(const Point& point) {
+  return point.nodes > 1 && point.library == "rccl" ? version_number(point.library_version.str()) / 1000 : 0;
+}
+
 /// NIC properties of the point that differ from the machine's description.
 std::vector<std::string> overrides(const System& system, const Point& point) {
   std::vector<std::string> out;
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return out;
+  const int release = release_between_nodes(point);
   const auto set = [&](std::string_view key, std::string_view value) {
     out.push_back(fmt::format("tiers.{}.{}={}", nic->name.view(), key, value));
   };
+  if (release > 0 && release <= nic->transport.older_until) set("transport", nic->transport.older.view());
   if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
   if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
   const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions state how much of it is payload
@@ -55,7 +63,8 @@ const System& Machines::of(const Point& point) {
   };
   const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
-  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed};
+  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed,
+                release_between_nodes(point)};
   const auto found = seen_.find(key);
   if (found != seen_.end()) return *found->second;
   const System& plain = loaded(point.system, {});

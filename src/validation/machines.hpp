@@ -47,7 +47,7 @@ class Machines {
   }
 
  private:
-  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, Tuner, bool>;
+  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, Tuner, bool, int>;
 
   const System& loaded(const std::string& name, const std::vector<std::string>& changes);
   const System& with_era(const System& system, LibraryEra era);

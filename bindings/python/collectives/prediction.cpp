@@ -26,16 +26,16 @@ template <class F, class Visit>
 static void each_field_of_fabric(F& fabric, Visit&& visit) {
   static_assert(sizeof(Fabric) == 352, "a field was added to Fabric or taken from it: here, too, then write its new size");
   auto& base = static_cast<std::conditional_t<std::is_const_v<F>, const Connectivity, Connectivity>&>(fabric);
-  auto& [levels, in_switch, sharp, neighbours_only, wrap, torus_axes, torus] = base;
+  auto& [levels, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus] = base;
   [&visit](auto&... each) {
     (visit(each), ...);
   }(levels.sizes, levels.count, fabric.nodes, fabric.inner_rate, fabric.inner_latency, fabric.full_rate, fabric.inner_exchanges,
     fabric.outer_rate, fabric.outer_latency, fabric.nics, fabric.ring_taper, fabric.all_to_all_taper, fabric.inner_tier, fabric.outer_tier,
     fabric.held_tier, fabric.ring_taper_tier, fabric.all_to_all_taper_tier, fabric.planned_per_gpu, fabric.channels, fabric.host_link_rate,
     fabric.host_latency, fabric.pcie_rate, fabric.over_pcie, fabric.per_socket, fabric.peer_to_peer, in_switch, fabric.switched,
-    neighbours_only, fabric.host_bridge, fabric.gpu_direct, sharp, wrap, torus_axes, torus, fabric.generation, fabric.library, fabric.tuner,
-    fabric.cpu, fabric.ll128, fabric.tuner_assumed, fabric.back_to_back, fabric.communicator, fabric.pcie_carried, fabric.pcie_exchanged,
-    fabric.ll_until, fabric.ll128_until, fabric.ring_until, fabric.plugin);
+    neighbours_only, fabric.host_bridge, fabric.gpu_direct, sharp, wrap, open_axes, torus_axes, torus, fabric.generation, fabric.library,
+    fabric.tuner, fabric.cpu, fabric.ll128, fabric.tuner_assumed, fabric.back_to_back, fabric.communicator, fabric.pcie_carried,
+    fabric.pcie_exchanged, fabric.ll_until, fabric.ll128_until, fabric.ring_until, fabric.plugin);
 }
 static void write_fields(python::FieldWriter& out, const Fabric& fabric) { each_field_of_fabric(fabric, out); }
 static void read_fields(python::FieldReader& in, Fabric& fabric) { each_field_of_fabric(fabric, in); }

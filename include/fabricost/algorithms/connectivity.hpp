@@ -18,6 +18,7 @@ struct Connectivity {
   bool sharp = false;            ///< the network's switches reduce
   bool neighbours_only = false;  ///< a torus or ring: a message to a more distant rank uses the links in between
   bool wrap = true;              ///< of a torus
+  unsigned char open_axes = 0;   ///< a bit for each axis that does not close though others do
   int torus_axes = 0;            ///< number of axes if the domain is a whole torus
   std::array<int, 3> torus{};
 
@@ -25,7 +26,8 @@ struct Connectivity {
   Connectivity() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
   Connectivity(const Levels& grouped) noexcept : levels(grouped) {}  // NOLINT(google-explicit-constructor): groups alone say how
   /// One torus. \param dims at most three axes
-  Connectivity(const Levels& grouped, std::span<const int> dims, bool wraps) noexcept : levels(grouped), wrap(wraps) {
+  Connectivity(const Levels& grouped, std::span<const int> dims, bool wraps, unsigned char open = 0) noexcept
+      : levels(grouped), wrap(wraps), open_axes(open) {
     assert(dims.size() <= torus.size());
     for (const int a : dims) torus[static_cast<std::size_t>(torus_axes++)] = a;
   }
@@ -33,6 +35,7 @@ struct Connectivity {
   [[nodiscard]] double ranks() const { return levels.ranks(); }
   [[nodiscard]] double local() const { return levels.size(0); }                           ///< g
   [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N
+  [[nodiscard]] bool closes(std::size_t axis) const { return wrap && (open_axes >> axis & 1U) == 0; }
   [[nodiscard]] std::span<const int> dims() const { return {torus.data(), static_cast<std::size_t>(torus_axes)}; }
 };
 

@@ -22,8 +22,8 @@ namespace fabricost::algorithms {
 
 /// Volume on the critical path of the bucket algorithm, as a multiple of S over all 2 d links of a chip: d
 /// parts with their phases (one along each axis when scattering; gathering runs them in reverse), the links
-/// of an axis shared evenly by the parts on it.
-[[nodiscard]] inline double bucket_volume(std::span<const int> dims, bool scatters, bool gathers) {
+/// of an axis shared evenly by the parts on it. \param open a bit for each axis that is a line: its links carry twice as much
+[[nodiscard]] inline double bucket_volume(std::span<const int> dims, bool scatters, bool gathers, unsigned open = 0) {
   constexpr std::size_t max_axes = 8;
   const std::size_t axes = dims.size();
   assert(axes <= max_axes);
@@ -33,8 +33,9 @@ namespace fabricost::algorithms {
   const auto volume = [&](std::size_t part, std::size_t phase) {
     double left = 1;
     for (std::size_t f = 0; f < turn(phase); ++f) left /= dims[(part + f) % axes];
-    const double a = dims[(part + turn(phase)) % axes];
-    return left * (a - 1) / a;
+    const std::size_t axis = (part + turn(phase)) % axes;
+    const double a = dims[axis];
+    return left * (a - 1) / a * ((open >> axis & 1U) != 0 ? 2 : 1);
   };
   std::array<std::size_t, max_axes> at{};
   std::array<double, max_axes> remaining{};
@@ -92,10 +93,11 @@ struct TorusBucket : Defaults {
     const double halves = collective == Collective::all_reduce ? 2 : 1;
     double steps = 0;
     for (const int a : at.dims()) steps += a - 1;
-    const double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter);
+    const unsigned open = at.wrap ? at.open_axes : ~0U;
+    const double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter, open);
     out.add({.level = 0,
              .steps = halves * steps,
-             .bytes = volume * (at.wrap ? 1 : 2),
+             .bytes = volume,
              .message = 1 / n,
              .forwards = collective == Collective::reduce_scatter ? 0 : steps,
              .reduces = reduces(collective) ? steps : 0});
@@ -105,11 +107,12 @@ struct TorusBucket : Defaults {
   /// furthest chip is floor(a/2) (a - 1 on a line) hops away along every axis.
   static void add_exchange(Schedule& out, const Connectivity& at) {
     const double n = at.local();
-    const bool wrap = at.wrap;
     double hops = 0;
     double furthest = 0;
     double longest = 0;
-    for (const int a : at.dims()) {
+    for (std::size_t axis = 0; axis < at.dims().size(); ++axis) {
+      const int a = at.dims()[axis];
+      const bool wrap = at.closes(axis);
       // mean distance between two positions of an axis, equal ones included
       const double mean = wrap ? (a % 2 == 0 ? a / 4.0 : (a * a - 1) / (4.0 * a)) : (a * a - 1) / (3.0 * a);
       hops += mean;

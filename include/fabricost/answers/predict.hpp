@@ -66,7 +66,7 @@ struct WaysRequest {
     return Table{
         asks(&R::symmetric, "symmetric", "--symmetric", "",
              "Buffers in symmetric windows (NCCL 2.27 and later):\nkernels over all peers' memory where they are faster;\n"
-             "all_reduce and all_to_all inside one NVLink domain"),
+             "all_reduce, all_gather, reduce_scatter, all_to_all inside\none NVLink domain"),
         asks(&R::barrier_free, "barrier_free", "--barrier-free", "",
              "With <symmetric>: kernels of the device API whose data\ncarry flags, without barriers around them"),
         asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",

@@ -158,6 +158,7 @@ namespace fabricost {
     case ReduceKernel::multicast: return {Algorithm::nvls, Protocol::simple, kernel};
     case ReduceKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
     case ReduceKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
+    case ReduceKernel::window_flags: return {Algorithm::direct, Protocol::ll, kernel};
     case ReduceKernel::any_buffer: return {Algorithm::one_shot, Protocol::ll, kernel};
     case ReduceKernel::copy_engine:
     case ReduceKernel::copy_engine_multicast: return {Algorithm::direct, Protocol::simple, kernel};

@@ -16,7 +16,8 @@
 ///                rccl_module_rank + p rccl_module_peer ), as its kernels wait for the ranks' threads to meet
 ///
 /// Fitted to nccl-tests of five machines and to RCCL on MI350X (data/priors/scale-up.yaml). Launches follow from the library and the host,
-/// so that all machines of AMD have RCCL's. Between domains the constants of a transport hold them already.
+/// so that all machines of AMD have RCCL's. Between domains a process per GPU adds nothing: every run that the constants of transports were
+/// fitted to and that says how it was launched had one.
 
 #include <fabricost/hardware/form_constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -64,10 +65,11 @@ struct HostTime {
 /// All zero where the host takes no part, or is not modelled. \param own seconds the machine's processor takes for one GPU; 0: not known
 [[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
   const bool known = f.library == Library::nccl || f.library == Library::rccl;
-  if (!is_launched_by_host(launch) || !known || f.ranks() <= 1 || f.domains() > 1) return {};
+  if (!is_launched_by_host(launch) || !known || f.ranks() <= 1) return {};
   const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
   HostTime out;
   out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);
+  if (f.domains() > 1 && out.gpus <= 1) return {};
   out.messages = messages_of(f, op);
   out.per_gpu = (own > 0 ? own : f.library == Library::rccl ? form.rccl_host_gpu : form.host_gpu) + out.messages * form.host_peer;
   out.share = launch.mode == LaunchMode::threads ? form.host_threads : 1;
@@ -77,7 +79,7 @@ struct HostTime {
 /// Seconds that a call of RCCL adds to its kernel where each is timed by itself; 0 for other libraries, whose calls from Python are priced
 /// with engines' kernels.
 [[nodiscard]] inline double rccl_call(const ScaleUpForm& form, const Fabric& f, Collective op, CallLaunch launch) {
-  const bool counts = launch.mode == LaunchMode::eager && f.library == Library::rccl && f.ranks() > 1 && f.domains() <= 1;
+  const bool counts = launch.mode == LaunchMode::eager && f.library == Library::rccl && f.ranks() > 1;
   return counts ? form.rccl_call + messages_of(f, op) * form.host_peer : 0;
 }
 

@@ -5,7 +5,8 @@
 /// A description names one torus (a cube of 4 x 4 x 4, a pod of 16 x 16) and `pod`, the most chips whose own links join. A job of N chips
 /// runs on a torus of its own, the smallest slice that holds them, and only what exceeds a pod crosses the data-centre network. Topologies
 /// as Google Cloud's pages on TPU v4, v5p and v6e list them: with three axes whole cubes, 4a x 4b x 4c with a, b and c as equal as they can
-/// be, every axis closed; below a cube, and with two axes, powers of two, 2 x 4 x 4 or 8 x 16, not closed unless it is the whole pod.
+/// be, every axis closed; below a cube, and with two axes, powers of two, 2 x 4 x 4 or 8 x 16. With two axes one closes that is as long as
+/// the pod's, the 16 of 8 x 16; below a cube none does. A slice may be part of a host's chips: 2 x 2 of the 8 of a v5e.
 ///
 /// A slice has no pod: the groups of a job lie inside its slice and get none of their own. The first function that has both a machine and a
 /// number of its GPUs takes the slice; all functions that it calls see the same machine.
@@ -70,11 +71,17 @@ namespace detail {
     if (tier.role != TierRole::scale_up || tier.kind != TierKind::torus) continue;
     const int axes = static_cast<int>(tier.dims.size());
     const int each = std::min(detail::slice_of(detail::chips_of_each(chips, pod, system.gpus_per_node), axes), pod);
-    if (axes < 2 || axes > 3 || each % system.gpus_per_node != 0) return system;
+    const bool part_of_node = each > 2 && each < system.gpus_per_node && system.gpus_per_node % each == 0;
+    if (axes < 2 || axes > 3 || (each % system.gpus_per_node != 0 && !part_of_node)) return system;
     system.slice = true;
     if (each == system.domain) return system;
+    const int side = *std::max_element(tier.dims.begin(), tier.dims.end());
     tier.dims = detail::slice_axes(each, axes);
-    tier.wrap = each == pod || (axes == 3 && tier.dims.front() % 4 == 0);
+    if (each != pod && axes == 2)
+      for (std::size_t i = 0; i < tier.dims.size(); ++i)
+        if (tier.dims[i] < side) tier.open_axes = static_cast<unsigned char>(tier.open_axes | 1U << i);
+    tier.wrap = each == pod || (axes == 3 ? tier.dims.front() % 4 == 0 : tier.open_axes != 3);
+    if (part_of_node) system.gpus_per_node = each;
     tier.endpoints = each;
     const double larger = static_cast<double>(each) / system.domain;  // what power and price are stated for
     system.power.value *= larger;

@@ -46,6 +46,8 @@ struct Tier {
   bool reduces_in_network = false;
   bool multicasts = false;
   bool wrap = true;                        ///< whether the axes of a torus close
+  unsigned char open_axes = 0;             ///< where they do: a bit for each that does not, as it is shorter than the pod's
+  [[nodiscard]] constexpr bool closes(std::size_t axis) const { return wrap && (open_axes >> axis & 1U) == 0; }
   std::vector<int> dims;                   ///< of a torus
   std::vector<Edge> edges;                 ///< of a mesh graph
   Transport transport;                     ///< of a NIC tier
@@ -109,13 +111,13 @@ inline Bandwidth Tier::bisection() const {
     case TierKind::point_to_point: return bandwidth.value;
     case TierKind::ring: return link_bandwidth * 2.0;
     case TierKind::torus: {
-      int longest = 1, all = 1;
-      for (const int d : dims) {
-        all *= d;
-        longest = d > longest ? d : longest;
-      }
-      // halving the longest axis cuts one face of all/longest links, two where the axis wraps around
-      return link_bandwidth * (static_cast<double>(all) / longest * (wrap && longest > 2 ? 2.0 : 1.0));
+      int all = 1;
+      for (const int d : dims) all *= d;
+      // halving an axis cuts one face of all/length links, two where the axis wraps around
+      double least = all;
+      for (std::size_t i = 0; i < dims.size(); ++i)
+        if (dims[i] > 1) least = std::min(least, static_cast<double>(all) / dims[i] * (closes(i) && dims[i] > 2 ? 2.0 : 1.0));
+      return link_bandwidth * least;
     }
   }
   return bandwidth.value;

@@ -23,11 +23,13 @@ struct Transport {
   Label name = "unknown";
   Label shares{};    ///< the transport whose constants and fit it shares; empty: its own
   Label relative{};  ///< the transport whose constants are the prior of its fit; empty: none
+  Label older{};     ///< the transport that releases of the library up to `older_until` are, for measured points; empty: none
   NetworkKind network = NetworkKind::other;
   bool ll128 = true;              ///< NCCL's LL128 runs over it
   bool sockets = false;           ///< carried by TCP
   bool roce = false;              ///< RDMA over Ethernet, which has to be configured for it
   bool infiniband_ports = false;  ///< its switches have InfiniBand ports, otherwise Ethernet
+  int older_until = 0;  ///< as 2022 for 2.22
   TunerPlugin plugin = TunerPlugin::none;  ///< that NCCL asks over it, unless the NIC tier says otherwise
 
   /// The transport whose constants it uses.

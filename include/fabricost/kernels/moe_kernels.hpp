@@ -81,8 +81,16 @@ namespace detail {
 
 [[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
 
+/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM in CUDA.
+[[nodiscard]] inline bool runs_on(MoeKernel k, Library library) {
+  return library == Library::nccl || (library == Library::rccl && !is_trtllm(k));
+}
+
 inline void check(const MoeQuestion& q, const System& system) {
   check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
+  if (q.kernel != MoeKernel::nccl && !runs_on(q.kernel, system.library))
+    throw Refusal(system.name + ": " + std::string{name(q.kernel)} + " is a kernel for GPUs of NVIDIA" +
+                  (is_trtllm(q.kernel) ? "" : " and AMD") + "; <implementation=nccl> prices the all_to_all of this machine's own library");
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
   if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
@@ -135,7 +143,7 @@ inline void check(const MoeQuestion& q, const System& system) {
     skew = load_imbalance(q.gate, q.routing, at.ranks, tokens) / load_imbalance(q.gate, {.kind = RoutingKind::uniform}, at.ranks, tokens);
   }
   const Fabric f = fabric_of(system, AllToAll{.ranks = at.ranks, .nodes = at.domains()});
-  if (f.over_pcie || (at.per_domain > 1 && !(f.inner_rate > 0)))
+  if ((f.over_pcie && q.kernel != MoeKernel::nccl) || (at.per_domain > 1 && !(f.inner_rate > 0)))
     throw RequestError(machine.name + ": " + std::string{name(q.kernel)} + " needs GPUs that reach each other over NVLink or its like");
   out.copies = one.counted_inside;
   out.bytes = traffic.counted_inside;

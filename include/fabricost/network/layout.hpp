@@ -69,6 +69,7 @@ inline void add_scale_up(Topology& t, const Tier& tier) {
   t.joined = t.domain > 1;
   t.shape = tier.kind;
   t.wrap = tier.wrap;
+  t.open_axes = tier.open_axes;
   t.peer_to_peer = tier.kind != TierKind::host || tier.peer_to_peer;
   const long long domains = (t.gpus() + t.domain - 1) / t.domain;
   if (tier.kind == TierKind::full_mesh && tier.endpoints > 1024)

@@ -55,7 +55,7 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
       here[axis] = ((here[axis] + step) % size + size) % size;
     }
   };
-  if (!t.wrap) {
+  if (!t.wrap || (t.open_axes >> axis & 1U) != 0) {
     walk(std::abs(to - at[axis]), to > at[axis] ? 1 : -1, part);
   } else if (2 * forward == size) {
     walk(forward, 1, part / 2);

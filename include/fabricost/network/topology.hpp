@@ -82,6 +82,7 @@ struct Topology {
   bool joined = false;                  ///< there is a scale-up tier
   bool peer_to_peer = true;             ///< of a PCIe domain
   bool wrap = true;
+  unsigned char open_axes = 0;  ///< as Tier::open_axes
   std::vector<int> dims;        ///< of a torus
   std::vector<Wire> wires;      ///< of one domain, sorted by (from, to); empty for a torus, whose wires are computed
   std::vector<int> first_wire;  ///< index of each endpoint's first wire, and the end

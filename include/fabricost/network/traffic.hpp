@@ -53,7 +53,8 @@ template <class A>
 double TrafficCounter::count_by(Collective collective, std::span<const int> ranks) {
   if (const char* why = A::not_for(collective)) throw RequestError(why);
   const auto phases = [&](const Levels& levels) {
-    return schedule_by<A>(collective, t_.shape == TierKind::torus ? Connectivity{levels, t_.dims, t_.wrap} : Connectivity{levels});
+    const bool torus = t_.shape == TierKind::torus;
+    return schedule_by<A>(collective, torus ? Connectivity{levels, t_.dims, t_.wrap, t_.open_axes} : Connectivity{levels});
   };
   double sent = 0;
   if constexpr (A::sent_per_rank == algorithms::SentPerRank::one_group) {

@@ -29,22 +29,24 @@
 
 namespace fabricost::detail {
 
+[[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
+
 /// Why the kernels over windows cannot run, or nullptr. What they add: NVIDIA/nccl src/symmetric.cc, ncclSymImplemented.
 [[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
-  const bool known = op.collective == Collective::all_reduce || op.collective == Collective::all_to_all;
-  if (!known) return "are known for all_reduce and all_to_all";
+  const bool gathers = gathers_or_scatters(op.collective);
+  if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
+    return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
   if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::symmetric_from))) return "need NCCL 2.27 or later: <library=nccl-2.27>";
-  if (f.over_pcie || !f.switched) return "need an NVLink domain with switches";
+  if (f.over_pcie || f.neighbours_only) return "need GPUs that reach each other over NVLink";
   if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
   const bool adds = op.dtype != DataType::int8 && op.dtype != DataType::double_precision && choice.ways.redop == Reduction::sum;
-  if (op.collective == Collective::all_reduce && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
-  if (op.collective == Collective::all_reduce && !f.in_switch) return "need switches that multicast and add, or <nvls=off> left out";
+  if (reduces(op.collective) && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
   if (!choice.algorithm) return nullptr;
   const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
   if (op.collective == Collective::all_reduce ? !reduces : *choice.algorithm != Algorithm::direct)
-    return "run all_reduce as one_shot or two_shot, all_to_all as direct; take one of those, or leave <algorithm> out";
+    return "run all_reduce as one_shot or two_shot, others as direct; take one of those, or leave <algorithm> out";
   return nullptr;
 }
 
@@ -177,7 +179,8 @@ using WayKernels = FixedList<WayKernel, 4>;
     add(ReduceKernel::window_one_shot);
     add(ReduceKernel::window_two_shot);
   }
-  if (w.symmetric && op.collective == Collective::all_to_all) add(ReduceKernel::window_exchange);
+  if (w.symmetric && (op.collective == Collective::all_to_all || gathers_or_scatters(op.collective))) add(ReduceKernel::window_exchange);
+  if (w.symmetric && gathers_or_scatters(op.collective)) add(ReduceKernel::window_flags);
   const bool alone = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
   if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) {
     add(ReduceKernel::any_buffer);
@@ -245,9 +248,11 @@ template <class On>
     return fastest_of(out, multicast);
   }
   const WayKernels kernels = kernels_of(f, system, op, choice);
-  if (w.symmetric && choice.algorithm) {  // this kernel at every size
+  if (w.symmetric && choice.algorithm) {  // no other at any size
     out.append(kernels[0].candidate, kernels[0].line, forever);
-    return out;
+    WayKernels others;
+    for (int i = 1; i < kernels.size(); ++i) others.add(kernels[i]);
+    return others.empty() ? out : fastest_of(out, others);
   }
   out = on(f);
   if (w.nic_block > 0)

@@ -66,7 +66,9 @@ class FirstTiers {
 [[nodiscard]] inline bool join_twice(const Tier& tier) {
   if (!tier.wrap) return false;
   if (tier.kind == TierKind::ring) return tier.endpoints == 2;
-  return std::find(tier.dims.begin(), tier.dims.end(), 2) != tier.dims.end();
+  for (std::size_t i = 0; i < tier.dims.size(); ++i)
+    if (tier.dims[i] == 2 && tier.closes(i)) return true;
+  return false;
 }
 
 /// Links one endpoint can use when the first n of a tier's endpoints communicate.
@@ -93,7 +95,10 @@ inline void describe_torus(Fabric& f, const Tier& tier, int n) {
     if (filled == n && filled == tier.endpoints) break;
   }
   for (unsigned axis = 0; axis < count; ++axis)
-    if ((found >> axis & 1U) != 0 && tier.dims[axis] > 1) f.torus[static_cast<std::size_t>(f.torus_axes++)] = tier.dims[axis];
+    if ((found >> axis & 1U) != 0 && tier.dims[axis] > 1) {
+      if (!tier.closes(axis)) f.open_axes = static_cast<unsigned char>(f.open_axes | 1U << f.torus_axes);
+      f.torus[static_cast<std::size_t>(f.torus_axes++)] = tier.dims[axis];
+    }
   if (f.torus_axes > 1) f.full_rate *= static_cast<double>(f.torus_axes) / count;
 }
 
@@ -303,9 +308,17 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   return f;
 }
 
-/// \throws RequestError when the ranks do not divide or the machine has no links to join them.
+/// NVIDIA/nccl, src/enqueue.cc: "FP8 reduction support begins with sm90 capable devices."
+[[nodiscard]] inline bool reduces_fp8(const System& system) {
+  return system.library != Library::nccl || !is_nvidia(system.gpu.generation) || system.gpu.generation >= Generation::hopper;
+}
+
+/// \throws RequestError when the ranks do not divide, the machine has no links to join them, or its library does not add the type.
 [[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
   const bool pair = op.collective == Collective::send_recv;
+  if (op.dtype == DataType::fp8 && reduces(op.collective) && !reduces_fp8(system)) [[unlikely]]
+    throw Refusal(system.name + ": NCCL adds fp8 on Hopper and later, not on " + std::string{name(system.gpu.generation)} +
+                  "; take <dtype=half>, or int8 for a reduction of the same bytes");
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
   if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
   if (system.pod > 0) [[unlikely]] {

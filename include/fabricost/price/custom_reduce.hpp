@@ -72,6 +72,7 @@ namespace detail {
     case ReduceKernel::window_one_shot:
     case ReduceKernel::window_two_shot:
     case ReduceKernel::window_exchange:
+    case ReduceKernel::window_flags:
     case ReduceKernel::any_buffer:
     case ReduceKernel::any_buffer_two_shot:
     case ReduceKernel::copy_engine:

@@ -5,12 +5,14 @@
 ///
 ///   one shot      norm_q( A , V )            V = max( S k/b , (n-1) S / B )          each rank's data to all, all ranks add
 ///   two shots     norm_q( C [+ D] , V )      V = max( S/n k/b , 2(n-1)/n S / B )     the switch adds and multicasts every n-th
-///   exchange      norm_q( A + n e [+ n s] , (n-1)/n S / B )
+///   exchange      norm_q( A + n e [+ n s] , (n-1)/n S / B )             all_to_all, all_gather, reduce_scatter
+///   with flags    norm_q( A + n e , 9 (n-1)/n S / B )                   the same two of short messages: LL, no barrier
 ///   any buffer    norm_2( F + h (log2 n - 1) , n S r )                               NCCL from 2.31, no window, its own reducing kernel
 ///                 F2 + h2 (log2 n - 1) + S max( r2 , 2(n-1)/n / B1 )                 the same of larger buffers: B1 the links' rate
 ///
 /// [..]: barriers before and after; kernels whose data carry flags have none. A = 3.7 us holds launch and one trip, C = 6 us two; B is the
-/// rate multicast kernels reach, the maximum a norm. Without b the links alone limit. Fitted to four kernels on 4 to 32 GB200, 91 points
+/// rate multicast kernels reach, of the links to the ranks that take part, the maximum a norm. Without b the links alone limit. Where
+/// nothing multicasts (NVLink without such switches) two shots send 2(n-1)/n S, too. Fitted to four kernels on 4 to 32 GB200, 91 points
 /// (data/priors/ways.yaml); few trips, so that they win while latency matters, and lose beyond to rings and the switch's own reduction.
 /// Which kernel reduces larger buffers of any kind is not known: from 128 KiB to 1 MiB 4 and 8 ranks take nearly the same time, as two
 /// trips do and a ring's 6 and 14 steps do not.
@@ -36,7 +38,7 @@ struct WindowKernel {
 /// \param kernel one of those of windows, or any_buffer, any_buffer_two_shot
 [[nodiscard]] inline Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how) {
   namespace k = prior::ways;
-  const double n = f.ranks(), link = c.multicast.share * f.full_rate;
+  const double n = f.ranks(), rate = f.switched ? f.full_rate : f.inner_rate, link = c.multicast.share * rate;
   Line line;
   if (kernel == ReduceKernel::any_buffer) {
     line.overlap = k::any_overlap;
@@ -57,17 +59,18 @@ struct WindowKernel {
   const double own = kernel == ReduceKernel::window_one_shot ? 1 : kernel == ReduceKernel::window_two_shot ? 1 / n : 0;
   const double parts = (n - 1) / n;  // crossing the links, as B counts them
   const double crossing = kernel == ReduceKernel::window_one_shot ? n - 1 : kernel == ReduceKernel::window_two_shot ? 2 * parts : parts;
+  const double repeated = kernel == ReduceKernel::window_flags ? k::flags_bytes : 1;
   line.latency_part(TermKind::launch, 0, 1, k::one_shot);
   if (kernel == ReduceKernel::window_two_shot) {
     line.latency_part(TermKind::steps, 0, 1, k::two_shot - k::one_shot);
     if (how.barriers) line.latency_part(TermKind::floor, 0, 1, k::barrier);
-  } else if (kernel == ReduceKernel::window_exchange) {
+  } else if (kernel != ReduceKernel::window_one_shot) {
     line.latency_part(TermKind::steps, 0, n, k::peer);
-    if (how.barriers) line.latency_part(TermKind::floor, 0, n, k::signal);
+    if (kernel == ReduceKernel::window_exchange && how.barriers) line.latency_part(TermKind::floor, 0, n, k::signal);
   }
   const double by_blocks = how.blocks > 0 ? own * k::block_kib / kibibyte / how.blocks : 0;
-  line.rate_part(TermKind::wire, 0, 1, norm(crossing / link, by_blocks, c.form.rate_overlap));
-  line.min = (kernel == ReduceKernel::window_two_shot ? 1 + 1 / n : crossing) / f.full_rate;
+  line.rate_part(TermKind::wire, 0, 1, norm(repeated * crossing / link, by_blocks, c.form.rate_overlap));
+  line.min = (kernel == ReduceKernel::window_two_shot && f.in_switch ? std::min(1 + 1 / n, crossing) : crossing) / rate;
   return line;
 }
 

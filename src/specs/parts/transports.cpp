@@ -5,6 +5,7 @@
 
 #include "specs/store.hpp"
 
+#include <fabricost/choice/inference.hpp>
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -69,6 +70,14 @@ TransportSpec read_transport(const SpecNode& tree, Faults& faults) {
   t.name = label("name", true);
   t.shares = label("transport", false);  // of the calibration it extends
   t.relative = label("relative", false);
+  if (const SpecNode* older = in.take("older")) {
+    MapReader before(*older, "older", faults);
+    t.older = Label{before.name("transport", true)};
+    const std::string until = before.text("until");
+    t.older_until = version_number(until) / 1000;
+    if (t.older_until == 0) before.fault(*older, "until", fmt::format("\"{}\" is no release", until), "write it as in \"2.22\"");
+    before.finish();
+  }
   t.network = in.choice("network", network_kind_names, NetworkKind::other);
   t.sockets = in.flag("sockets", false);
   t.roce = in.flag("roce", false);

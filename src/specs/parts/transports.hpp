@@ -45,7 +45,7 @@ struct TransportSpec {
 };
 
 /// Keys of a transport that a calibration does not have.
-inline constexpr std::array<std::string_view, 8> transport_keys{"network",      "relative",  "sockets",  "roce",
+inline constexpr std::array<std::string_view, 9> transport_keys{"network",      "relative",  "older",    "sockets",  "roce",
                                                                 "switch_ports", "protocols", "adapters", "tuner_plugin"};
 
 [[nodiscard]] TransportSpec read_transport(const SpecNode& tree, Faults& faults);

@@ -224,3 +224,19 @@ TEST_CASE("a measured send_recv has the channels of its communicator") {
   CHECK(seconds(8) > 1.7 * seconds(4));  // 4 channels of a peer, 8
   CHECK(seconds(4) > 1.2 * seconds(2));
 }
+
+TEST_CASE("a run between nodes with RCCL of ROCm 6 is priced as its transport, later ones and unknown ones as RCCL of today") {
+  const auto priced = [](const char* library, const char* version, int nodes) {
+    Point p = measured("mi300x-8", 1024, 1e-4, nodes);
+    p.library = library;
+    p.library_version = version;
+    Points points;
+    points.points = {p};
+    return validate(points).points.front().prediction.seconds;
+  };
+  const double today = priced("rccl", "", 2), old = priced("rccl", "2.22.3", 2);
+  CHECK(old > 3 * today);
+  CHECK(old == Approx(predicted("mi300x-8", 1024, {"tiers.nic.transport=rccl-roce-rocm6"}, 2, {.launch = {.mode = LaunchMode::queued}})));
+  CHECK(priced("rccl", "2.26.6", 2) == today);
+  CHECK(priced("rccl", "2.22.3", 1) == priced("rccl", "2.26.6", 1));
+}

@@ -58,7 +58,7 @@ TEST_CASE("a machine whose processor was not measured has the prior's launch, an
   CHECK(known.high < unknown.high);
 }
 
-TEST_CASE("a graph, a queue, unknown libraries and several domains pay no launches; a process per GPU hides them", "[predict]") {
+TEST_CASE("a graph, a queue and unknown libraries pay no launches; a process per GPU hides them", "[predict]") {
   const System s = systems::hopper_box();
   const Operation op = AllReduce{.bytes = KiB(1), .ranks = 8};
   const double gpu = predict(s, op).seconds;
@@ -67,8 +67,25 @@ TEST_CASE("a graph, a queue, unknown libraries and several domains pay no launch
   System intel = s;
   intel.library = Library::oneccl;
   CHECK(launched(intel, op, LaunchMode::one_process).seconds == predict(intel, op).seconds);
-  const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};
-  CHECK(launched(s, two, LaunchMode::one_process).seconds == predict(s, two).seconds);
+}
+
+TEST_CASE("between domains, too, one process launches on all GPUs of its node; a process per GPU is what was measured", "[predict]") {
+  const System s = systems::hopper_box();
+  const ScaleUpForm& form = s.constants.scale_up.form;
+  for (const Operation& two : {Operation(Broadcast{.bytes = KiB(1), .ranks = 16}), Operation(AllToAll{.bytes = KiB(1), .ranks = 16})}) {
+    const Prediction process = launched(s, two, LaunchMode::process);
+    CHECK(process.seconds == launched(s, two, LaunchMode::queued).seconds);
+    CHECK(process.made_from.host.seconds() == 0);
+    const double messages = two.collective == Collective::all_to_all ? 2 * 16 : 0, host = 8 * (form.host_gpu + messages * form.host_peer);
+    const Prediction one = launched(s, two, LaunchMode::one_process);
+    CHECK(one.made_from.host.seconds() == Approx(host));
+    CHECK(std::pow(one.seconds, 4) == Approx(std::pow(process.seconds, 4) + std::pow(host, 4)));
+    CHECK(launched(s, two, LaunchMode::threads).made_from.host.seconds() == Approx(form.host_threads * host));
+    CHECK(sum_of(one) == Approx(one.seconds));
+  }
+  // a node with one GPU in it has one process whatever is asked
+  const Operation apart = AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2};
+  CHECK(launched(s, apart, LaunchMode::one_process).seconds == launched(s, apart, LaunchMode::process).seconds);
 }
 
 TEST_CASE("calls of RCCL pay launches of their own, beside the GPUs from C++, before them from Python", "[predict]") {
@@ -86,8 +103,8 @@ TEST_CASE("calls of RCCL pay launches of their own, beside the GPUs from C++, be
       CHECK((p->low < p->seconds && p->seconds < p->high));
     }
   }
-  const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};  // what is known between nodes holds the launches
-  CHECK(launched(s, two, LaunchMode::eager).seconds == predict(s, two).seconds);
+  const Operation two = AllReduce{.bytes = KiB(1), .ranks = 16};  // between nodes as inside: the GPUs wait for each call
+  CHECK(launched(s, two, LaunchMode::eager).seconds == Approx(predict(s, two).seconds + form.rccl_call));
 }
 
 TEST_CASE("a module of XLA adds its own time", "[predict]") {

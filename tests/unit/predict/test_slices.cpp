@@ -34,12 +34,47 @@ TEST_CASE("slices have the topologies that Google's pages list", "[predict]") {
 }
 
 TEST_CASE("a slice closes its axes where optical switches or the whole pod do", "[predict]") {
-  const auto closed = [](const System& s) { return s.tier(TierRole::scale_up)->wrap; };
+  const auto closed = [](const System& s) {
+    const Tier& t = *s.tier(TierRole::scale_up);
+    bool all = true;
+    for (std::size_t i = 0; i < t.dims.size(); ++i) all = all && t.closes(i);
+    return all;
+  };
   const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
   CHECK(closed(sliced(v5p, 512)));
   CHECK_FALSE(closed(sliced(v5p, 32)));
   CHECK_FALSE(closed(sliced(v6e, 128)));
   CHECK(closed(sliced(v6e, 256)));
+}
+
+TEST_CASE("of two axes one closes that is as long as the pod's", "[predict]") {
+  for (const char* name : {"tpu-v5e-pod", "tpu-v6e-pod"}) {
+    const System pod = load_system(name), half = sliced(pod, 128);
+    const Tier& t = *half.tier(TierRole::scale_up);
+    CHECK(t.dims == std::vector{8, 16});
+    CHECK_FALSE(t.closes(0));
+    CHECK(t.closes(1));
+    CHECK_FALSE(sliced(pod, 64).tier(TierRole::scale_up)->closes(1));
+    // the fullest cut of an exchange: half of the chips send half of what they have over it, and it has 16 links either way
+    const double bytes = 1e9, links = bisection_of(half, t).value();
+    CHECK(links == Approx(16 * t.link_bandwidth.value()));
+    const double exchanged = predict(half, AllToAll{.bytes = Bytes::from_value(bytes), .ranks = 128}).seconds;
+    CHECK(exchanged > 128 / 2 * bytes / 2 / links);
+    CHECK(exchanged < 1.2 * 128 / 2 * bytes / 2 / links);  // of the links a share is reached
+    CHECK(predict(pod, AllToAll{.bytes = Bytes::from_value(bytes), .ranks = 128}).seconds == exchanged);
+  }
+}
+
+TEST_CASE("a slice of 2 x 2 is half of a host of eight chips", "[predict]") {
+  for (const char* name : {"tpu-v5e-pod", "tpu-v6e-pod"}) {
+    const System pod = load_system(name);
+    CHECK(axes_of(sliced(pod, 4)) == std::vector{2, 2});
+    CHECK(sliced(pod, 4).nodes == 1);
+    const Prediction four = predict(pod, all_gather(4, 1e9)), eight = predict(pod, all_gather(8, 1e9));
+    CHECK(four.nodes == 1);
+    CHECK(four.seconds < eight.seconds);
+    CHECK(four.seconds > 3.0 / 4 * 1e9 / (2 * pod.tier(TierRole::scale_up)->link_bandwidth.value()));  // two links leave a corner
+  }
 }
 
 TEST_CASE("what a pod cannot hold crosses its network in equal slices", "[predict]") {
@@ -64,7 +99,7 @@ TEST_CASE("machines without pods, jobs inside a host and no count stay as descri
   CHECK(sliced(load_system("dgx-h100"), 64).domain == 8);
   CHECK(sliced(load_system("tpu-v5p-cube"), 0).domain == 64);
   CHECK(sliced(load_system("tpu-v5p-cube"), 2).domain == 64);
-  CHECK(sliced(load_system("tpu-v6e-pod"), 4).domain == 256);
+  CHECK(sliced(load_system("tpu-v6e-pod"), 2).domain == 256);
 }
 
 TEST_CASE("a slice has no slices: its groups lie inside it", "[predict]") {

@@ -75,6 +75,38 @@ TEST_CASE("one shot to two shots to the library's own, each at the sizes where i
   }
 }
 
+TEST_CASE("gathering and scattering over windows: flags while latency matters, then barriers and every byte once", "[predict]") {
+  const System s = systems::rack();
+  for (const Operation& op : {Operation(AllGather{.ranks = 8}), Operation(ReduceScatter{.ranks = 8})}) {
+    const Curve curve = compile(s, op, {.ways = windows});
+    CHECK(curve.ran(64).kernel == ReduceKernel::window_flags);
+    CHECK(curve.ran(4e6).kernel == ReduceKernel::window_exchange);
+    for (double bytes = 8; bytes < 1e10; bytes *= 1.7) {
+      const double own = seconds(s, sized(op, bytes), {}), with = seconds(s, sized(op, bytes), windows);
+      const double forced = seconds(s, sized(op, bytes), windows, Algorithm::direct);
+      CHECK(with == Approx(std::min(own, forced)).epsilon(1e-8));
+      CHECK(with > 7.0 / 8 * bytes / 900e9);
+    }
+    // a trip and the stores to seven peers, as an exchange without barriers takes
+    const Ways exchange{.symmetric = true, .barrier_free = true};
+    CHECK(seconds(s, sized(op, 8), windows) == Approx(seconds(s, sized(AllToAll{.ranks = 8}, 8), exchange, Algorithm::direct)));
+  }
+}
+
+TEST_CASE("kernels over windows need NVLink, not switches that add: without these they send all parts themselves", "[predict]") {
+  const System plain = systems::ampere_box();
+  System mesh = systems::full_mesh_box();
+  mesh.library = Library::nccl;
+  for (const System* s : std::initializer_list<const System*>{&plain, &mesh})
+    for (const Operation& op : {Operation(AllReduce{.ranks = 8}), Operation(AllGather{.ranks = 8}), Operation(ReduceScatter{.ranks = 8})})
+      for (double bytes = 8; bytes < 1e10; bytes *= 3) {
+        const double with = seconds(*s, sized(op, bytes), windows);
+        CHECK(with <= seconds(*s, sized(op, bytes), {}) * (1 + 1e-9));
+        const double sent = (op.collective == Collective::all_reduce ? 2 : 1) * 7.0 / 8 * bytes;
+        CHECK(with > sent / s->tier(TierRole::scale_up)->bandwidth.value.value());
+      }
+}
+
 TEST_CASE("barriers cost a signal to every peer, thread blocks bound what a kernel stores", "[predict]") {
   const System s = systems::rack();
   for (const double bytes : {64.0, 1e6, 1e8}) {
@@ -190,10 +222,10 @@ TEST_CASE("without PXN an exchange between nodes crosses rails, and rings do not
 }
 
 TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predict]") {
-  refused(systems::ampere_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "switches that multicast");
   refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "are NCCL's");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, windows, "inside one NVLink domain");
-  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 8}, windows, "all_reduce and all_to_all");
+  refused(systems::hopper_box(), Broadcast{.bytes = KiB(1), .ranks = 8}, windows, "all_gather, reduce_scatter");
+  refused(systems::hopper_box(), ReduceScatter{.bytes = KiB(1), .ranks = 8, .dtype = DataType::int8}, windows, "nothing else");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "one_shot or two_shot", Algorithm::tree);
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.gin = true}, "between nodes");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 4}, {.relay = true}, "full mesh");

@@ -112,6 +112,7 @@ BROKEN = [
     ("transport", ["name"], REMOVE),
     ("transport", ["network"], "lossy"),
     ("transport", ["relative"], "RoCE"),
+    ("transport", ["older", "until"], "newest"),
     ("transport", ["sockets"], "perhaps"),
     ("transport", ["roce"], "perhaps"),
     ("transport", ["switch_ports"], "omnipath"),

@@ -103,6 +103,7 @@ confidence: assumed
 notes: a note
 network: lossless
 relative: roce
+older: {transport: roce, until: "2.22", source: a test, confidence: measured}
 sockets: false
 roce: true
 switch_ports: infiniband
