@@ -123,7 +123,14 @@ Choice choice_of(const ChoiceRequest& r) {
   return out;
 }
 
-void check_call(const System& system, const Choice& choice, Collective op) {
+void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
+  // NVIDIA/nccl, src/enqueue.cc: "FP8 reduction support begins with sm90 capable devices."
+  const Generation generation = system.gpu.generation;
+  const bool adds_fp8 = system.library != Library::nccl || !is_nvidia(generation) || generation >= Generation::hopper;
+  if (dtype == DataType::fp8 && reduces(op) && !adds_fp8)
+    throw Refusal(fmt::format("{}: NCCL adds fp8 on Hopper and later, not on {}; take <dtype=half>, or int8 for a reduction of the same "
+                              "bytes",
+                              system.name, name(generation)));
   if (choice.inference.from_host && !detail::is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
 }
@@ -199,7 +206,7 @@ struct LoadedRequest {
   const KernelSets kernels{.compute = r.fused_norm, .custom = engine || out.choice.inference.from_host || r.symmetric, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
   out.system = with_library(out.system, r.library);
-  check_call(*out.system, out.choice, *r.operation);
+  check_call(*out.system, out.choice, *r.operation, r.dtype);
   return out;
 }
 

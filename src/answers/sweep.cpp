@@ -71,7 +71,7 @@ SweepAnswer answer(const SweepRequest& r) {
   const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
   const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
   const auto system = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
-  check_call(*system, choice, *r.operation);
+  check_call(*system, choice, *r.operation, r.dtype);
   if (!out.by_count) {
     std::vector<Bytes> sizes;
     for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));

@@ -127,7 +127,7 @@ struct ChoiceRequest {
 };
 [[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
 /// \throws Refusal where calls from Python are asked for and not known of the operation: of RCCL they are, of others of all_reduce alone
-void check_call(const System& system, const Choice& choice, Collective op);
+void check_call(const System& system, const Choice& choice, Collective op, DataType dtype);
 
 namespace detail {
 

@@ -308,17 +308,9 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   return f;
 }
 
-/// NVIDIA/nccl, src/enqueue.cc: "FP8 reduction support begins with sm90 capable devices."
-[[nodiscard]] inline bool reduces_fp8(const System& system) {
-  return system.library != Library::nccl || !is_nvidia(system.gpu.generation) || system.gpu.generation >= Generation::hopper;
-}
-
-/// \throws RequestError when the ranks do not divide, the machine has no links to join them, or its library does not add the type.
+/// \throws RequestError when the ranks do not divide or the machine has no links to join them.
 [[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
   const bool pair = op.collective == Collective::send_recv;
-  if (op.dtype == DataType::fp8 && reduces(op.collective) && !reduces_fp8(system)) [[unlikely]]
-    throw Refusal(system.name + ": NCCL adds fp8 on Hopper and later, not on " + std::string{name(system.gpu.generation)} +
-                  "; take <dtype=half>, or int8 for a reduction of the same bytes");
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
   if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
   if (system.pod > 0) [[unlikely]] {

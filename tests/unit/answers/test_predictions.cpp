@@ -212,3 +212,20 @@ TEST_CASE("a put posted by the GPU is refused on a cloud's own network cards and
   r.system = {"aws-p5"};
   CHECK(refusal_of(r).find("not to those of efa") != std::string::npos);
 }
+
+TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere") {
+  PredictRequest sum = all_reduce;
+  sum.dtype = DataType::fp8;
+  CHECK(refusal_of(sum).empty());
+  for (const char* older : {"dgx-a100", "l40s-pcie"}) {
+    sum.system = {older};
+    for (const Collective op : {Collective::all_reduce, Collective::reduce_scatter}) {
+      sum.operation = op;
+      CHECK(refusal_of(sum).find("Hopper and later") != std::string::npos);
+    }
+    sum.operation = Collective::all_gather;
+    CHECK(refusal_of(sum).empty());
+  }
+  sum.system = {"mi300x-8"}, sum.operation = Collective::all_reduce;  // RCCL's types are its own
+  CHECK(refusal_of(sum).empty());
+}

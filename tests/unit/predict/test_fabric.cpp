@@ -235,15 +235,3 @@ TEST_CASE("confidence follows what was measured", "[predict]") {
   System rack = systems::rack();
   CHECK(predict(rack, AllReduce{.bytes = units::MiB(1)}).extrapolated.ranks);
 }
-
-TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere", "[predict]") {
-  const auto says = [](const System& s, const Operation& op) { return support::message_of([&] { (void)predict(s, op); }); };
-  const Operation sum = AllReduce{.bytes = MiB(1), .ranks = 8, .dtype = DataType::fp8};
-  CHECK(says(systems::ampere_box(), sum).find("Hopper and later") != std::string::npos);
-  const Operation part = ReduceScatter{.bytes = MiB(1), .ranks = 8, .dtype = DataType::fp8};
-  CHECK(says(systems::ampere_box(), part).find("Hopper and later") != std::string::npos);
-  CHECK(says(systems::hopper_box(), sum).empty());
-  CHECK(says(systems::full_mesh_box(), sum).empty());  // RCCL's types are its own
-  CHECK(says(systems::ampere_box(), AllGather{.bytes = MiB(1), .ranks = 8, .dtype = DataType::fp8}).empty());
-  CHECK(predict(systems::ampere_box(), AllReduce{.bytes = MiB(1), .ranks = 8, .dtype = DataType::int8}).seconds > 0);
-}
