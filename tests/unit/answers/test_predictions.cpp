@@ -195,8 +195,11 @@ TEST_CASE("a launch that adds nothing, between domains or with a library of whic
   r.launch = LaunchMode::one_process;
   CHECK(answer(r).assumed.empty());  // inside a node its time is known
   r.nodes = 2, r.system = {"superpod-h100"};
+  CHECK(answer(r).assumed.empty());  // between nodes as well
+  r.launch = LaunchMode::process;
   REQUIRE(answer(r).assumed.size() == 1);
-  CHECK(answer(r).assumed[0].starts_with("launch one_process adds nothing here"));
+  CHECK(answer(r).assumed[0].starts_with("launch process adds nothing here"));
+  r.launch = LaunchMode::one_process;
   r.nodes = 0, r.system = {"mi300x-8"};
   CHECK(answer(r).assumed.empty());
   r.system = {"b60-pcie"};
