@@ -100,7 +100,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
               system, question, {Algorithm::ring, Protocol::ll}, S,
               gen.c0 + gen.h * a + b * us * (t.ring_ll_step + 0.52 * t.tree_growth * u * u / (u * u + 1.7)) + k * V / (t.ll_share * Br));
           compare(system, question, {Algorithm::ring, Protocol::ll128}, S,
-                  gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / of_128));
+                  gen.c0 + 3.17 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / of_128));
           compare(system, question, {Algorithm::ring, Protocol::simple}, S,
                   gen.c0 + fitted::norm(t.ring_overlap,
                                         gen.f + gen.hs * (k - borders) + borders * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)),
@@ -114,7 +114,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
                 gen.c0 + (g > 1 ? ht * j * std::pow(j / 6, 1.1) : 0) +
                     far * d * us * (t.tree_step + t.tree_growth * U * U / (U * U + 1.7)) + S / (t.ll_share * At));
         compare(system, question, {Algorithm::tree, Protocol::ll128}, S,
-                gen.c0 + 5 * gen.h * j + far * d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
+                gen.c0 + 3.17 * gen.h * j + far * d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
         compare(system, question, {Algorithm::tree, Protocol::simple}, S,
                 gen.c0 + gen.f + 0.18 * gen.hs * j + far * d * us * t.tree_simple_step * (0.26 + U / (U + 2000)) + S / At);
         if (g == 8)
