@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view mark = "(): incompatible ";
 
-/// The arguments that the first signature of pybind11's message names: "1. (self: T, path: object = '') -> U". `needed` of them have no default.
+/// The arguments that the first signature of pybind11's message names: "1. (self: T, path: object = '') -> U". `needed` of them have no
+/// default.
 struct Signature {
   std::vector<std::string_view> names;
   std::size_t needed = 0;

@@ -36,8 +36,8 @@ std::string constants(const Published& data) {
   const auto kernels_of_gpus = static_cast<int>(own.size() + common.size()), programs = static_cast<int>(factors.size());
   std::string out = fmt::format(
       "## Constants\n\n"
-      "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} of kernels on {} GPU\n"
-      "families, {} factors, one for each program, which its variants share, and publisher of kernels, and {} of serving engines\n"
+      "{} constants by least squares on log(predicted / published) of {} steps, kernels and figures of serving runs: {} of kernels on "
+      "{} GPU\nfamilies, {} factors, one for each program, which its variants share, and publisher of kernels, and {} of serving engines\n"
       "(`data/workloads/serving.yaml`). Deviations are standard errors; of what the rows say nothing (-), the prior holds. What they\n"
       "mean is in "
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
@@ -95,8 +95,8 @@ std::string worth(const Published& data) {
     const bool time = std::any_of(compute_parameters.begin(), compute_parameters.end(),
                                   [&](const Parameter& p) { return p.key == one.constant && p.measure() == Measure::time; });
     const std::string held = time ? fmt::format("{:.3g} us", 1e6 * one.held) : fmt::format("{:.3g}", one.held);
-    lines.emplace_back(more, fmt::format("| {} | {} | {} | {} | {:+.2f} |\n", one.constant.empty() ? "all factors" : "`" + one.constant + "`",
-                                         held, its.text(), all.text(), more));
+    const std::string what = one.constant.empty() ? "all factors" : "`" + one.constant + "`";
+    lines.emplace_back(more, fmt::format("| {} | {} | {} | {} | {:+.2f} |\n", what, held, its.text(), all.text(), more));
   }
   std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string out = fmt::format(

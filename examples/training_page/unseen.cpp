@@ -67,9 +67,9 @@ std::string never_fitted(const Published& data) {
     for (const TrainingRow& r : *from)
       if (counts(r.row) && r.row.group.starts_with("mlperf_")) others[r.row.model].push_back(&r.row);
   return "## MLPerf Training, left out\n\nStep times derived from logs in the public result repositories of MLPerf Training (Apache-2.0), "
-         "by a fit that saw none\nof them, all machines of a model together: no step on Blackwell but SimuMax's, none on an AMD GPU. They are "
-         "not verified by\nMLCommons, and step time is no official metric. The shipped constants were fitted to those of NVIDIA's code as "
-         "well: the groups\n`mlperf_` below.\n\n" +
+         "by a fit that saw none\nof them, all machines of a model together: no step on Blackwell but SimuMax's, none on an AMD GPU. They "
+         "are not verified by\nMLCommons, and step time is no official metric. The shipped constants were fitted to those of NVIDIA's code "
+         "as well: the groups\n`mlperf_` below.\n\n" +
          table(models, "model") +
          "\nThe same of NVIDIA's code by a fit that saw the other models: what a new model of a known program is off. Adapters are in no "
          "fit.\n\n" +

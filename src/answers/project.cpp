@@ -140,8 +140,8 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   GoodputAnswer found = answer(asked);
   if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
     asked.spares = found.spares_to_wait_a_thousandth;
-    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares))
-      asked.spares.reset();  // there is always another: somebody else's
+    // there is always another: somebody else's
+    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares)) asked.spares.reset();
     found = answer(asked);
   }
   if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
@@ -223,9 +223,8 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
   if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
     out.dollars = c.run->dollars, out.price_kind = by;
-    const auto paid = [&](int spares) {
-      return double(paid_for(out, system, prices, spares)) / paid_for(out, system, prices, out.spares);
-    };
+    const double now = paid_for(out, system, prices, out.spares);
+    const auto paid = [&](int spares) { return paid_for(out, system, prices, spares) / now; };
     const auto [low, high] = scaled(*out.dollars, out);
     out.interval_dollars = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
   }
@@ -243,10 +242,8 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
                                   const Calendar& calendar, std::optional<Day> own_day, bool batches) {
   ProjectedRun out{.system = machine.value->name};
   add_delivery(out, *machine.value, prices, calendar, own_day);
-  if (gpus)
-    out.gpus = *gpus;
-  else
-    find_gpus(out, r, machine, *time_for(r, calendar, out));
+  out.gpus = gpus.value_or(0);
+  if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
   PlanRequest asked = r;
   asked.stack = stack_on(r.stack, *machine.value);
   asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
@@ -381,8 +378,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   each([&](std::size_t i) {
     ProjectedRun& row = out.rows[i];
     const std::size_t m = runs.machine[i];
-    Prices as = prices;
-    if (by.kind) as = priced_as(prices, *by.kind, own, m);
+    const Prices as = by.kind ? priced_as(prices, *by.kind, own, m) : prices;
     pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
@@ -394,9 +390,8 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
 }
 
 ProjectAnswer answer(const ProjectRequest& request) {
-  ProjectAnswer out = runs_of(
-                          request, [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; }, true)
-                          .all;
+  const auto sizes = [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; };
+  ProjectAnswer out = runs_of(request, sizes, true).all;
   add_best(out);
   return out;
 }

@@ -87,7 +87,7 @@ all=(
   "probes_2 120 GPU probes on a GPU made of threads, under the thread sanitizer"
   "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "tidy 300 clang-tidy"
-  "training 200 the errors of training steps by fits that have not seen them"
+  "training 130 the errors of training steps by fits that have not seen them"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"

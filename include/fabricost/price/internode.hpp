@@ -6,8 +6,8 @@
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
 /// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
 /// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
-/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d is
-/// times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
+/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
+/// is times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
 /// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
 /// transports; their values and sources are in data/priors.
 ///

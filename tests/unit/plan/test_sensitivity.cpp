@@ -1,0 +1,54 @@
+// What more of one part of a machine gives to a training step.
+#include "questions.hpp"
+
+#include "catch.hpp"
+
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/sensitivity.hpp>
+
+#include <string>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+TEST_CASE("More of a tier is tried where it can be felt: of the network only where it is tapered") {
+  System system = load_system("superpod-h100");
+  system.nodes = 128;  // one place more than its fabric manager leaves
+  std::string tapered;
+  for (Tier& tier : system.tiers)
+    if (tier.role == TierRole::network) {
+      tier.oversubscription = tapered.empty() ? 64 : 1;  // 256 NICs of a leaf on four uplinks: fewer than the rails
+      if (tapered.empty()) tapered = std::string{tier.name.view()};
+    }
+  REQUIRE_FALSE(tapered.empty());
+  TrainingQuestion q = question("mixtral-8x7b", 1024, 1024);
+  q.tp = 1, q.pp = 1, q.ep = 8, q.cp = 1, q.zero = 3;  // parameters come over the network
+  const double now = plan_training(q, system).layouts.front().time.seconds;
+  bool found = false;
+  for (const StepSensitivity& s : sensitivity_of(q, system, now)) {
+    CHECK(s.gain > -1e-9);
+    for (const Tier& tier : system.tiers)
+      if (s.change == std::string{tier.name.view()} + " bandwidth + 10 %" && tier.role == TierRole::network) {
+        CHECK(tier.oversubscription > 1);
+        found = true;
+      }
+    if (s.change == tapered + " bandwidth + 10 %") CHECK(s.gain > 0);
+  }
+  CHECK(found);
+}
+
+TEST_CASE("More of a machine never makes the best layout slower") {
+  const System base = load_system("dgx-h100");
+  const TrainingQuestion q = question("llama3-70b", 128, 256);
+  const double before = plan_training(q, base).layouts.front().time.seconds;
+  const auto best = [&](auto&& change) {
+    System s = base;
+    change(s);
+    return plan_training(q, s).layouts.front().time.seconds;
+  };
+  CHECK(best([](System& s) { s.gpu.memory.value *= 1.5; }) <= before * (1 + 1e-12));
+  CHECK(best([](System& s) { s.gpu.bf16.value *= 1.1, s.gpu.fp16.value *= 1.1; }) <= before);
+  CHECK(best([](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; }) <= before);
+  for (std::size_t i = 0; i < base.tiers.size(); ++i)
+    if (base.tiers[i].role == TierRole::nic) CHECK(best([i](System& s) { s.tiers[i].bandwidth.value *= 1.2; }) <= before * (1 + 1e-9));
+}
