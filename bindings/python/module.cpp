@@ -39,15 +39,19 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
 /// Parsers of amounts, for arguments with units (_given.py) and the package's own command.
 void add_amounts(pybind11::module_& module) {
   using namespace fabricost;
-  const auto bytes = [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); };
-  module.def("_size_of", bytes);
-  module.def("_sizes_of", [](const std::string& text, const std::string& option) {
+  const auto read = [&module](const char* name, auto&& parse) {
+    module.def(name, [parse](const pybind11::object& text, const std::string& option) {
+      return parse(std::string{python::text_of(text, option)}, option);
+    });
+  };
+  read("_size_of", [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); });
+  read("_sizes_of", [](const std::string& text, const std::string& option) {
     std::vector<double> out;
     for (const Bytes& size : io::sizes_of(text, option)) out.push_back(size.value());
     return out;
   });
-  module.def("_seconds_of", &io::duration_of);
-  module.def("_rate_of", &io::one_way_rate_of);
+  read("_seconds_of", [](const std::string& text, const std::string& option) { return io::duration_of(text, option); });
+  read("_rate_of", [](const std::string& text, const std::string& option) { return io::one_way_rate_of(text, option); });
 }
 
 }  // namespace

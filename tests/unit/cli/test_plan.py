@@ -155,7 +155,8 @@ class Plan(unittest.TestCase):
 
     def test_layers_and_tokens_that_there_are_not_are_refused(self):
         plan.refused(*JOB, "--recompute-num-layers", "81", saying=["--recompute-num-layers 81", "80 layers", "at most 80"])
-        plan.refused(*JOB, "--pp", "4", "--cpu-offloading-num-layers", "40", saying=["a stage has 20", "at most 20"])
+        plan.refused(*JOB, "--pp", "1", "--cpu-offloading-num-layers", "100", saying=["80 layers", "at most 79"])
+        plan.refused(*JOB, "--pp", "4", "--cpu-offloading-num-layers", "10", saying=["--cpu-offloading-num-layers with --pp above 1"])
         plan.refused(*JOB, "--document", "8192", saying=["--document 8192", "4096 tokens"])
 
     def test_exchanges_of_context_are_told_apart(self):
