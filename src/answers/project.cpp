@@ -258,7 +258,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   const PlannedLayout& best =
       plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return one.step_seconds * paid(one); })];
   out.layout = best, out.kernels = plan.kernels;
-  out.idle_gpus = static_cast<int>(paid(best)) - out.gpus;
+  pay(out, *machine.value, prices);  // spares find room among idle ones
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);

@@ -126,7 +126,8 @@ struct ChoiceRequest {
   Ways ways{};
 };
 [[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
-/// \throws Refusal where calls from Python are asked for and not known of the operation: of RCCL they are, of others of all_reduce alone
+/// \throws Refusal where NCCL has no kernel that adds this type on these GPUs; where calls from Python are asked for and not known of the
+/// operation: of RCCL they are, of others of all_reduce alone
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype);
 
 namespace detail {

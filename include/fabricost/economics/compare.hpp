@@ -44,14 +44,15 @@ struct Compared {
   int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
   bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
-  bool assumed_kernels = false;               ///< kernel efficiencies of these processors were not measured
-  std::string_view kernels = "measured";      ///< the same by kernels_known
+  std::string_view kernels = "measured";      ///< what their efficiencies rest on, as kernels_known says
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
   std::string refused{};                      ///< `trouble` with fields in angle brackets (Refusal)
 
   [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
   [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
+
+  [[nodiscard]] bool assumed_kernels() const { return kernels == "assumed"; }
 };
 
 namespace detail {
@@ -104,7 +105,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.seconds = t.seconds;
   const TrainingFigures f = figures_of(question, system, t.seconds);
   c.low = f.low, c.high = f.high;
-  c.assumed_kernels = kernels_assumed(system), c.kernels = kernels_known(system);
+  c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
   c.terms = terms_of(t);
   detail::add_money(c, system, question.gpus, prices);
@@ -119,8 +120,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.precision = name(question.format.weights);
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
-  c.assumed_kernels = question.stack.assumed_kernels;
-  if (c.assumed_kernels) c.kernels = "assumed";
+  if (question.stack.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);
@@ -246,7 +246,7 @@ struct Verdict {
   if (able.empty()) throw RequestError("no machine can do the job");
   std::string measured, assumed;
   for (const Compared* c : able) {
-    std::string& names = c->assumed_kernels ? assumed : measured;
+    std::string& names = c->assumed_kernels() ? assumed : measured;
     names += (names.empty() ? "" : ", ") + c->system;
   }
   if (!measured.empty() && !assumed.empty())
