@@ -123,7 +123,7 @@ Choice choice_of(const ChoiceRequest& r) {
   return out;
 }
 
-void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
+void check_type(const System& system, Collective op, DataType dtype) {
   // NVIDIA/nccl, src/enqueue.cc: "FP8 reduction support begins with sm90 capable devices."
   const Generation generation = system.gpu.generation;
   const bool adds_fp8 = system.library != Library::nccl || !is_nvidia(generation) || generation >= Generation::hopper;
@@ -131,6 +131,10 @@ void check_call(const System& system, const Choice& choice, Collective op, DataT
     throw Refusal(fmt::format("{}: NCCL adds fp8 on Hopper and later, not on {}; take <dtype=half>, or int8 for a reduction of the same "
                               "bytes",
                               system.name, name(generation)));
+}
+
+void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
+  check_type(system, op, dtype);
   if (choice.inference.from_host && !detail::is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
 }

@@ -7,8 +7,8 @@
 ///   overlap of tokens        expert ranks; with stages several chunks of them; neither full recomputation nor that of experts; one
 ///                            prediction module at most (the same, overlap_moe_expert_parallel_comm; Megatron Bridge, comm_overlap.py)
 ///   overlap of tensor ranks  sequence parallel (megatron/training/arguments.py, tp_comm_overlap)
-///   scales of fp8            32 values from sm_100 and gfx950, blocks from sm_90 (transformer_engine/pytorch/quantization.py,
-///                            check_mxfp8_support, check_fp8_block_scaling_support)
+///   scales of fp8            32 values from sm_100 and gfx950, but not yet on sm_120; blocks from sm_90
+///                            (transformer_engine/pytorch/quantization.py, check_mxfp8_support, check_fp8_block_scaling_support)
 ///   delayed scales           neither moe_act nor layernorm is repeated (transformer_config.py)
 ///   fp8 parameters alone     a distributed optimizer holds what they are made of (arguments.py, fp8_param_gather)
 ///   fp8 inputs of SwiGLU     a gated feed-forward block (transformer_config.py, activation_func_fp8_input_store)
@@ -50,6 +50,10 @@ void check_scales(const PlanRequest& r, const TrainingQuestion& q, const System&
     throw Refusal(fmt::format("<fp8_recipe> mxfp8: Transformer Engine scales 32 values {}, {} is {}; take {}",
                               amd ? "from gfx950 (cdna4) on" : "from sm_100 (blackwell) on", system.gpu.name, name(made),
                               amd || made < hopper ? "delayed or tensorwise" : "blockwise, delayed or tensorwise"));
+  if (*r.fp8_recipe == Fp8Recipe::mxfp8 && system.gpu.arch.starts_with("sm_12"))
+    throw Refusal(fmt::format("<fp8_recipe> mxfp8: Transformer Engine scales 32 values on sm_100 and sm_103, not on {}, which {} is; take "
+                              "blockwise, delayed or tensorwise",
+                              system.gpu.arch, system.gpu.name));
   if (*r.fp8_recipe == Fp8Recipe::blockwise && nvidia && made < hopper)
     throw Refusal(fmt::format("<fp8_recipe> blockwise: Transformer Engine scales blocks from sm_90 (hopper) on, {} is {}; take delayed or "
                               "tensorwise",

@@ -109,6 +109,7 @@ ShareAnswer answer(const ShareRequest& r) {
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
+  for (const GroupedRequest& one : r.collectives) check_call(*system, choice, one.operation.collective, one.operation.dtype);
   if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > max_gpus)
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;

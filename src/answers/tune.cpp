@@ -1,6 +1,7 @@
 /// \file tune.cpp
 /// Finds the sizes at which NCCL's own choice loses time on a machine.
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/answers/tune.hpp>
 
 namespace fabricost {
@@ -34,7 +35,9 @@ TuneAnswer answer(const TuneRequest& request) {
   need_machine(request.system);
   TuneOptions options{.nodes = request.nodes.values, .ranks = request.ranks, .dtype = request.dtype};
   if (request.operation) options.collective = static_cast<Collective>(*request.operation);
-  const TuneReport report = tune(request.system.load(request.overrides, {}, request.calibration), options);
+  const System system = request.system.load(request.overrides, {}, request.calibration);
+  check_type(system, options.collective.value_or(Collective::all_reduce), options.dtype);
+  const TuneReport report = tune(system, options);
   TuneAnswer out{.system = report.system,
                  .library = std::string{name(report.library)},
                  .dtype = std::string{name(report.dtype)},

@@ -126,8 +126,10 @@ struct ChoiceRequest {
   Ways ways{};
 };
 [[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
-/// \throws Refusal where NCCL has no kernel that adds this type on these GPUs; where calls from Python are asked for and not known of the
-/// operation: of RCCL they are, of others of all_reduce alone
+/// \throws Refusal where NCCL has no kernel that adds this type on these GPUs
+void check_type(const System& system, Collective op, DataType dtype);
+/// \throws Refusal as check_type, and where calls from Python are asked for and not known of the operation: of RCCL they are, of others of
+/// all_reduce alone
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype);
 
 namespace detail {

@@ -53,9 +53,9 @@ struct AtOnce {
 
 namespace detail {
 
-/// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one
-/// domain) they lie on.
-/// \throws RequestError when a domain or node has more of them than another
+/// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on. Domains that
+/// are not equally full are priced as predict prices such a number of nodes, as many ranks on each.
+/// \throws RequestError when neither the domains nor the nodes have as many of them as each other
 [[nodiscard]] inline Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group) {
   std::map<int, int> nodes, domains;
   for (const int gpu : group) {
@@ -65,11 +65,14 @@ namespace detail {
   const auto uneven = [](const std::map<int, int>& of) {
     return std::any_of(of.begin(), of.end(), [&](const auto& one) { return one.second != of.begin()->second; });
   };
-  if (domains.size() > 1 && uneven(domains))
+  op.ranks = static_cast<int>(group.size());
+  if (domains.size() > 1 && uneven(domains)) {
+    op.nodes = static_cast<int>(nodes.size());
+    if (!uneven(nodes)) return op;
     throw RequestError(system.name + ": groups of " + std::to_string(group.size()) +
                        " have more ranks in one scale-up domain than in another, which has no price; take sizes that divide the domain's " +
                        std::to_string(system.domain) + " GPUs");
-  op.ranks = static_cast<int>(group.size());
+  }
   const int across = std::max(1, system.domain / std::max(1, system.gpus_per_node));
   op.nodes = static_cast<int>(domains.size() > 1 ? domains.size() * static_cast<std::size_t>(across) : nodes.size());
   return op;

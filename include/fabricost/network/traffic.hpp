@@ -52,9 +52,17 @@ void TrafficCounter::step_by_step(Collective collective, std::span<const int> ra
 template <class A>
 double TrafficCounter::count_by(Collective collective, std::span<const int> ranks) {
   if (const char* why = A::not_for(collective)) throw RequestError(why);
+  const unsigned filled = filled_axes(ranks);
   const auto phases = [&](const Levels& levels) {
-    const bool torus = t_.shape == TierKind::torus;
-    return schedule_by<A>(collective, torus ? Connectivity{levels, t_.dims, t_.wrap, t_.open_axes} : Connectivity{levels});
+    if (filled == 0) return schedule_by<A>(collective, Connectivity{levels});
+    std::vector<int> dims;
+    unsigned open = 0;
+    for (std::size_t axis = 0; axis < t_.dims.size(); ++axis) {
+      if ((filled >> axis & 1U) == 0) continue;
+      open |= (t_.open_axes >> axis & 1U) << dims.size();
+      dims.push_back(t_.dims[axis]);
+    }
+    return schedule_by<A>(collective, Connectivity{levels, dims, t_.wrap, static_cast<unsigned char>(open)});
   };
   double sent = 0;
   if constexpr (A::sent_per_rank == algorithms::SentPerRank::one_group) {

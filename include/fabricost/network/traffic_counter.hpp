@@ -67,6 +67,7 @@ class TrafficCounter {
   void in_switch(const Domains& domains, Collective collective, double bytes);
   void aggregated(std::span<const int> heads, double up, double down);
   void every_wire(std::span<const int> ranks, double bytes, std::string_view what);
+  [[nodiscard]] unsigned filled_axes(std::span<const int> ranks) const;
   [[nodiscard]] std::size_t channels_of(const Domains& domains);
   [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t max);
 

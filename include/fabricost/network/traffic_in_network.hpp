@@ -15,6 +15,7 @@
 
 #include <fabricost/network/traffic_counter.hpp>
 
+#include <bit>
 #include <utility>
 
 namespace fabricost {
@@ -80,13 +81,34 @@ inline void TrafficCounter::aggregated(std::span<const int> heads, double up, do
   }
 }
 
-/// Loads every wire of one torus equally. \throws RequestError for ranks that are not one whole torus
+/// The axes of a torus that the ranks fill, a bit each, where they agree in the position on all others; 0 for ranks that are no such part.
+inline unsigned TrafficCounter::filled_axes(std::span<const int> ranks) const {
+  if (t_.shape != TierKind::torus || by_domain(ranks).members.size() != 1) return 0;
+  unsigned filled = 0;
+  std::size_t chips = 1;
+  for (std::size_t axis = 0, stride = 1; axis < t_.dims.size(); stride *= static_cast<std::size_t>(t_.dims[axis++])) {
+    const auto position = [&](int rank) {
+      return static_cast<std::size_t>(rank % t_.domain) / stride % static_cast<std::size_t>(t_.dims[axis]);
+    };
+    if (std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return position(rank) == position(ranks[0]); })) continue;
+    filled |= 1U << axis;
+    chips *= static_cast<std::size_t>(t_.dims[axis]);
+  }
+  return chips == ranks.size() ? filled : 0;  // ranks differ, so that as many as the axes have chips are all of these
+}
+
+/// Loads every wire along the axes that the ranks fill equally. \throws RequestError for ranks that fill no two axes of one torus
 inline void TrafficCounter::every_wire(std::span<const int> ranks, double bytes, std::string_view what) {
-  if (t_.shape != TierKind::torus || static_cast<int>(ranks.size()) != t_.domain || by_domain(ranks).members.size() != 1)
-    refuse(std::string(what) + " runs on all chips of one torus");
-  const int each = t_.wires_per_domain(), ways = 2 * static_cast<int>(t_.dims.size());
-  const auto sink = add(bytes / ways);
-  for (int w = 0; w < each; ++w) sink(t_.link(t_.wire, t_.domain_of(ranks[0]) * each + w), 1);
+  const unsigned filled = filled_axes(ranks);
+  const int axes = std::popcount(filled);
+  if (axes < 2)
+    refuse(std::string(what) + " runs on chips that fill two or three axes of one torus, which these " + std::to_string(ranks.size()) +
+           " do not; write by ring, or place the group along whole axes");
+  const int ways = 2 * static_cast<int>(t_.dims.size());
+  const auto sink = add(bytes / (2 * axes));
+  for (const int rank : ranks)
+    for (int way = 0; way < ways; ++way)
+      if ((filled >> (way / 2) & 1U) != 0) sink(t_.link(t_.wire, rank * ways + way), 1);
 }
 
 }  // namespace fabricost

@@ -174,6 +174,8 @@ TEST_CASE("scales of fp8 are those that the processor multiplies with") {
   CHECK(refusal(r).empty());
   r.system = {"dgx-b200"}, r.fp8_recipe = Fp8Recipe::mxfp8;
   CHECK(refusal(r).empty());
+  r.system = {"rtx-pro-6000-pcie"};
+  CHECK(refusal(r).find("sm_120") != std::string::npos);
   r.system = {"mi300x-8"};
   CHECK(refusal(r).find("gfx950") != std::string::npos);
   r.system = {"mi355x-8"};

@@ -92,6 +92,25 @@ TEST_CASE("a group's price alone is predict's for the nodes and domains it lies 
   CHECK(alone(racks, 36, 18, 4).bottleneck().tier == "nvlink");  // one of each tray of a rack
 }
 
+TEST_CASE("groups along different axes of a torus do not slow each other down") {
+  const System system = load_system("tpu-v5p");
+  GroupedCollective planes = over(Collective::all_reduce, Algorithm::torus_bucket, 16, 1);
+  const GroupedCollective lines = over(Collective::all_gather, Algorithm::ring, 4, 16);
+  planes.choice.algorithm.reset();
+  const std::vector<GroupedCollective> asked{planes, lines};
+  const AtOnce all = at_once(system, 16, asked);
+  CHECK(all.outcomes[0].alone.ran.algorithm == Algorithm::torus_bucket);
+  for (const GroupedOutcome& one : all.outcomes) CHECK(one.slow_down == Approx(1));
+}
+
+TEST_CASE("nodes that fill no whole domains are priced as predict prices them") {
+  const System system = load_system("gb200-nvl72");
+  const std::vector<GroupedCollective> asked{over(Collective::all_reduce, Algorithm::ring, 108, 1)};
+  const AtOnce all = at_once(system, 27, asked);
+  const Operation same{.collective = Collective::all_reduce, .bytes = units::MiB(64), .nodes = 27};
+  CHECK(all.outcomes[0].alone.seconds == Approx(predict(system, same, {.algorithm = Algorithm::ring}).seconds));
+}
+
 TEST_CASE("groups that have no price are refused by name") {
   const System system = load_system("dgx-h100");
   const auto refused = [&](int size, int stride) {

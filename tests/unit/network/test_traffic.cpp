@@ -118,6 +118,21 @@ TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {
   CHECK(machines::alone(t, traffic).rate == Approx(by_bisection));
 }
 
+TEST_CASE("the bucket algorithm on some axes of a torus loads their wires and no others") {
+  const Topology t = laid_out("tpu-v5p-cube");
+  std::vector<int> plane;  // 4 x 4 along y and z, x = 1
+  for (int i = 0; i < 16; ++i) plane.push_back(1 + 4 * i);
+  const Traffic traffic = TrafficCounter{t}.count(Collective::all_reduce, Algorithm::torus_bucket, plane);
+  CHECK(traffic.sent_by_rank == Approx(2 * 15.0 / 16));
+  CHECK(traffic.loads.size() == 16 * 4);
+  for (const LinkLoad& l : traffic.loads) REQUIRE(l.bytes == Approx(2 * 15.0 / 16 / 4));
+  const std::vector<int> half = first(32), scattered{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 63};
+  for (const std::vector<int>& ranks : {half, scattered})
+    CHECK(support::contains(
+        support::message_of([&] { return TrafficCounter{t}.count(Collective::all_reduce, Algorithm::torus_bucket, ranks); }),
+        "fill two or three axes"));
+}
+
 TEST_CASE("a collective that an algorithm does not have has no traffic") {
   const Topology t = laid_out("dgx-h100");
   TrafficCounter counter{t};
