@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace py = pybind11;
@@ -140,9 +141,41 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
          "\n" + std::string{examples};
 }
 
+namespace {
+
+/// Names with a word that begins as one of the given name does, or the other way round: "seq_len" is near "sequence", "num_gpus" near "gpus".
+/// Those with the fewest further letters come first; at most three.
+[[nodiscard]] std::vector<std::string> near_by_words(std::string_view given, std::span<const std::string_view> names) {
+  constexpr std::size_t shortest = 3, most = 3;
+  const auto each_word = [](std::string_view text, const auto& visit) {
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t end = std::min(text.find('_', from), text.size());
+      if (end - from >= shortest) visit(text.substr(from, end - from));
+      from = end + 1;
+    }
+  };
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const std::string_view name : names) {
+    std::size_t shared = 0;
+    each_word(name, [&](std::string_view own) {
+      each_word(given, [&](std::string_view word) {
+        if (own.starts_with(word) || word.starts_with(own)) shared = std::max(shared, std::min(own.size(), word.size()));
+      });
+    });
+    if (shared > 0) near.emplace_back(name.size() - shared, name);
+  }
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min(near.size(), most); ++i) out.push_back(near[i].second);
+  return out;
+}
+
+}  // namespace
+
 void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string_view> names) {
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
-  const std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
+  std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
+  if (near.empty()) near = near_by_words(given, names);
   throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
                                     : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or ")));
 }

@@ -338,14 +338,31 @@ pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, 
   return type;
 }
 
-/// The answer as a sequence of its rows, with its other fields.
+/// The answer as a record and a sequence of its rows, which to_dict has under their name in JSON. How long a search took is no part of ==.
 template <HasFields Answer, class Row>
 pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words,
                                             std::vector<Row> Answer::*rows) {
-  pybind11::class_<Answer> type(module, name, words);
-  add_properties<Answer, true>(type);
+  Members members;
+  for_each_field<Answer>([&](const auto& gives) {
+    using T = typename std::remove_cvref_t<decltype(gives)>::Value;
+    if constexpr (!std::is_function_v<T>) {
+      members.push_back(field<Answer, T>(gives.name.data(), gives.member, gives.words.data()));
+      if constexpr (std::same_as<T, std::vector<Row>>)
+        if (gives.member == rows) members.back().key = gives.json.data();
+      members.back().compared = gives.json != "search_seconds";
+    }
+  });
+  auto type = add_record<Answer>(module, name, words, std::move(members));
+  add_properties<Answer, false>(type);
   add_sequence(type, rows);
   return type;
+}
+
+/// What a search found, for what is asked of its answer later. \throws RequestError for an answer that was pickled
+template <class Answer>
+[[nodiscard]] const auto& found_of(const Answer& answer) {
+  if (answer.found == nullptr) throw RequestError("this answer was pickled without its search; ask again where more is wanted of it");
+  return *answer.found;
 }
 
 /// Rows as a structured array, with a column per field that has a name in Python: texts, numbers and counts.

@@ -83,7 +83,7 @@ struct Record {
   const py::detail::type_info* type;
 
   [[nodiscard]] bool same(const void* a, const void* b) const {
-    return std::all_of(members.begin(), members.end(), [&](const Member& m) { return m.type->same(place_of(a, m), place_of(b, m)); });
+    return std::all_of(members.begin(), members.end(), [&](const Member& m) { return !m.compared || m.type->same(place_of(a, m), place_of(b, m)); });
   }
   /// All members and, with `kept`, the source of the record.
   [[nodiscard]] py::tuple values(const void* record, bool kept) const {
@@ -95,7 +95,8 @@ struct Record {
   [[nodiscard]] py::dict dict(const void* record) const {
     py::dict out;
     for (const Member& m : members)
-      if (*m.name != '\0') out[m.name] = without_records(m.type->object(place_of(record, m)));
+      if (const char* const key = *m.key != '\0' ? m.key : m.name; *key != '\0')
+        out[key] = without_records(m.type->object(place_of(record, m)));
     return out;
   }
   /// \throws ValueError for a state of another length
@@ -137,7 +138,11 @@ void add_members(py::object type, Members members, const RecordType& made) {
       },
       py::is_operator());
   add_method(type, "__hash__", [record](py::handle self) {
-    return py::hash(py::repr(record->values(self_in(self, record->type), false)));
+    const void* const own = self_in(self, record->type);
+    py::list compared;
+    for (const Member& m : record->members)
+      if (m.compared) compared.append(m.type->object(place_of(own, m)));
+    return py::hash(py::repr(compared));
   });
   add_method(
       type, "to_dict", [record](py::handle self) { return record->dict(self_in(self, record->type)); },

@@ -71,6 +71,8 @@ struct Member {
   std::size_t offset;  ///< bytes from the beginning of the record
   const MemberType* type;
   std::string text;  ///< its type in the stub
+  const char* key = "";   ///< in to_dict, where that is not the name
+  bool compared = true;  ///< by == and hash
 };
 
 /// Equal in every field.

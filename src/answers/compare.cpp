@@ -28,7 +28,8 @@ template <class E>
 }
 
 void check(const CompareRequest& r) {
-  if (r.train == r.serve) throw Refusal("compare for what? Say <train=True> or <serve=True>");
+  if (r.train && r.serve) throw Refusal("<train=True> and <serve=True> are two questions; give one of them");
+  if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost systems lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);

@@ -21,10 +21,7 @@ namespace fabricost {
 namespace {
 
 void choose_routing(const Routing& routing, Stack& out) {
-  constexpr double steepest = 5;
   if (routing.kind == RoutingKind::histogram) throw Refusal("<routing>: training takes balanced, uniform or zipf, no counts");
-  if (routing.kind == RoutingKind::zipf && routing.exponent > steepest)
-    throw Refusal(fmt::format("<routing>: {} is not an exponent from 0 to {}", routing.exponent, steepest));
   out.routing = routing.kind;
   if (routing.kind == RoutingKind::zipf) out.zipf_exponent = routing.exponent;
 }

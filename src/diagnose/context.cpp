@@ -73,12 +73,8 @@ std::optional<bool> Context::multicasts() const {
     const Tier* tier = system->tier(TierRole::scale_up);
     return tier != nullptr && tier->multicasts;
   }
-  for (const io::RankLine& one : info.rank_lines) {
-    if (one.gpu.empty()) continue;
-    const auto has = [&](const char* text) { return one.gpu.find(text) != std::string::npos; };
-    const bool switched = has("H100") || has("H800") || has("H200") || has("H20") || has("B200") || has("B300");
-    return switched && !has("PCIe") && !has("PCIE") && !has("NVL");
-  }
+  for (const io::RankLine& one : info.rank_lines)
+    if (!one.gpu.empty()) return usually_multicasts(one.gpu);
   return std::nullopt;
 }
 

@@ -86,7 +86,7 @@ struct Context {
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
   /// Whether hints apply: nothing was compared, or the comparison was slow.
   [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
-  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing for unknown GPUs.
+  /// Whether switches between the GPUs multicast: those of the system, else of the usual machine of the log's GPU; nothing for unknown GPUs.
   [[nodiscard]] std::optional<bool> multicasts() const;
   /// The machine's own network is TCP, so sockets are not a fault.
   [[nodiscard]] bool wants_tcp() const;
@@ -96,6 +96,10 @@ struct Context {
   /// The thresholds of one signal or topic.
   [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules.numbers.find(of)->second; }
 };
+
+/// Whether the usual machine of a GPU, by a driver's name for it, has switches that multicast; no for a known GPU without a usual machine
+/// (a GH200 beside its processor), nothing for an unknown one.
+[[nodiscard]] std::optional<bool> usually_multicasts(std::string_view gpu);
 
 /// All connections over a network other than plain sockets, combined.
 struct Fabric {

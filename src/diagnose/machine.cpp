@@ -113,6 +113,19 @@ std::string adapters_contradict(const io::NcclInfo& info, const System& system) 
 
 }  // namespace
 
+std::optional<bool> usually_multicasts(std::string_view gpu) {
+  const std::string name = io::GpuIdentities::shipped()->gpu_named(gpu);
+  if (name.empty()) return std::nullopt;
+  const io::MachineIdentities machines = io::machine_identities(data_directory());
+  for (const auto* usual : {&machines.systems, &machines.clusters})
+    if (const auto at = usual->find(name); at != usual->end()) {
+      const System system = load_system(at->second, {}, "none", KernelSets::none());
+      const Tier* const tier = system.tier(TierRole::scale_up);
+      return tier != nullptr && tier->multicasts;
+    }
+  return false;
+}
+
 std::string contradiction_of(const io::NcclInfo& info, const System& system) {
   const auto gpus = io::GpuIdentities::shipped();
   std::map<std::string, int> on_host;

@@ -37,9 +37,9 @@ std::optional<Routing> routing_named(std::string_view text, std::string_view nam
     if (text == name(kind)) return Routing{.kind = kind};
   if (!text.starts_with(zipf)) return std::nullopt;
   const auto exponent = io::parse_number(text.substr(zipf.size()));
-  if (!exponent || !(*exponent >= 0 && *exponent <= 10))
-    throw RequestError(
-        fmt::format("{}: \"{}\" has no exponent from 0 to 10; write zipf: and one, as in zipf:1.2", named, text.substr(0, 40)));
+  if (!exponent || !(*exponent >= 0 && *exponent <= steepest_zipf))
+    throw RequestError(fmt::format("{}: \"{}\" has no exponent from 0 to {}; write zipf: and one, as in zipf:1.2", named, text.substr(0, 40),
+                                   steepest_zipf));
   return Routing{.kind = RoutingKind::zipf, .exponent = *exponent};
 }
 

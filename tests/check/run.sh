@@ -52,7 +52,7 @@ coverage() {
   [ -d "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ] || least=0  # tests that read them were skipped
   "$python" tests/check/coverage.py "$sanitized" --least "$least"
 }
-fuzz() { configured && FUZZ_BUILD=$sanitized tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-40}" "$1"; }
+fuzz() { configured && FUZZ_BUILD=$sanitized tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-30}" "$1"; }
 fuzz_1() { fuzz 1/2; }
 fuzz_2() { fuzz 2/2; }
 threads() {
@@ -69,10 +69,16 @@ probes() { # PRESET
 probes_1() { probes sanitized; }
 probes_2() { probes tsan; }
 probes_3() { ctest --test-dir build -C long -j "$jobs" -R '^gpu_stand_in\.(more|late_failures)$' --output-on-failure; }
-training() {
-  cmake --build build -j "$jobs" --target training_page &&
-    "$python" tests/docs/accuracy/check_page.py build/bin/training_page docs/training-accuracy.md "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ||
+page() { # PROGRAM PAGE: all of docs/PAGE.md
+  cmake --build build -j "$jobs" --target "$1_page" &&
+    "$python" tests/docs/accuracy/check_page.py "build/bin/$1_page" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ||
     [ $? = 77 ]
+}
+accuracy() { page accuracy accuracy; }
+training() { page training training-accuracy; }
+headers() {
+  cmake --build build -j "$jobs" --target headers_alone &&
+    ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
@@ -87,17 +93,20 @@ all=(
   "probes_2 120 GPU probes on a GPU made of threads, under the thread sanitizer"
   "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "tidy 300 clang-tidy"
+  "headers 260 every public header compiled alone"
+  "accuracy 150 the errors of collectives by fits that have not seen them"
   "training 130 the errors of training steps by fits that have not seen them"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"
   "sanitizers_4 330 address and undefined behaviour sanitizers: all other tests"
   "coverage 80 lines of include/ and src/ that the tests run"
-  "fuzz_1 400 every second fuzz target"
-  "fuzz_2 400 the other fuzz targets"
+  "fuzz_1 300 every second fuzz target"
+  "fuzz_2 300 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 probes_3" "fuzz_1 dask" "sanitizers_2 probes_1" "tidy threads training random_calls" "sanitizers_3 box" "fuzz_2" "sanitizers_4 probes_2")
+turns=("sanitizers_1 probes_3" "fuzz_1 threads random_calls" "sanitizers_2 probes_1" "tidy headers dask" "sanitizers_3 accuracy training" "fuzz_2 box"
+  "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day
   local second
@@ -131,7 +140,7 @@ steps=()
 failed=0
 if [ "${1:-}" = --plan ]; then
   today=$(day_of "${2:-today}") || exit 2
-  left=${FABRICOST_CHECK_SECONDS:-600}
+  left=${FABRICOST_CHECK_SECONDS:-720}
   echo "long checks of $(LC_ALL=C date -u -d "@$((today * 86400))" '+%A, %Y-%m-%d'), $left s given:"
   for name in $(in_turn "$today"); do
     needs=$(about "$name")

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _core, _sweep
 from ._extras import module
+from ._refused import worded
 
 if TYPE_CHECKING:
     import pandas
@@ -99,6 +100,7 @@ class Exploration:
         return f"{self.job} {self.model}: {len(self):,} points ({varied}), {len(self.front)} on the front{knee}"
 
 
+@worded
 def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
             limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
             out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
@@ -127,6 +129,7 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     return asked.folder(out, client, part, progress, overwrite) if out is not None else asked.here(progress)
 
 
+@worded
 def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
                   limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
                   out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,

@@ -22,6 +22,7 @@ import numpy as np
 from . import _core, _sweep_folder
 from ._extras import module
 from ._given import numbers
+from ._refused import worded
 from .names import operations
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Sweep:
         return f"Sweep: {self.rows:,} rows in {self.parts:,} parts in {str(self.path)!r}"
 
 
+@worded
 def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[[Columns], Mapping[str, Any]] | None = None,
           client: Any = None, workers: int | None = None, part: int = 1 << 19, progress: bool = True, overwrite: bool = False) -> Sweep:
     """Predicts every combination of the axes and writes them to `out`, a folder of Parquet files, as it goes.
@@ -91,6 +93,8 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
     Raises RequestError for invalid axes, for a folder with other content, and for machines that have changed since
     the folder was begun; ImportError without the extra: pip install 'fabricost[sweep]'.
     """
+    if of is not None and not callable(of):
+        raise TypeError(f"of: a function is wanted, not {type(of).__name__}")
     module("pyarrow.parquet")  # fails here, before anything is written
     if progress:
         module("tqdm")

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from . import _html as html
 from ._output import checked_output, written
 from ._plot.style import pyplot, rate_text, seconds_text, size_text
+from ._refused import worded
 
 STYLE = """
 :root{color-scheme:light}
@@ -262,6 +263,7 @@ def _served(page: _Page, system: Any, model: Any, gpus: int, asked: dict[str, An
     return best
 
 
+@worded
 def report(
     system: Any,
     operation: Any = None,
@@ -298,11 +300,11 @@ def report(
         raise TypeError(f"system: a System, or its name or path, is wanted, not {type(system).__name__}")
     collective = None if operation is None else _operation_text(operation)
     if model is not None and gpus is None:
-        raise fc.RequestError("gpus: on how many GPUs does the model run? Give gpus (--gpus)")
+        raise fc.RequestError("gpus: on how many GPUs does the model run? Give gpus")
     if model is None and (gpus is not None or serve or global_batch is not None or plan):
-        raise fc.RequestError("model: gpus, global_batch, serve and plan are asked about a model; give model (--model)")
+        raise fc.RequestError("model: gpus, global_batch, serve and plan are asked about a model; give model")
     if model is not None and not serve and global_batch is None:
-        raise fc.RequestError("global_batch: how many sequences a step? Give global_batch (--global-batch), or serve=True (--serve)")
+        raise fc.RequestError("global_batch: how many sequences a step? Give global_batch, or serve=True")
     if sizes is not None and operation is None:
         raise fc.RequestError("sizes: sizes of what? Give an operation")
     path = None if output is None else checked_output(output)

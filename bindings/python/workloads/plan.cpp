@@ -14,6 +14,8 @@ namespace py = pybind11;
 
 namespace fabricost::python {
 
+static auto explained(const FoundPlan& found) { return explain_step(found.question, found.system, found.plan.layouts.front()); }
+
 void add_plan(py::module_& module) {
   using T = StepTerm;
   using L = PlannedLayout;
@@ -44,7 +46,7 @@ void add_plan(py::module_& module) {
   add_answer_of_rows<P>(
       module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.", &P::layouts)
       .def(
-          "sensitivity", [](const P& p) { return answered([&] { return changes_of(*p.found); }); },
+          "sensitivity", [](const P& p) { return answered([&] { return changes_of(found_of(p)); }); },
           R"(sensitivity(self)
 --
 
@@ -59,8 +61,7 @@ True
       .def(
           "explanation",
           [](const P& p) {
-            return answered(
-                [&] { return explanation_of(*p.found, explain_step(p.found->question, p.found->system, p.found->plan.layouts.front())); });
+            return answered([&] { return explanation_of(found_of(p), explained(found_of(p))); });
           },
           "explanation(self)\n--\n\nThe fastest layout term by term: arithmetic, groups of ranks, links, what would change it, and the "
           "usual "
@@ -68,7 +69,7 @@ True
       .def(
           "explain",
           [](const P& p) {
-            return answered([&] { return explain(explain_step(p.found->question, p.found->system, p.found->plan.layouts.front())); });
+            return answered([&] { return explain(explained(found_of(p))); });
           },
           "explain(self)\n--\n\nThe same as text, as `plan --explain` prints it.")
       .def(
@@ -76,7 +77,7 @@ True
           [](const P& p) {
             return answered([&] {
               P out = p;
-              out.layouts = planned(p.found->question, p.found->system, pareto_of(p.found->question, p.found->system));
+              out.layouts = planned(found_of(p).question, found_of(p).system, pareto_of(found_of(p).question, found_of(p).system));
               return out;
             });
           },
@@ -86,7 +87,7 @@ True
           "save_trace",
           [](const P& p, const py::object& folder) {
             const std::filesystem::path into = path_of(folder, "folder");
-            const auto files = answered([&] { return timeline_of(*p.found); });
+            const auto files = answered([&] { return timeline_of(found_of(p)); });
             std::error_code error;
             std::filesystem::create_directories(into, error);
             if (error) throw RequestError(fmt::format("folder: {} cannot be made: {}", into.string(), error.message()));

@@ -26,7 +26,7 @@ void add_serving(py::module_& module) {
           [](const P& p) {
             return answered([&] {
               P out = p;
-              out.layouts = planned(p.found->question, p.found->system, serving_pareto(p.found->question, p.found->system));
+              out.layouts = planned(found_of(p).question, found_of(p).system, serving_pareto(found_of(p).question, found_of(p).system));
               return out;
             });
           },

@@ -195,7 +195,7 @@ namespace detail {
     }
     return out;
   }
-  if (!(r.exponent >= 0 && r.exponent <= 20)) throw RequestError("zipf: an exponent must be 0 to 20");
+  if (!(r.exponent >= 0 && r.exponent <= steepest_zipf)) throw RequestError("zipf: an exponent must be 0 to 10");
   std::vector<double> weights(E);
   std::vector<int> alone(E);
   for (std::size_t i = 0; i < E; ++i) {

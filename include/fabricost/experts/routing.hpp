@@ -29,6 +29,8 @@ enum class RoutingKind : unsigned char {
   zipf,       ///< the i-th most popular expert has weight i^-exponent; experts in random order
   histogram,  ///< tokens each expert was seen to receive, in expert order
 };
+inline constexpr double steepest_zipf = 10;  ///< the largest exponent that is priced: the first expert then has 99.9 % of the weight
+
 inline constexpr std::array<std::string_view, 4> routing_names{"balanced", "uniform", "zipf", "histogram"};
 [[nodiscard]] constexpr std::string_view name(RoutingKind r) { return routing_names[static_cast<std::size_t>(r)]; }
 
