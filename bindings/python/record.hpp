@@ -15,6 +15,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -75,14 +76,24 @@ struct Member {
   bool compared = true;  ///< by == and hash
 };
 
-/// Equal in every field.
+/// Equal in every field; rows without == of their own in those of their table.
+[[nodiscard]] inline bool same(const Term& a, const Term& b) { return a.name == b.name && a.tier == b.tier && a.time == b.time; }
 template <class T>
 [[nodiscard]] bool same(const T& a, const T& b) {
-  return a == b;
-}
-[[nodiscard]] inline bool same(const std::vector<Term>& a, const std::vector<Term>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Term& x, const Term& y) { return x.name == y.name && x.tier == y.tier && x.time == y.time; });
+  if constexpr (detail::is_list<T>) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return same(x, y); });
+  } else if constexpr (detail::is_optional<T>) {
+    return a.has_value() == b.has_value() && (!a || same(*a, *b));
+  } else if constexpr (HasFields<T> && !std::equality_comparable<T>) {
+    bool all = true;
+    for_each_field<T>([&](const auto& gives) {
+      using Value = typename std::remove_cvref_t<decltype(gives)>::Value;
+      if constexpr (!std::is_function_v<Value>) all = all && same(a.*(gives.member), b.*(gives.member));
+    });
+    return all;
+  } else {
+    return a == b;
+  }
 }
 
 template <class T>

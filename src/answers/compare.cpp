@@ -32,14 +32,14 @@ void check(const CompareRequest& r) {
   if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost systems lists them)", true);
-  if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   const auto refuse = [&r](bool given, std::string_view name) {
     if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
   };
   if (r.train) {
     refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
     refuse(r.ttft_seconds.has_value(), "ttft_seconds"), refuse(r.tpot_seconds.has_value(), "tpot_seconds");
-    if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+    if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
     refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
     refuse(r.max_tp.has_value(), "max_tp");

@@ -86,7 +86,7 @@ void choose_fp8(Fp8Recipe recipe, MemoryStack& m) {
   m.fp8_input = 1 + (blocks || micro ? 1.0 / 32 : 0);
 }
 
-/// What stays exposed of an exchange: as much as in a stack known to overlap it; all where it does not overlap.
+/// Share of an exchange that stays exposed: that of a stack known to overlap it, 1 without overlap.
 [[nodiscard]] double exposed(bool overlaps, double Stack::*share, const Stack& stack, const char* known) {
   return overlaps ? std::min(stack.*share, load_stack(known).*share) : 1;
 }
@@ -206,8 +206,8 @@ void check_counts(const TrainingQuestion& q) {
 
 void need_job(const PlanRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
-  if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
+  if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   check_ranges(r);
 }
 

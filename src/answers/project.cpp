@@ -29,11 +29,11 @@ constexpr double waiting_with_spares = 1e-3;
 
 void check(const ProjectRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  if (!r.tokens) throw Refusal("how many tokens? Say it with <tokens=15e12>", true);
+  if (!r.tokens) throw Refusal("how many tokens? Give <tokens=15e12>", true);
   if (r.in_seconds && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
   if (!r.gpus && !r.in_seconds && r.done_by.empty())
     throw Refusal("on how many GPUs, or in what time? Give <gpus>, <in_seconds> or <done_by>", true);
-  if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   if (r.fleet && r.mttf_node_seconds) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
   check_ranges(r);
 }
@@ -128,7 +128,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, double(spares) * system.gpus_per_node));
 }
 
-/// What is paid for at these prices, which say whether racks are whole.
+/// GPUs that are paid for: whole racks where the prices are those of racks.
 void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   out.idle_gpus = static_cast<int>(paid_gpus(system, out.gpus, prices, out.layout->idle_gpus)) - out.gpus;
   out.paid_gpus = paid_for(out, system, prices, out.spares);

@@ -83,10 +83,10 @@ namespace {
 RlAnswer answer(const RlRequest& r) {
   if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
-  if (!r.prompts) throw Refusal("how many prompts an iteration? Say it with <prompts>", true);
-  if (!r.osl) throw Refusal("how long is an answer on average? Say it with <osl>", true);
-  if (!r.max_osl) throw Refusal("at how many tokens is an answer cut? Say it with <max_osl>", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
+  if (!r.prompts) throw Refusal("how many prompts an iteration? Give <prompts>", true);
+  if (!r.osl) throw Refusal("how long is an answer on average? Give <osl>", true);
+  if (!r.max_osl) throw Refusal("at how many tokens is an answer cut? Give <max_osl>", true);
   check_ranges(r);
   const System system = sliced(r.system.load(r.overrides, {.compute = true, .custom = false, .moe = false}, r.calibration), *r.gpus);
   const double batch = static_cast<double>(*r.prompts) * r.samples;

@@ -113,7 +113,7 @@ std::vector<PlannedDeployment> planned(const ServingQuestion& question, const Sy
 ServeAnswer answer(const ServeRequest& request) {
   if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   if (!request.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  if (!request.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
+  if (!request.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   check_ranges(request);
   const auto found = std::make_shared<FoundDeployments>();
   found->system = request.system.load(request.overrides, {}, request.calibration);

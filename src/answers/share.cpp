@@ -99,7 +99,7 @@ std::optional<HeldBy> SharedCollective::held_by() const {
 ShareAnswer answer(const ShareRequest& r) {
   if (r.collectives.empty())
     throw Refusal(
-        "which collectives? Add <collectives> for each, as in <collectives=\"all_reduce 1GiB\"> <collectives=\"all_to_all 64MiB over 8\">",
+        "which collectives? Give <collectives>, one or more, as in \"all_reduce 1GiB\" and \"all_to_all 64MiB over 8\"",
         true);
   need_machine(r.system);
   check_ranges(r);

@@ -85,7 +85,7 @@ template <class T>
     return literal(joined_text_in(given, {}));
 }
 
-/// The text after `request.NAME`; empty: no expression is as short.
+/// The text after `request.NAME`; empty where none is short enough.
 template <class T>
 [[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
   if constexpr (std::same_as<Bare<T>, bool>)

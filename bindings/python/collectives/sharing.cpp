@@ -36,7 +36,11 @@ static void from_object(py::handle given, std::string_view name, const Range&, L
 }
 
 static void from_object(py::handle given, std::string_view name, const Range& range, std::vector<GroupedRequest>& out) {
-  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::sequence>(given)) python::throw_type(name, "a list of Grouped", given);
+  if (PyUnicode_Check(given.ptr()) != 0) {
+    out.push_back(grouped_from(python::text(given, name)));
+    return;
+  }
+  if (!py::isinstance<py::sequence>(given)) python::throw_type(name, "a list of Grouped", given);
   for (const py::handle one : given) {
     if (py::isinstance<GroupedRequest>(one))
       out.push_back(one.cast<const GroupedRequest&>());

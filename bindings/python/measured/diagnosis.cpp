@@ -44,9 +44,9 @@ void add_diagnosis(py::module_& module) {
 failed, and at what, or is what its machine should give: a size counts as slow when its time is above the predicted
 interval of nine in ten measurements. A Diagnosis.
 
-An expectation, as in '900 GB/s', is taken apart.
+expected is a rate, as in '900 GB/s': its direction and unit are read from it.
 
-Raises SpecError with file, line and remedy for a file that is no log, RequestError for an unknown system
+Raises SpecError with file, line and remedy for a file that is not a log, RequestError for an unknown system
 or an expectation that is no rate.)",
                             "");
 }

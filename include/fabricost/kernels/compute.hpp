@@ -77,7 +77,7 @@ struct Processor {
 [[nodiscard]] inline const char* kernels_known(const System& system) {
   return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
 }
-/// What that word says, in a sentence's end.
+/// The phrase for this word, for the end of a sentence.
 [[nodiscard]] constexpr std::string_view kernels_words(std::string_view known) {
   return known == "measured" ? "measured on processors of this kind"
          : known == "kin"    ? "measured on others of this generation, not on this processor"

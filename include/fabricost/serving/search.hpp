@@ -25,7 +25,7 @@ namespace fabricost::detail {
 inline constexpr double max_sequences = 8192;  ///< per attention replica (assumed: above the settings of engines)
 inline constexpr std::size_t prefill_workers_tried =
     12;                                    ///< prefill layouts tried with every decode layout (assumed: the others are worse)
-inline constexpr int max_loose = 128;      ///< GPUs of a machine up to which engines may leave some idle
+inline constexpr int max_loose = 128;      ///< machines of up to this many GPUs may leave some idle
 inline constexpr double front_step = 1.1;  ///< ratio of neighbours on a front in one of the two rates; more rows add no information
 
 /// Collects the deployments that are not dominated in both rates.

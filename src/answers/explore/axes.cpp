@@ -38,7 +38,7 @@ struct Given {
 
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const Machine& given, bool serving,
                           const std::vector<varied::Option>& options) {
-  if (vary.empty()) throw Refusal("what is varied? Say it with <vary>, as in <vary=nic.bandwidth=25:400:x2GB/s>", true);
+  if (vary.empty()) throw Refusal("what is varied? Give <vary>, as in <vary=nic.bandwidth=25:400:x2GB/s>", true);
   std::vector<Given> all;
   for (const std::string& text : vary) all.push_back(given_in(text));
   const varied::Offered offered{

@@ -223,7 +223,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
 template <class T>
 void need_one(std::optional<T>& given, bool varied, std::string_view what, std::string_view field) {
   if (given && varied) throw Refusal(fmt::format("<{}> is varied; leave it out", field));
-  if (!given && !varied) throw Refusal(fmt::format("{}? Say it with <{}>", what, field), true);
+  if (!given && !varied) throw Refusal(fmt::format("{}? Give <{}>", what, field), true);
   if (!given) given = 1;
 }
 

@@ -187,7 +187,7 @@ template <class Request>
   return out;
 }
 
-/// So much that more of it changes nothing. \throws Refusal where there is no such value
+/// The value beyond which more changes nothing. \throws Refusal where there is no such value
 template <class Request>
 [[nodiscard]] double without_bound(const Request& r, const Varied& unknown, const System& machine) {
   constexpr double much = 1e4, max_value = 9e14;  // below the limit of quantities in files, 10^15
@@ -259,9 +259,9 @@ template <class Plan, class Request, class Prepare, class Answered>
   const Unturned unturned = loaded(r, kernels);
   const auto& machine = unturned.system;
   prepare(r, *machine);
-  if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Say it with <gpus>", true);
+  if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Give <gpus>", true);
   if constexpr (requires { r.global_batch; })
-    if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+    if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   q.idle = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
   q.values = candidates(r, q.unknown, *machine);

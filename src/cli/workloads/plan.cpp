@@ -56,7 +56,7 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
   const int questions = static_cast<int>(o.train) + static_cast<int>(o.serve) + static_cast<int>(o.rl);
-  if (questions > 1) throw RequestError("plan for what? Say one of --train, --serve and --rl");
+  if (questions > 1) throw RequestError("plan for what? Give one of --train, --serve and --rl");
   if (questions < 1) throw RequestError("plan for what? Say --train, --serve or --rl");
   if (o.train) {
     refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");

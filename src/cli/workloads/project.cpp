@@ -26,7 +26,7 @@ using Ends = std::pair<double, double>;
 
 [[nodiscard]] std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-/// So many digits, without an exponent.
+/// The given number of digits, without an exponent.
 [[nodiscard]] std::string digits(double value, int count) {
   const double scale = value > 0 ? std::pow(10.0, std::max(0.0, std::floor(std::log10(value)) + 1 - count)) : 1;
   return scale > 1 ? fmt::format("{:.0f}", std::round(value / scale) * scale) : fmt::format("{:.{}g}", value, count);
