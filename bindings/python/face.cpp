@@ -143,8 +143,8 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
 
 namespace {
 
-/// Names with a word that begins as one of the given name does, or the other way round: "seq_len" is near "sequence", "num_gpus" near "gpus".
-/// Those with the fewest further letters come first; at most three.
+/// Names with a word that begins as one of the given name does, or the other way round: "seq_len" is near "sequence", "num_gpus" near
+/// "gpus". Those with the fewest further letters come first; at most three.
 [[nodiscard]] std::vector<std::string> near_by_words(std::string_view given, std::span<const std::string_view> names) {
   constexpr std::size_t shortest = 3, most = 3;
   const auto each_word = [](std::string_view text, const auto& visit) {

@@ -320,6 +320,11 @@ template <HasFields Answer, class Class = Answer>
 pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
   pybind11::class_<Class> type(module, name, words);
   add_properties<Answer, true>(type);
+  std::vector<const char*> names;
+  for_each_field<Answer>([&](const auto& gives) {
+    if (!gives.name.empty()) names.push_back(gives.name.data());
+  });
+  add_to_dict(type, std::move(names));
   return type;
 }
 
@@ -351,7 +356,7 @@ pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const cha
       if constexpr (std::same_as<T, std::vector<Row>>)
         if (gives.member == rows) members.back().key = gives.json.data(), listed = true;
       // threads that search side by side leave out more or less of what cannot be among the best
-      members.back().compared = gives.json != "search_seconds" && gives.json != "evaluated" && gives.json != "pruned";
+      members.back().compared = gives.name != "search_seconds" && gives.name != "evaluated" && gives.name != "pruned";
     }
   });
   if (!listed) {

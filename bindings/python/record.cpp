@@ -83,7 +83,9 @@ struct Record {
   const py::detail::type_info* type;
 
   [[nodiscard]] bool same(const void* a, const void* b) const {
-    return std::all_of(members.begin(), members.end(), [&](const Member& m) { return !m.compared || m.type->same(place_of(a, m), place_of(b, m)); });
+    return std::all_of(members.begin(), members.end(), [&](const Member& m) {
+      return !m.compared || m.type->same(place_of(a, m), place_of(b, m));
+    });
   }
   /// All members and, with `kept`, the source of the record.
   [[nodiscard]] py::tuple values(const void* record, bool kept) const {
@@ -154,6 +156,18 @@ void add_members(py::object type, Members members, const RecordType& made) {
       type, "__setstate__",
       [record](py::detail::value_and_holder& place, const py::tuple& state) { place.value_ptr() = record->restored(state); },
       py::detail::is_new_style_constructor());
+}
+
+void add_to_dict(py::object type, std::vector<const char*> names) {
+  std::erase_if(names, [&](const char* name) { return !py::hasattr(type, name); });
+  add_method(
+      type, "to_dict",
+      [names = std::move(names)](const py::object& self) {
+        py::dict out;
+        for (const char* const name : names) out[name] = without_records(self.attr(name));
+        return out;
+      },
+      "to_dict(self)\n--\n\nField names and values.");
 }
 
 py::object to_pandas(const py::list& records) {

@@ -160,6 +160,9 @@ template <class C>
 /// The members with a name as properties; ==, hash(), to_dict, pickling and copies.
 void add_members(pybind11::object type, Members members, const RecordType& made);
 
+/// to_dict of a class that is no record, by the names of its properties.
+void add_to_dict(pybind11::object type, std::vector<const char*> names);
+
 template <class C>
 pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {
   pybind11::class_<C> type(module, name, doc);

@@ -117,7 +117,8 @@ struct Signature {
     if (std::find(named.begin(), named.end(), asked.names[i]) == named.end())
       return fmt::format("{}() needs {}", function, asked.names[i]);
   const std::vector<std::string> values(given.begin() + (makes || method ? 1 : 0), given.end());
-  return fmt::format("{} takes {}, not {}", function == "__getitem__" ? "[]" : function + "()", wanted(message), plain_type(fmt::format("{}", fmt::join(values, ", "))));
+  return fmt::format("{} takes {}, not {}", function == "__getitem__" ? "[]" : function + "()", wanted(message),
+                     plain_type(fmt::format("{}", fmt::join(values, ", "))));
 }
 
 /// Changes the error that is set, if it is pybind11's own.

@@ -86,7 +86,8 @@ struct Context {
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
   /// Whether hints apply: nothing was compared, or the comparison was slow.
   [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
-  /// Whether switches between the GPUs multicast: those of the system, else of the usual machine of the log's GPU; nothing for unknown GPUs.
+  /// Whether switches between the GPUs multicast: those of the system, else of the usual machine of the log's GPU; nothing for an unknown
+  /// GPU.
   [[nodiscard]] std::optional<bool> multicasts() const;
   /// The machine's own network is TCP, so sockets are not a fault.
   [[nodiscard]] bool wants_tcp() const;

@@ -38,8 +38,8 @@ std::optional<Routing> routing_named(std::string_view text, std::string_view nam
   if (!text.starts_with(zipf)) return std::nullopt;
   const auto exponent = io::parse_number(text.substr(zipf.size()));
   if (!exponent || !(*exponent >= 0 && *exponent <= steepest_zipf))
-    throw RequestError(fmt::format("{}: \"{}\" has no exponent from 0 to {}; write zipf: and one, as in zipf:1.2", named, text.substr(0, 40),
-                                   steepest_zipf));
+    throw RequestError(fmt::format("{}: \"{}\" has no exponent from 0 to {}; write zipf: and one, as in zipf:1.2", named,
+                                   text.substr(0, 40), steepest_zipf));
   return Routing{.kind = RoutingKind::zipf, .exponent = *exponent};
 }
 

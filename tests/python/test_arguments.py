@@ -66,7 +66,7 @@ def test_impossible_questions_are_request_errors(h100, says, ask):
     ("svg() takes 1 argument, not 2", lambda s: s.svg(None, 2)),
     ("with_() takes no argument without its name", lambda s: s.with_(3)),
     ("without_rails() has no more; it takes lost", lambda s: s.without_rails(lost=1, more=2)),
-    ("[] takes place: int or place: str or slice: slice, not float", lambda s: s.tiers[1.5]),
+    ("[] takes place: int or name: str, not float", lambda s: s.tiers[1.5]),
     ("System() needs given", lambda s: fc.System()),
     ("System() takes 1 argument, not 2", lambda s: fc.System("dgx-h100", 2)),
     ("plan() has no seq_len; did you mean sequence or sequence_parallel?", lambda s: fc.plan(seq_len=4096)),

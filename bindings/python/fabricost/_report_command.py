@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -128,6 +129,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _run(arguments)
     except (ValueError, OSError, TypeError, ImportError) as error:
-        print(f"fabricost report: {error}", file=sys.stderr)
+        options = re.sub(r"\bgive ([a-z_]+)", lambda word: f"give --{word[1].replace('_', '-')}", str(error), flags=re.IGNORECASE)
+        print(f"fabricost report: {options}", file=sys.stderr)
         return 2
     return 0

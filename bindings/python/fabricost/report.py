@@ -10,10 +10,9 @@ import base64
 import io
 import os
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from collections.abc import Sequence
 from typing import Any, cast
-from collections.abc import Callable
 
 from . import _html as html
 from ._output import checked_output, written

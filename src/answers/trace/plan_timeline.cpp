@@ -125,7 +125,7 @@ class Timeline {
     forward_.exposed += n * forward_calls, backward_.exposed += n * backward_calls;
   }
 
-  /// Calls of an exchange, `times` of it; a part of one carries its share of the bytes. Their groups are the first stage's; stages replace them.
+  /// Calls of an exchange; a part of one carries its share of the bytes. Their groups are the first stage's; stages replace them.
   void call(WorkContent& into, const LayerExchange& x, double times) {
     const int calls = static_cast<int>(std::ceil(times - 1e-9));
     const int stride = x.group == StepGroup::tensor ? 1 : x.group == StepGroup::context ? l_.tp : l_.expert_tp;

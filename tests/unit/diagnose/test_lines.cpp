@@ -96,7 +96,8 @@ TEST_CASE("normal messages accuse nobody") {
       "a:1:2 [0] NCCL INFO NET/Socket : GPU Direct RDMA Disabled for HCA 0 'eth0'\n"
       "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\na:1:2 [0] NCCL INFO NVLS multicast support is not available on dev "
       "0\n",
-      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA GH200 480GB\na:1:2 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA GH200 480GB\n"
+      "a:1:2 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
       "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 0.\na:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; "
       "OOB e:1\n"
       "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
