@@ -47,7 +47,7 @@ def test_sharing_is_the_commands(system, collectives, options, words):
 
 @pytest.mark.parametrize("call, error, says", [
     (lambda: fc.share("dgx-h100", []), fc.RequestError, "collectives"),
-    (lambda: fc.share("dgx-h100", "all_reduce"), fc.RequestError, "collectives"),
+    (lambda: fc.share("dgx-h100", "all_reduce"), fc.RequestError, "an operation and a size"),
     (lambda: fc.share("dgx-h100", [3]), TypeError, "collectives"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce()]), fc.RequestError, "bytes"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1, ranks=8)]), fc.RequestError, "ranks"),
