@@ -90,7 +90,7 @@ refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 8, "--precis
 refused(*SMALL, "--batch", 4, "--concurrency", 4, saying=["give one"])
 refused(*SMALL, "--precision", "fp7", saying=["fp7"])
 refused(*SMALL, "--stack", "nothing", saying=["nothing", "vllm"])
-refused(*SMALL, "--train", saying=["Say one of"])
+refused(*SMALL, "--train", saying=["Give one of"])
 refused(*SMALL, "--zero", 3, saying=["--zero is of --train"])
 Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--global-batch", 8, "--tpot", "30ms", saying=["--tpot is of --serve"])
 Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--batch", 8, saying=["--batch is of --serve; --train has --global-batch"])
