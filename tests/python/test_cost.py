@@ -65,8 +65,10 @@ def test_a_cost_is_the_commands(question, words):
 
 
 def test_a_plan_brings_its_own_speed():
-    plan = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)[0]
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    plan = plans[0]
     by_plan = fc.cost("dgx-h100", plan=plan, tokens=1e12)
+    assert fc.cost("dgx-h100", plan=plans, tokens=1e12) == by_plan  # of many, the fastest
     by_step = fc.cost("dgx-h100", gpus=16, step_seconds=plan.step_seconds, global_batch=64, sequence=4096, tokens=1e12)
     assert math.isclose(by_plan.run.dollars, by_step.run.dollars, rel_tol=1e-12)
     with pytest.raises(fc.RequestError, match="plan"):

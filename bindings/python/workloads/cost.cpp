@@ -26,10 +26,14 @@ struct type_caster<fabricost::ScaleOut> {
 
 namespace fabricost {
 
-/// Found by ADL from face.hpp.
+// Found by ADL from face.hpp.
+[[nodiscard]] static std::string taken_text(const PlannedRate& /*of*/) { return "TrainingPlan | Plans"; }
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
-  if (!py::isinstance<PlannedLayout>(given)) python::throw_type(name, "a TrainingPlan", given);
-  const auto& plan = given.cast<const PlannedLayout&>();
+  const bool many = py::isinstance<PlanAnswer>(given);
+  if (!many && !py::isinstance<PlannedLayout>(given))
+    python::throw_type(name, "a TrainingPlan, or Plans, of which the fastest counts,", given);
+  if (many && given.cast<const PlanAnswer&>().layouts.empty()) throw RequestError(fmt::format("{}: no layout was found", name));
+  const auto& plan = many ? given.cast<const PlanAnswer&>().layouts.front() : given.cast<const PlannedLayout&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
   out.idle_gpus = plan.idle_gpus;
 }
@@ -55,8 +59,8 @@ void add_cost(py::module_& module) {
 rented = GPUs x time x price of a GPU-hour
 owned = (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 
-One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan, a TrainingPlan. Your own prices come before those of `prices`, a name of
-data/prices or a YAML file; each has source and date there.)",
+One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan: a TrainingPlan, or Plans, of which the fastest counts. Your own prices
+come before those of `prices`, a name of data/prices or a YAML file; each has source and date there.)",
                         R"(>>> import fabricost as fc
 >>> c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3)
 >>> round(c.share_dollars_per_day)  # 1 % of 16,384 GPUs at 3 USD an hour

@@ -63,7 +63,7 @@ struct GoodputRequest {
         asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
              "What the storage writes and reads, as in 2TB/s"),
         asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: there is always one"),
-        asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
+        asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back, with <spares>; default 24h"),
         asks(&R::replaced, "replaced", "--replaced", share, any_share, "X", "Share of failures that take a node away; default the fleet's"),
         asks(&R::flaps_per_link_year, "flaps_per_link_year", "--flaps-per-link-year", number, {0, 1e9}, "X",
              "How often a link drops out and comes back; needs <flap_stall_seconds>"),

@@ -162,8 +162,9 @@ inline constexpr auto ask_operation = asks(&R::operation, "operation", "OP", " "
                                            "all_to_all send_recv (case, - and _ do not matter)",
                                            true, true);
 template <class R>
-inline constexpr auto ask_dtype = asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half", false,
-                                       true);
+inline constexpr auto ask_dtype =
+    asks(&R::dtype, "dtype", "--dtype", "TYPE",
+         "int8 half bfloat16 fp8 float double; default half, of an exchange\nof experts what the kernel sends", false, true);
 template <class R>
 inline constexpr auto ask_algorithm = asks(&R::algorithm, "algorithm", "--algorithm", "A",
                                            std::string_view{algorithm_words.text.data(), algorithm_words.size});
