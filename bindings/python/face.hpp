@@ -336,7 +336,11 @@ pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, 
   Members members;
   for_each_field<Answer>([&](const auto& gives) {
     using T = typename std::remove_cvref_t<decltype(gives)>::Value;
-    if constexpr (!std::is_function_v<T>) members.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
+    if constexpr (!std::is_function_v<T>) {
+      members.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
+      if constexpr (requires(T rows) { requires HasFields<typename decltype(rows)::value_type>; })
+        if (gives.name.empty()) members.back().key = gives.json.data();  // rows that Python shows as an array
+    }
   });
   auto type = add_record<Class>(module, name, words, std::move(members));
   add_properties<Answer, false>(type);

@@ -91,8 +91,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 /// The share of a run's time on the machine that is left after it was stopped and started again once a day.
 [[nodiscard]] double kept_of_turns(const ProjectRequest& r, const GoodputAnswer& g) {
   if (r.use >= 1) return 1;
-  constexpr double day = 86400;
-  const double kept = 1 - (g.stall_seconds + g.recovery_seconds) / (day * r.use);
+  const double kept = 1 - (g.stall_seconds + g.recovery_seconds) / (day_seconds * r.use);
   if (!(kept > 0))
     throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
                               io::duration_text(g.stall_seconds + g.recovery_seconds)));

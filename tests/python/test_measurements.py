@@ -137,6 +137,7 @@ def test_diagnose_is_the_commands(log, command, tmp_path, h100):
             (wanted["healthy"], wanted["verdict"], wanted["system"], wanted["notes"]))
     assert [c.cause for c in found.causes] == [c["cause"] for c in wanted["causes"]]
     assert np.allclose(found.sizes["measured_seconds"] * 1e6, [s["measured_us"] for s in wanted["sizes"]])
+    assert [s["measured_seconds"] for s in found.to_dict()["sizes"]] == list(found.sizes["measured_seconds"])
     slow = tmp_path / "slow.log"
     lines = [line.split() for line in log.read_text().splitlines()]
     rows = ["  ".join([*row[:5], str(float(row[5]) * 10), *row[6:9], str(float(row[9]) * 10), *row[10:]])

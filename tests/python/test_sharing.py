@@ -61,6 +61,7 @@ def test_sharing_is_the_commands(system, collectives, options, words):
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], balancing="odd"), fc.RequestError, "balancing"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], nodes=10**7), fc.RequestError, "nodes"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], pxn=1), TypeError, "pxn"), (lambda: fc.Grouped(3), TypeError, None),
+    (lambda: fc.Grouped(over="dp"), fc.RequestError, "operation: which"),
     (lambda: fc.Grouped(fc.AllReduce(1), weight=0), fc.RequestError, "weight"),
     (lambda: fc.Grouped(fc.AllReduce(1), every=0), fc.RequestError, "every"),
     (lambda: fc.Grouped(fc.AllReduce(1), algorithm="rign"), fc.RequestError, "did you mean ring"),

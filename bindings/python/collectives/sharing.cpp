@@ -62,6 +62,7 @@ void add_sharing(py::module_& module) {
   py::class_<G>(module, "Grouped", doc.c_str())
       .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
+               if (args.empty() && !kwargs.contains("operation")) throw RequestError("operation: which? As in fc.AllReduce(bytes=2**30)");
                auto out = request_of<G>("Grouped", 1, args, kwargs);
                check(out);
                out.name = name_of(out);

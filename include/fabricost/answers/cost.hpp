@@ -202,7 +202,7 @@ struct CostAnswer {
         gives(&A::capital_dollars, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
         gives(&A::break_even_seconds, "capital.break_even_days", "break_even_seconds",
               "Busy time after which buying has cost less than renting, with interest, electricity and site, s; None: never, or not known.",
-              86400),
+              day_seconds),
         gives(&A::break_even_use, "capital.break_even_use", "break_even_use",
               "Share of the lifetime that it must be busy for that; above 1: renting is cheaper. None: not known."),
         gives(&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."),

@@ -12,6 +12,8 @@
 
 namespace fabricost {
 
+inline constexpr double day_seconds = 86400;
+
 using Day = std::chrono::sys_days;
 
 /// The day that a text names; nothing for other texts, and for years outside 2000 to 2199.
@@ -51,7 +53,7 @@ using Day = std::chrono::sys_days;
 /// The day so many seconds after the morning of another, begun days counted whole.
 [[nodiscard]] inline Day after(Day start, double seconds) {
   constexpr double longest = 365'250;  // a thousand years
-  const double days = seconds / 86400;
+  const double days = seconds / day_seconds;
   return start + std::chrono::days{static_cast<int>(std::min(days, longest))};
 }
 

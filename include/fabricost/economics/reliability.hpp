@@ -17,6 +17,7 @@
 /// Limits: failures come in bursts and soon after changes (RSC's small jobs fail three times as often as its
 /// rate says), and some are not noticed at once: silent corruption is not modelled.
 
+#include <fabricost/economics/days.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
@@ -27,7 +28,6 @@
 
 namespace fabricost {
 
-inline constexpr double day_seconds = 86400;
 inline constexpr double hours_of_a_year = 8766;
 
 /// Failure rate of one node, per second, from counts or as published.

@@ -102,8 +102,8 @@ Goal goal_of(const NeedRequest& r) {
     all.push_back({.words = fmt::format("{} tokens in at most {}{}", io::count_text(*r.tokens), io::duration_text(*r.in_seconds),
                                         r.goodput ? ", with failures" : ""),
                    .measured = "run, days",
-                   .limit = *r.in_seconds / 86400,
-                   .measure = [](const Outcome& o, double by) { return o.steps * o.seconds * by / o.kept / 86400; }});
+                   .limit = *r.in_seconds / day_seconds,
+                   .measure = [](const Outcome& o, double by) { return o.steps * o.seconds * by / o.kept / day_seconds; }});
   else if (r.goodput)
     throw Refusal("<goodput> is of a run: add <tokens=15T> and <in_seconds=5184000>");
   if (all.size() != 1)

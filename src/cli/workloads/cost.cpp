@@ -80,7 +80,8 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
   table.row({"30 days", dollars_text(*a.share_dollars_per_30_days), ""});
   table.row({"a year", dollars_text(*a.share_dollars_per_year), ""});
   if (a.payback_days)
-    table.row({"pays back", duration_text(86400 * *a.payback_days), fmt::format("{} saving that share", dollars_text(*a.upgrade_dollars))});
+    table.row({"pays back", duration_text(day_seconds * *a.payback_days),
+               fmt::format("{} saving that share", dollars_text(*a.upgrade_dollars))});
   return table.text(2);
 }
 

@@ -123,8 +123,9 @@ struct NeedOptions {
     if (a.fast_value != a.value || a.slow_value != a.value) out += wrapped("  ", certainty_text(a), 100);
     out += wrapped(
         "  ",
-        fmt::format("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus, r.seconds / 86400,
-                    r.interval_seconds.first / 86400, r.interval_seconds.second / 86400, r.dollars ? ", " + dollars_text(*r.dollars) : "",
+        fmt::format("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
+                    r.seconds / day_seconds, r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds,
+                    r.dollars ? ", " + dollars_text(*r.dollars) : "",
                     duration_text(r.step_seconds), 100 * r.goodput, r.kernels == "assumed" ? "; what its kernels reach is assumed" : ""),
         100);
     if (!r.cost->network_note.empty()) out += wrapped("  ", r.cost->network_note, 100);

@@ -98,7 +98,7 @@ void add_work(Rows& rows, bool dated) {
     return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
   });
   rows.add("days", [](const R& r) {
-    return ranged(r.seconds / 86400, {r.interval_seconds.first / 86400, r.interval_seconds.second / 86400});
+    return ranged(r.seconds / day_seconds, {r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds});
   });
   if (dated) {
     rows.add("ends", [](const R& r) { return r.ends.value_or("?"); });
@@ -141,7 +141,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
   rows.add("to buy, million USD", [](const R& r) { return r.capital_dollars ? million(*r.capital_dollars) : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
-    constexpr double month = 86400 * 365.25 / 12;
+    constexpr double month = day_seconds * 365.25 / 12;
     return r.break_even_seconds ? digits(*r.break_even_seconds / month, 3) : std::string{};
   });
 }

@@ -156,7 +156,7 @@ struct ProjectedRun {
   static constexpr auto fields() {
     using A = ProjectedRun;
     constexpr bool left_out = true;
-    constexpr JsonUnit days{86400};
+    constexpr JsonUnit days{day_seconds};
     return Table{
         detail::give_system<A>,
         gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
@@ -232,7 +232,7 @@ struct ProjectAnswer {
     using A = ProjectAnswer;
     return Table{gives(&A::model, "model", "model", "Name of the model."),
                  gives(&A::tokens, "tokens", "tokens", "Of the run."),
-                 gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", 86400),
+                 gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", day_seconds),
                  gives(&A::done_by, "done_by", "done_by", "The day by which it must end; None: any."),
                  gives(&A::start, "start", "start", "The earliest start; None: no day is known."),
                  gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
