@@ -9,6 +9,7 @@
 #include "specs/parts/identities.hpp"
 #include "text/line_reader.hpp"
 
+#include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -175,3 +176,12 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
 }
 
 }  // namespace fabricost::diagnosis
+
+namespace fabricost {
+
+std::string usual_system(const std::filesystem::path& log) {
+  const auto guess = diagnosis::guessed_machine(io::read_nccl_info(log, {}), log);
+  return guess && guess->nics == 0 ? guess->system : std::string{};
+}
+
+}  // namespace fabricost

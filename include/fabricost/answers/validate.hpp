@@ -78,6 +78,7 @@ struct ValidationAnswer : Errors {
   ValidationReport report;
   [[nodiscard]] Errors total() const { return *this; }
   [[nodiscard]] double worst_error() const;
+  [[nodiscard]] std::string guessed_system() const { return report.guessed_system; }
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(report.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
   [[nodiscard]] std::vector<SkippedRows> untrustworthy_rows() const { return listed(report.untrustworthy); }
@@ -100,7 +101,9 @@ struct ValidationAnswer : Errors {
               gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
               gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
               gives(&A::by_library, "by_library", "by_library", "Errors with each library."),
-              gives(&A::by_launch, "by_launch", "by_launch", "Errors by launch and by how the release of NCCL was known.")});
+              gives(&A::by_launch, "by_launch", "by_launch", "Errors by launch and by how the release of NCCL was known."),
+              gives(&A::guessed_system, "guessed_system", "guessed_system",
+                    "Machine taken for logs that name none: the usual one of their GPUs; empty: none was.", 1, true)});
   }
 };
 

@@ -188,6 +188,10 @@ struct Diagnosis {
 /// GPUs and ranks in a log that this machine cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction(const std::filesystem::path& log, const System& system);
 
+/// The usual machine of the GPUs in a log, by its name in data/; empty: ambiguous, or none that is described whole.
+/// \throws SpecError as diagnose
+[[nodiscard]] std::string usual_system(const std::filesystem::path& log);
+
 /// The same for several logs of one job, one per rank or node: files, packed ones (.gz), folders, "-" for standard input.
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
 

@@ -65,6 +65,7 @@ struct ValidationReport {
   std::vector<ErrorGroup> by_operation, by_system, by_size, by_library;  ///< in a fixed order; sizes: <=64 KiB, <=1 MiB, <=32 MiB, above
   std::vector<ErrorGroup> by_launch;                                     ///< launch and release, as regime_of
   std::vector<ComparedPoint> points;
+  std::string guessed_system;  ///< taken for logs that name no machine: the usual one of their GPUs; empty: none was
 };
 
 /// How a point's calls were launched, and by what the release of NCCL was known: "one process, nccl-2.12 by its version".

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 namespace fabricost {
 
@@ -63,13 +64,30 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
   return out;
 }
 
+/// The usual machine of the GPUs of logs: one for all that speak of any, else empty.
+[[nodiscard]] static std::string usual_system_of(const std::vector<Sample>& samples) {
+  std::string out;
+  for (const Sample& one : samples) {
+    if (!std::filesystem::is_regular_file(one.file) || laid::is_trace(one.file)) continue;
+    const std::string there = usual_system(one.file);
+    if (!there.empty() && !out.empty() && there != out) return {};
+    if (!there.empty()) out = there;
+  }
+  return out;
+}
+
 ValidationAnswer answer(const ValidateRequest& r) {
   if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
   check_ranges(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
-  const PointSource otherwise{.system = unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
+  const std::string guessed = r.system ? std::string{} : usual_system_of(r.samples);
+  const PointSource otherwise{
+      .system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
+  const auto& points = out.report.points;
+  if (std::any_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return p.point.system == guessed; }))
+    out.report.guessed_system = guessed;
   for (Skipped& one : contradictions(r.samples, r.system, otherwise)) out.report.untrustworthy.push_back(std::move(one));
   return out;
 }

@@ -228,6 +228,8 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
     out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
   }
   out += terminal.strong(fmt::format("{} measured times, {}", measured, counted(report.total.points, "point"))) + "\n";
+  if (!report.guessed_system.empty())
+    out += fmt::format("  against {}, the usual machine of the GPUs in the log; another one: --system NAME\n", report.guessed_system);
   if (!report.points.empty()) {
     out += error_tables(report);
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
