@@ -6,10 +6,20 @@
 
 #include "trace/points.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace fabricost {
+
+PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
+  if (library && !is_nccl(*library))
+    throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");
+  PointSource out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
+  if (library) out.library = "nccl", out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
+  return out;
+}
 
 std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped) {
   std::vector<SkippedRows> out;
@@ -67,7 +77,7 @@ ValidationAnswer answer(const ValidateRequest& r) {
   if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
   check_ranges(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
-  const PointSource otherwise{.system = unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
+  const PointSource otherwise = stated(unnamed ? r.system.value->name : r.system.name, r.nodes, r.ranks, r.launch, r.library);
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   for (Skipped& one : contradictions(r.samples, r.system, otherwise)) out.report.untrustworthy.push_back(std::move(one));

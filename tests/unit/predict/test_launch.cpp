@@ -133,6 +133,18 @@ TEST_CASE("around a collective of RCCL it stands beside the GPUs, longer with mo
   CHECK(launched(s, large, LaunchMode::xla).seconds == Approx(predict(s, large).seconds).epsilon(0.001));
 }
 
+TEST_CASE("all ranks of a send_recv's communicator launch, so that more of them wait longer", "[predict]") {
+  const System s = systems::hopper_box();
+  for (const LaunchMode mode : {LaunchMode::threads, LaunchMode::one_process}) {
+    const auto host = [&](int ranks) { return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = mode}}).made_from.host; };
+    CHECK(host(2).gpus == 2);
+    CHECK(host(8).gpus == 8);
+    CHECK(host(8).seconds() == Approx(4 * host(2).seconds()));
+  }
+  const auto one_each = [&](int ranks) { return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = LaunchMode::process}}).made_from.host; };
+  CHECK(one_each(8).seconds() == one_each(2).seconds());
+}
+
 TEST_CASE("sweep launches as predict does, and compile's curve is the GPUs' time", "[predict]") {
   const System s = systems::hopper_box();
   const Choice choice{.launch = {.mode = LaunchMode::one_process}};
@@ -155,6 +167,14 @@ TEST_CASE("an older or unknown release widens the interval inside a domain", "[p
   s.tuner_assumed = true;
   const double unknown = width();
   CHECK(unknown == Approx(std::sqrt(known * known + s.constants.interval.unknown_library * s.constants.interval.unknown_library)));
+  s.tuner_assumed = false;
+  s.tuner = tuner_of_version(2, 23);  // measured on Hopper alone
+  const double own = tables_of(s.tuner).kernel_width, unseen = s.constants.interval.unknown_library;
+  CHECK(width() == Approx(std::sqrt(known * known + own * own + unseen * unseen)));
+  s.gpu.generation = Generation::hopper;
+  CHECK(width() < std::sqrt(known * known + own * own + unseen * unseen));
+  s = systems::ampere_box();
+  s.tuner_assumed = true;
   s.tuner = tuner_of_version(2, 8);
   CHECK(width() > unknown);
   CHECK(predict(s, op).seconds > 1.5 * predict(systems::ampere_box(), op).seconds);
