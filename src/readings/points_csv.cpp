@@ -149,7 +149,7 @@ std::string version_of(const std::string& column, std::string_view notes) {
   return version.empty() ? column : std::string{version};
 }
 
-/// The launch that a cell or the notes state: XLA times its modules (`module time`), and a `loop of` calls inside one launches none of them.
+/// The launch that a cell or the notes state: XLA times its modules (`module time`); a `loop of` calls inside one launches none of them.
 std::optional<LaunchMode> launch_in(CsvTable& table, int column, std::string_view notes) {
   const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
   if (const auto stated = name_in<LaunchMode>(table, column, "launch", launch_mode_names, launch)) return stated;

@@ -31,13 +31,18 @@ namespace fabricost::detail {
 
 [[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 
+/// The library is older than a release of NCCL, 2.x, by its own or by its tables.
+[[nodiscard]] inline bool came_before(const Fabric& f, double release) {
+  return lacks(f, release) || f.tuner < tuner_of_version(2, static_cast<int>(release));
+}
+
 /// Why the kernels over windows cannot run, or nullptr. What they add: NVIDIA/nccl src/symmetric.cc, ncclSymImplemented.
 [[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
   const bool gathers = gathers_or_scatters(op.collective);
   if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
     return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
-  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::symmetric_from))) return "need NCCL 2.27 or later: <library=nccl-2.27>";
+  if (came_before(f, prior::ways::symmetric_from)) return "need NCCL 2.27 or later: <library=nccl-2.27>";
   if (f.over_pcie || f.neighbours_only) return "need GPUs that reach each other over NVLink";
   if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
@@ -61,7 +66,7 @@ namespace fabricost::detail {
   if (f.library != Library::nccl) return "are known of NCCL alone";
   const bool known = op.collective == Collective::all_gather || op.collective == Collective::all_to_all;
   if (!known) return "move all_gather and all_to_all (NCCL's also scatter and gather): they do not reduce, and NCCL broadcasts by kernels";
-  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::copy_engine_from))) return "need NCCL 2.28 or later: <library=nccl-2.28>";
+  if (came_before(f, prior::ways::copy_engine_from)) return "need NCCL 2.28 or later: <library=nccl-2.28>";
   if (f.over_pcie || f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
   if (choice.ways.symmetric) return "replace the kernels over windows; leave <symmetric> out";
@@ -73,6 +78,11 @@ namespace fabricost::detail {
   for (const Tier& tier : system.tiers)
     if ((tier.role == TierRole::nic || tier.role == TierRole::network) && tier.kind == TierKind::rails) return true;
   return false;
+}
+
+[[nodiscard]] inline Refusal no_rails(const System& system) {
+  return Refusal(system.name + ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs or "
+                 "leaves are on rails");
 }
 
 /// \throws Refusal where a way cannot be gone
@@ -93,9 +103,7 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
   if (!w.nvls && choice.algorithm && (*choice.algorithm == Algorithm::nvls || *choice.algorithm == Algorithm::nvls_tree))
     throw Refusal(system.name + ": <nvls=off> turns off the reduction in the switches that " + std::string{name(*choice.algorithm)} +
                   " is; leave one of the two out");
-  if (!w.pxn && !on_rails(system))
-    throw Refusal(system.name + ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs "
-                  "or leaves are on rails");
+  if (!w.pxn && !on_rails(system)) throw no_rails(system);
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
   if (w.relay && idle_beside(f) <= 0)

@@ -75,7 +75,10 @@ namespace detail {
       line.ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
     else
       line.ramp(
-          {.shape = Ramp::Shape::channels, .amplitude = slower * ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
+          {.shape = Ramp::Shape::channels,
+           .amplitude = slower * ll.channels_cost,
+           .per_byte = 1 / threads,
+           .limit = static_cast<double>(channels)});
     line.chunk = threads * channels;
     line.chunk_seconds = slower * (bytes / message + 1) * ll.chunk / (ll.channel_share * fabric.inner_rate / channels);
     line.chunk_share = ll.chunk_share;

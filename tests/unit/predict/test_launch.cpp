@@ -135,14 +135,15 @@ TEST_CASE("around a collective of RCCL it stands beside the GPUs, longer with mo
 
 TEST_CASE("all ranks of a send_recv's communicator launch, so that more of them wait longer", "[predict]") {
   const System s = systems::hopper_box();
+  const auto host = [&](int ranks, LaunchMode mode) {
+    return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = mode}}).made_from.host;
+  };
   for (const LaunchMode mode : {LaunchMode::threads, LaunchMode::one_process}) {
-    const auto host = [&](int ranks) { return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = mode}}).made_from.host; };
-    CHECK(host(2).gpus == 2);
-    CHECK(host(8).gpus == 8);
-    CHECK(host(8).seconds() == Approx(4 * host(2).seconds()));
+    CHECK(host(2, mode).gpus == 2);
+    CHECK(host(8, mode).gpus == 8);
+    CHECK(host(8, mode).seconds() == Approx(4 * host(2, mode).seconds()));
   }
-  const auto one_each = [&](int ranks) { return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = LaunchMode::process}}).made_from.host; };
-  CHECK(one_each(8).seconds() == one_each(2).seconds());
+  CHECK(host(8, LaunchMode::process).seconds() == host(2, LaunchMode::process).seconds());
 }
 
 TEST_CASE("sweep launches as predict does, and compile's curve is the GPUs' time", "[predict]") {

@@ -269,6 +269,10 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   old.tuner = *parse_tuner("nccl-2.12");
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
   refused(old, AllGather{.bytes = KiB(1), .ranks = 8}, engines, "2.28");
+  System nearly = systems::hopper_box();  // of the tables that have windows
+  nearly.tuner = tuner_of_version(2, 26);
+  nearly.nccl_release = 26;
+  refused(nearly, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
 }
 
 TEST_CASE("NCCL 2.31 reduces 128 KiB to 1 MiB of any buffer in two trips, whatever the ranks", "[predict]") {
