@@ -24,6 +24,7 @@ FITS = [
     ("scale_up", "scale-up", "NVLink: 8 A100, H100 and B200", ["dgx-a100.nccl.csv", "dgx-h100.nccl.csv", "dgx-b200.nccl.csv"],
      ["--leave-out", "aiconfigurator/h100_sxm/nccl/2.23"]),
     ("pcie", "pcie", "PCIe: 8 L40S", ["l40s-pcie.nccl.csv"], []),
+    ("pcie", "pcie", "PCIe: 8 RTX PRO 6000", ["second/rtx-pro-6000-pcie.nccl.csv"], []),
     ("transport", "transport", "Between nodes: the public clusters",
      ["multinode/points_healthy.csv", "second/multinode/points_healthy.csv", "second/newer/points_healthy.csv"], ["--only", "transport"]),
 ]

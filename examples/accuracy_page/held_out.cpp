@@ -42,7 +42,8 @@ std::string one_node(const Measurements& data) {
   std::string out =
       "## nccl-tests inside one node\n\nAll healthy public runs on one node, launched as the heads of their logs say "
       "([launches](model/choice.md#launches-and-releases)). The constants of NVLink machines come from CUDA graphs of one laboratory "
-      "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29).\nWhat NCCL before 2.19 takes beside them, and launches take the processors of four "
+      "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29),\nand so does what 2.19 to 2.25 take longer. "
+      "What NCCL before 2.19 takes beside them, and launches take the processors of four "
       "machines, was fitted to hgx-a100, azure-nd-a100-v4,\nsnellius-h100 and runpod-a100-pair; those of "
       "mi300x-8 and mi250x-16gcd to their sweeps. No "
       "fit has seen the others.\n\n" +
@@ -86,8 +87,8 @@ std::string not_priced(const ValidationReport& report) {
 std::string never_fitted(const Measurements& data) {
   std::string out =
       "## Machines by the constants of a relative\n\n2, 4 and 8 GPUs, CUDA graphs, priced with constants that were fitted without them; "
-      "then with their own, which were\nfitted to these points but for the runs of NCCL 2.23 on that H200, whose rings are 7 % slower than "
-      "the same release elsewhere.\n\n" +
+      "then with their own, which were\nfitted to these points but for the runs of NCCL 2.23 on that H200. "
+      "What that release takes longer is one number, fitted to it and to dgx-h100 alike.\n\n" +
       heading("machine");
   const auto both = [&out](const char* machine, const Points& points, const char* relative) {
     const std::string file = (data_directory() / "calibrations" / relative).string() + ".yaml";

@@ -48,13 +48,14 @@ using Broadcast = detail::Named<Collective::broadcast>;
 using Reduce = detail::Named<Collective::reduce>;
 using AllToAll = detail::Named<Collective::all_to_all>;
 
-/// Between two ranks; `path` selects the wires.
+/// Between two ranks; `path` selects the wires. `ranks` of the communicator: they set the channels of a peer, and all of them launch.
 struct SendRecv {
   Bytes bytes{};
   Path path = Path::gpu_gpu;
+  int ranks = 2;
 
   operator Operation() const {  // NOLINT(google-explicit-constructor): it is one
-    return {.collective = Collective::send_recv, .bytes = bytes, .ranks = 2, .nodes = path == Path::nic ? 2 : 1, .path = path};
+    return {.collective = Collective::send_recv, .bytes = bytes, .ranks = ranks, .nodes = path == Path::nic ? 2 : 1, .path = path};
   }
 };
 

@@ -58,12 +58,20 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
   return out;
 }
 
+namespace {
+/// \param from a release
+[[nodiscard]] bool library_is_older(const Inference& nccl, double from) {
+  return release_of(nccl) < from;
+}
+}  // namespace
+
 std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
   if (!library || !is_nccl(*library)) return system;
   if (system->library != Library::nccl)
     throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
   System out = *system;
   out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
+  out.nccl_release = release_of(*library);
   const Generation generation = system->gpu.generation;
   if (const double from = tables_of(out.tuner).first_release[tuner_generation(generation)]; release_of(*library) < from)
     throw Refusal(fmt::format("<library=nccl-2.{}>: NCCL runs on {} GPUs from 2.{:.0f} on", release_of(*library), name(generation), from));
@@ -108,6 +116,10 @@ Choice choice_of(const ChoiceRequest& r) {
     if (r.ways.copy_engine && release_of(*r.library) < prior::ways::copy_engine_from)
       throw Refusal(fmt::format("<copy_engine>: NCCL's copy engines move collectives from 2.{:.0f} on, not in 2.{}",
                                 prior::ways::copy_engine_from, release_of(*r.library)));
+    if (const double from = r.algorithm ? nccl_from(*r.algorithm) : 0; library_is_older(*r.library, from))
+      throw Refusal(fmt::format("<algorithm={}>: NCCL has it from 2.{:.0f} on, not in 2.{}; take <library=nccl-2.{:.0f}>, or leave "
+                                "<algorithm> out",
+                                name(*r.algorithm), from, release_of(*r.library), from));
     out.ways.any_buffer = release_of(*r.library) >= prior::ways::any_buffer_from;
   }
   if (r.version) {
@@ -274,8 +286,10 @@ ExplainAnswer answer(const ExplainRequest& request) {
   if (std::string lost = lost_note(system, out); !lost.empty()) notes.push_back(std::move(lost));
   if (request.upgrade) {
     out.upgrade = upgraded(a, request, out.seconds);
-    notes.push_back(fmt::format("With {}: {} {}, {}.", out.upgrade->library, out.upgrade->algorithm, out.upgrade->protocol,
-                                time_text(Time::from_value(out.upgrade->seconds))));
+    notes.push_back(fmt::format("With {}: {} {}, {} ({} to {}).", out.upgrade->library, out.upgrade->algorithm, out.upgrade->protocol,
+                                time_text(Time::from_value(out.upgrade->seconds)),
+                                time_text(Time::from_value(out.upgrade->low_seconds)),
+                                time_text(Time::from_value(out.upgrade->high_seconds))));
   }
   out.text = explain(system, out, notes) + (out.norm ? "\n" + explain(out.norm->made) : "");
   for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, s.seconds});

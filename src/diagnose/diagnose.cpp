@@ -149,7 +149,9 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
     for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
       if (source.nodes > 0 && n != source.nodes * per_node) continue;
       try {
-        Points some = first_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n}, whole);
+        PointSource of_n = source;
+        of_n.nodes = n / per_node, of_n.ranks = n;
+        Points some = first_points(file, of_n, whole);
         const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
         if (factor < bounds.low || factor > bounds.high) continue;
         if (only) throw;
@@ -295,8 +297,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   }
   bool table = !runs.empty();
   try {
-    const PointSource source{
-        .system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
+    PointSource source = request.otherwise;
+    source.system = machine.system.empty() ? "dgx-h100" : machine.system, source.nodes = request.nodes, source.ranks = request.ranks;
     if (runs.empty() || !machine.system.empty()) {
       bool whole = true;
       Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs

@@ -28,6 +28,8 @@ void refuse_for_tables(bool given, std::string_view field, std::string_view tabl
 
 [[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
   refuse_for_tables(r.choice.has_value(), "choice", "expert exchange");
+  refuse_for_tables(r.launch.has_value(), "launch", "expert exchange");
+  refuse_for_tables(r.library.has_value(), "library", "expert exchange");
   std::vector<MoeKernelRow> rows;
   for (const std::string& file : files)
     for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
@@ -66,6 +68,8 @@ std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const Va
       refuse_for_tables(r.choice.has_value(), "choice", "workloads");
       refuse_for_tables(!r.calibration.empty(), "calibration", "workloads");
       refuse_for_tables(r.raw, "raw", "workloads");
+      refuse_for_tables(r.launch.has_value(), "launch", "workloads");
+      refuse_for_tables(r.library.has_value(), "library", "workloads");
       return validated(tables);
     }
   }

@@ -5,11 +5,13 @@
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fabricost {
@@ -139,13 +141,28 @@ std::vector<std::string> assumed(const System& system, int nodes) {
   return {detail::more_nodes(system, nodes)};
 }
 
+namespace {
+/// "Ampere", "Ampere and Hopper".
+[[nodiscard]] std::string seen_generations(const TunerTables& version) {
+  constexpr std::array<std::string_view, 4> names{"Volta", "Ampere", "Hopper", "Blackwell"};
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (version.kernels_seen[i] > 0) out += (out.empty() ? "" : " and ") + std::string{names[i]};
+  return out;
+}
+}  // namespace
+
 std::vector<std::string> assumed(const System& system, const Prediction& p) {
   std::vector<std::string> out = assumed(system, p.nodes);
   const Fabric& inside = p.made_from.fabric;
   const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
-  const bool own_kernels = has_own_kernels(tables_of(inside.tuner));
-  if (nccl && own_kernels && inside.domains() <= 1 && !inside.over_pcie)
-    out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on A100s alone", name(inside.tuner)));
+  const TunerTables& version = tables_of(inside.tuner);
+  const bool own_kernels = has_own_kernels(version);
+  const bool costs = inside.domains() <= 1 && !inside.over_pcie;
+  const bool unseen = version.kernel_width > 0 && !(version.kernels_seen[tuner_generation(inside.generation)] > 0);
+  if (nccl && costs && (own_kernels || unseen))
+    out.push_back(fmt::format("the library chooses and costs as {} did, which was measured on {} GPUs alone", name(inside.tuner),
+                              seen_generations(version)));
   else if (nccl && own_kernels)
     out.push_back(fmt::format("the library chooses as {} did; what it costs here was measured with later releases", name(inside.tuner)));
   if (nccl && inside.tuner_assumed) out.push_back(fmt::format("nothing says which version ran; {} is taken", name(inside.tuner)));
@@ -161,6 +178,10 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
                                                    : "of this library's launches none was measured"));
   if (const Ways& w = p.made_from.choice.ways; w.gin || w.put != Put::none)
     out.push_back("a put starts and is posted as between two GB200s, each over a NIC of 400 Gbit/s: no other machine was measured");
+  if (p.made_from.choice.ways.relay)
+    out.push_back(fmt::format("idle GPUs add {:.0f} % of their links' rate and pass on from {} over a link, as was measured with 2 and 4 "
+                              "of 8 MI350X in a full mesh alone",
+                              100 * prior::ways::relay_share, size_text(Bytes::from_value(prior::ways::relay_from))));
   if (p.made_from.choice.ways.copy_engine)
     out.push_back("copy engines start and copy as NCCL's own estimate for Hopper and Blackwell says: no public run shows it");
   if (p.made_from.choice.ways.registered) {

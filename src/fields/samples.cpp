@@ -39,6 +39,7 @@ Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bo
     }
     for (Point p : sample.points) {
       if (p.system.empty()) p.system = otherwise.system;
+      fill_in(p, otherwise);
       if (p.gpus_per_node == 0 && otherwise.ranks > 0) p.gpus_per_node = otherwise.ranks / p.nodes;
       out.points.push_back(std::move(p));
     }

@@ -137,7 +137,22 @@ void Points::append(Points&& other) {
   for (const Skipped& s : other.skipped) skip(s.reason, s.rows);
 }
 
-std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink) {
+void fill_in(Point& point, const PointSource& otherwise) {
+  if (otherwise.launch && point.launched == 0 && point.launch.mode == LaunchMode::graph) {
+    point.launch.mode = *otherwise.launch;
+    point.launched = 1U << static_cast<unsigned>(*otherwise.launch);
+  }
+  const bool same = point.library.empty() || point.library == otherwise.library;
+  if (otherwise.library.empty() || !same || !point.library_version.empty()) return;
+  point.library = otherwise.library;
+  point.library_version = otherwise.library_version;
+}
+
+std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& given) {
+  const PointSink sink = [&](Point&& point) {
+    fill_in(point, otherwise);
+    given(std::move(point));
+  };
   const Format format = format_of(file);
   switch (format) {
     case Format::moe:

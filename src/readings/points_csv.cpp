@@ -149,6 +149,14 @@ std::string version_of(const std::string& column, std::string_view notes) {
   return version.empty() ? column : std::string{version};
 }
 
+/// The launch that a cell or the notes state: XLA times its modules (`module time`); a `loop of` calls inside one launches none of them.
+std::optional<LaunchMode> launch_in(CsvTable& table, int column, std::string_view notes) {
+  const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
+  if (const auto stated = name_in<LaunchMode>(table, column, "launch", launch_mode_names, launch)) return stated;
+  const bool module = notes.find("module time") != std::string_view::npos && notes.find("loop of") == std::string_view::npos;
+  return module ? std::optional{LaunchMode::xla} : std::nullopt;
+}
+
 /// Whether a collective's buffers were registered with the library (the note `registered`): it may then move data differently.
 bool is_registered(std::string_view notes) {
   static constexpr std::string_view key = "registered ";
@@ -224,8 +232,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
     point.nodes = count_of_cell(table, at.nodes, "nodes");
     point.gpus_per_node = count_of_cell(table, at.gpus_per_node, "gpus_per_node");
-    const auto launch = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
-    const auto stated = name_in<LaunchMode>(table, at.launch, "launch", launch_mode_names, launch);
+    const auto stated = launch_in(table, at.launch, table.cell(at.notes));
     point.launch.mode = stated.value_or(LaunchMode::graph);
     if (stated) point.launched = 1U << static_cast<unsigned>(*stated);
     const NumberCell bytes = number_in(table, at.bytes, "bytes");

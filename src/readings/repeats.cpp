@@ -138,10 +138,11 @@ void note_releases(Point& kept, const SharedText& version) {
 }  // namespace
 
 LibraryEra era_of(const Point& point) {
-  if (point.tuner) return {*point.tuner, false};
+  if (point.tuner) return {*point.tuner, false, 0};
   const int version = version_number(point.library_version.str()), major = version / 1000000;
-  if (major == 2) return {tuner_of_version(major, version / 1000 % 1000), false};  // NCCL's have been 2 since 2017
-  return {point.early_tests ? Tuner{} : newest_tuner, true};
+  const int release = version / 1000 % 1000;
+  if (major == 2) return {tuner_of_version(major, release), false, release};  // NCCL's have been 2 since 2017
+  return {point.early_tests ? Tuner{} : newest_tuner, true, 0};
 }
 
 struct RepeatMerger::State {

@@ -63,7 +63,7 @@ const System& Machines::of(const Point& point) {
   };
   const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
-  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era.tuner, era.assumed,
+  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era,
                 release_between_nodes(point)};
   const auto found = seen_.find(key);
   if (found != seen_.end()) return *found->second;
@@ -74,10 +74,11 @@ const System& Machines::of(const Point& point) {
 }
 
 const System& Machines::with_era(const System& system, LibraryEra era) {
-  if (system.library != Library::nccl || (era.tuner == system.tuner && era.assumed == system.tuner_assumed)) return system;
-  const auto [at, fresh] = eras_.try_emplace({&system, era.tuner, era.assumed}, system);
+  if (system.library != Library::nccl || era == LibraryEra{system.tuner, system.tuner_assumed, system.nccl_release}) return system;
+  const auto [at, fresh] = eras_.try_emplace({&system, era}, system);
   at->second.tuner = era.tuner;
   at->second.tuner_assumed = era.assumed;
+  at->second.nccl_release = era.release;
   return at->second;
 }
 

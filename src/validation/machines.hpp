@@ -43,11 +43,11 @@ class Machines {
 
   /// A machine of this class that finds its library one set of tables older. \param system with the newest
   const System& with_older(const System& system) {
-    return with_era(system, {static_cast<Tuner>(static_cast<int>(newest_tuner) - 1), system.tuner_assumed});
+    return with_era(system, {static_cast<Tuner>(static_cast<int>(newest_tuner) - 1), system.tuner_assumed, 0});
   }
 
  private:
-  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, Tuner, bool, int>;
+  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double, LibraryEra, int>;
 
   const System& loaded(const std::string& name, const std::vector<std::string>& changes);
   const System& with_era(const System& system, LibraryEra era);
@@ -56,7 +56,7 @@ class Machines {
   Adjust adjust_;
   std::vector<std::string> overrides_;
   std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
-  std::map<std::tuple<const System*, Tuner, bool>, System> eras_;
+  std::map<std::pair<const System*, LibraryEra>, System> eras_;
   std::map<Key, const System*> seen_;
 };
 

@@ -7,6 +7,7 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
@@ -65,6 +66,25 @@ Prediction in_a_stream(const System& system, const Operation& one, const Choice&
   out.terms = scaled;
   if (bytes < fills_the_link) out.high = std::max(out.high, alone.high);
   return out;
+}
+
+/// NCCL copies 16 bytes at a time where both ends of a message are aligned, and one element where they are not. Parts m of an all_to_all
+/// that are no multiple of 16 bytes, as nccl-tests has with 5 or 7 ranks, take m r / c longer over the c channels of a peer:
+/// c = clamp( m / m1 , 1 , 32 / (n-1) ). Only of measured points the bytes are known that well.
+void copy_by_elements(Prediction& p) {
+  namespace k = prior::ways;
+  const Fabric& f = p.made_from.fabric;
+  const double n = f.ranks(), part = std::floor(p.operation.bytes.value() / n);
+  const bool at_home = f.library == Library::nccl && f.domains() <= 1 && !f.over_pcie && n > 1;
+  if (p.operation.collective != Collective::all_to_all || !at_home || std::fmod(part, 16) == 0) return;
+  const double most = std::max(1.0, tables_of(f.tuner).exchange_channels / (n - 1));
+  const double more = part / kibibyte * k::narrow_kib / std::clamp(part / k::narrow_channel_size, 1.0, most);
+  const double own = std::log(p.high / p.seconds), share = more / (p.seconds + more);
+  p.seconds += more;
+  const double factor = std::exp(std::hypot(own, share * k::narrow_width));
+  p.low = std::max(p.min, p.seconds / factor);
+  p.high = p.seconds * factor;
+  p.terms.add({.name = "copies by element", .tier = "gpu", .time = Time::from_value(more)});
 }
 
 /// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain these change protocols at other
@@ -165,6 +185,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       const Operation question = io::question_of(point, system);
       Prediction prediction =
           point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
+      copy_by_elements(prediction);
       hold_older(prediction, machines, system, question, choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {

@@ -123,7 +123,7 @@ void take(const py::object& given, std::string_view field, bool whole, Number& s
 template <Collective C>
 inline constexpr std::array<std::string_view, 4> argument_names_of{"bytes", "ranks", "nodes", "dtype"};
 template <>
-inline constexpr std::array<std::string_view, 2> argument_names_of<Collective::send_recv>{"bytes", "path"};
+inline constexpr std::array<std::string_view, 3> argument_names_of<Collective::send_recv>{"bytes", "path", "ranks"};
 /// Objects for them, null where nothing was given.
 template <Collective C>
 using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
@@ -137,6 +137,7 @@ template <Collective C>
     Path path = Path::gpu_gpu;
     if (given[1]) detail::from_object(given[1], "path", {}, path);
     out.scalar = SendRecv{.path = path};
+    fields.ranks = given[2];
   } else {
     out.scalar.collective = C;
     fields.ranks = given[1], fields.nodes = given[2];
@@ -176,7 +177,11 @@ template <Collective C>
   std::string out = class_names[static_cast<std::size_t>(op.scalar.collective)];
   const double bytes = op.scalar.bytes.value();
   out += op.bytes ? "(bytes=" + shown(op.bytes) : bytes >= 0 ? fmt::format("(bytes={}", bytes) : "(bytes=None";
-  if (op.scalar.collective == Collective::send_recv) return out + fmt::format(", path='{}')", name(op.scalar.path));
+  if (op.scalar.collective == Collective::send_recv) {
+    const bool more = op.ranks || op.scalar.ranks != SendRecv{}.ranks;
+    const std::string ranks = !more ? "" : ", ranks=" + (op.ranks ? shown(op.ranks) : std::to_string(op.scalar.ranks));
+    return out + fmt::format(", path='{}'{})", name(op.scalar.path), ranks);
+  }
   if (op.ranks || op.scalar.ranks > 0) out += ", ranks=" + (op.ranks ? shown(op.ranks) : std::to_string(op.scalar.ranks));
   if (op.nodes || op.scalar.nodes > 0) out += ", nodes=" + (op.nodes ? shown(op.nodes) : std::to_string(op.scalar.nodes));
   return out + fmt::format(", dtype='{}')", name(op.scalar.dtype));
@@ -205,7 +210,7 @@ template <Collective C>
 [[nodiscard]] py::tuple state_of(const OperationRequest& op) {
   const py::object axes = op.axes ? op.axes : py::none();
   if (op.scalar.collective == Collective::send_recv)
-    return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}), axes);
+    return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}), ranks_field(op), axes);
   return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}), axes);
 }
 
@@ -321,9 +326,10 @@ void add_operations(py::module_& module) {
 
 bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
+ranks: of the communicator; they set the channels of a peer, and all of them launch.
 
 algbw = busbw = bytes / seconds.)",
-                                   "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.");
+                                   "__init__(self, bytes=None, path='gpu-gpu', *, ranks=2)\n--\n\nArguments as the class says.");
 }
 
 }  // namespace fabricost::python

@@ -74,9 +74,9 @@ def _operation(asked: argparse.Namespace) -> Any:
         _fault(f'"{asked.operation}" is no operation; write {near[0] if near else "one of: " + " ".join(operations)}')
     size = None if asked.size is None else _core._size_of(asked.size, "--size")
     if name == "send_recv":
-        if asked.ranks or asked.nodes or asked.dtype:
-            _fault("--ranks, --nodes, --dtype: send_recv is between two; name its --path")
-        return fc.SendRecv(bytes=size, path=asked.path or "gpu-gpu")
+        if asked.nodes or asked.dtype:
+            _fault("--nodes, --dtype: send_recv is between two; name its --path")
+        return fc.SendRecv(bytes=size, path=asked.path or "gpu-gpu", ranks=asked.ranks or 2)
     if asked.path:
         _fault(f"--path: is for send_recv, not {name}")
     return operations[name](bytes=size, ranks=asked.ranks, nodes=asked.nodes, dtype=asked.dtype or "half")

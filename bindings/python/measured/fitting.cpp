@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 #include "machine.hpp"
 

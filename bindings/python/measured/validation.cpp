@@ -2,6 +2,7 @@
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "measured/samples.hpp"
 #include "face.hpp"
 

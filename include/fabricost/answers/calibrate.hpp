@@ -36,6 +36,8 @@ struct CalibrateRequest {
   std::string calibration;
   std::optional<ConstantSet> only;
   std::vector<std::string> leave_out, hold;
+  std::optional<LaunchMode> launch{};
+  std::optional<Inference> library{};
   static constexpr std::array<std::string_view, 2> by_place{"system", "samples"};
 
   static constexpr auto fields() {
@@ -52,7 +54,9 @@ struct CalibrateRequest {
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
              "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
         asks(&R::hold, "hold", "--hold", "NAME...",
-             "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth")};
+             "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth"),
+        detail::ask_launch_of_files<R>,
+        detail::ask_library_of_files<R>};
   }
 };
 

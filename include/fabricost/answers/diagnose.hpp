@@ -3,6 +3,7 @@
 /// Compares a run with what its machine should reach and names likely causes where it is slower
 /// (diagnose/diagnose.hpp).
 
+#include <fabricost/answers/validate.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
 
@@ -20,6 +21,8 @@ struct DiagnoseRequest {
   std::string expected;
   std::vector<std::string> more{};  ///< further logs of the same job
   std::string against{};            ///< a log, or a folder of logs, of a run that went well
+  std::optional<LaunchMode> launch{};
+  std::optional<Inference> library{};
 
   static constexpr auto fields() {
     using R = DiagnoseRequest;
@@ -30,7 +33,8 @@ struct DiagnoseRequest {
                  asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
                  asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
                  asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
-                 asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well")};
+                 asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well"),
+                 detail::ask_launch_of_files<R>, detail::ask_library_of_files<R>};
   }
 };
 

@@ -2,6 +2,7 @@
 /// \file validate.hpp
 /// The errors of predictions against measurements (validation/validate.hpp).
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/samples.hpp>
@@ -14,6 +15,20 @@
 
 namespace fabricost {
 
+namespace detail {
+template <class R>
+inline constexpr auto ask_launch_of_files = asks(&R::launch, "launch", "--launch", "HOW",
+                                                 "How calls were launched, where a file does not say: graph\n"
+                                                 "queued process threads one_process eager xla");
+template <class R>
+inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--library", "NCCL",
+                                                  "The NCCL that ran, where a file does not say: nccl-2.18");
+}  // namespace detail
+
+/// Values for what files do not say. \throws Refusal where the library is no release of NCCL
+[[nodiscard]] PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch,
+                                 const std::optional<Inference>& library);
+
 struct ValidateRequest {
   std::vector<Sample> samples;
   Machine system;  ///< a System given as a value prices every point, whatever machine the point names
@@ -21,6 +36,8 @@ struct ValidateRequest {
   std::optional<Choice::Rule> choice;
   std::string calibration;
   bool raw = false;
+  std::optional<LaunchMode> launch{};
+  std::optional<Inference> library{};
 
   static constexpr auto fields() {
     using R = ValidateRequest;
@@ -31,7 +48,9 @@ struct ValidateRequest {
                  detail::ask_ranks_of_files<R>,
                  detail::ask_choice<R>,
                  asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
-                 asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median")};
+                 asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median"),
+                 detail::ask_launch_of_files<R>,
+                 detail::ask_library_of_files<R>};
   }
 };
 

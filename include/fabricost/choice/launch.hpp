@@ -66,7 +66,8 @@ struct HostTime {
 [[nodiscard]] inline HostTime host_time(const ScaleUpForm& form, double own, const Fabric& f, Collective op, CallLaunch launch) {
   const bool known = f.library == Library::nccl || f.library == Library::rccl;
   if (!is_launched_by_host(launch) || !known || f.ranks() <= 1) return {};
-  const double local = f.nodes > 0 ? f.ranks() / f.nodes : f.local();
+  const double taking = std::max<double>(f.ranks(), f.communicator);  // a send_recv: all of its communicator launch
+  const double local = f.nodes > 0 ? taking / f.nodes : f.local();
   HostTime out;
   out.gpus = launch.mode == LaunchMode::process ? 1 : std::max(1.0, launch.gpus > 0 ? launch.gpus : local);
   if (f.domains() > 1 && out.gpus <= 1) return {};

@@ -11,12 +11,15 @@
 
 namespace fabricost::detail {
 
+/// The next size to compare at, towards one where something changes.
+[[nodiscard]] inline double towards_size(double from, double at, double next) {
+  if (!(at < from)) return next;
+  const double before = std::nextafter(from, 0);
+  return std::min(next, at < before ? before : from);
+}
 /// The next size to compare at, towards a jump of this line.
 [[nodiscard]] inline double towards_jumps(const Line& line, double at, double next) {
-  for (const Jump& jump : line.jumps) {
-    const double before = std::nextafter(jump.from, 0);
-    if (at < jump.from) next = std::min(next, at < before ? before : jump.from);
-  }
+  for (const Jump& jump : line.jumps) next = towards_size(jump.from, at, next);
   return next;
 }
 

@@ -7,6 +7,7 @@
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/predict/prediction.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <array>
 #include <filesystem>
@@ -159,6 +160,7 @@ struct DiagnosisRequest {
   std::vector<std::string> overrides{};  ///< for `system`, as load_system takes them
   std::string calibration{};             ///< likewise
   std::filesystem::path against{};       ///< a log, or a folder of logs, of a run that went well; empty: none
+  PointSource otherwise{};               ///< launch and library of a log that does not say them
 };
 
 struct Diagnosis {

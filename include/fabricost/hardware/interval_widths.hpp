@@ -39,8 +39,7 @@ struct IntervalWidths {
   double beyond_ranks;          ///< per factor of two outside the measured ranks
   /// Minimum share of `beyond_sizes` on a machine without measurements of its own.
   double unseen_wire;
-  double older_library;    ///< in quadrature: the library is older than those the constants were measured with
-  double unknown_library;  ///< in quadrature: nothing says which version of the library ran
+  double unknown_library;  ///< in quadrature: nothing says which version ran, or its kernels were measured on other GPUs alone
   double host_bound;       ///< of a time that the host's launches hold
   double host_bound_here;  ///< the same on a machine whose processor was measured
   double xla_module;       ///< of the time that a module of XLA adds

@@ -34,6 +34,7 @@ struct System {
   Library library = Library::other;
   Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
   bool tuner_assumed = false;  ///< nothing says which version it was: widens intervals inside a domain
+  int nccl_release = 0;        ///< 18 of NCCL 2.18: later algorithms are not there; 0: not said, all are
   Sourced<Bandwidth> host_memory_rate;  ///< reads and writes together that the processors of one node reach; 0: not known
   Sourced<Time> host_launch;   ///< its processor's time to launch a collective on one GPU; 0: ScaleUpForm::host_gpu
   Sourced<Watts> power;

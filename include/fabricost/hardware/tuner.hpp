@@ -65,6 +65,9 @@ struct TunerTables {
   double exchange_channel_size;   ///< bytes per peer and channel from which on a peer has more channels
   double exchange_channels;       ///< at most for a peer
   double exchange_overlap;        ///< least order of the norm between an exchange's latency and its volume
+  double gather_share;            ///< of an all_gather's or reduce_scatter's ring, but for the bytes of LL128 and Simple
+  double kernel_width;            ///< half width, in log, of what these costs leave; in quadrature
+  double kernels_seen[4];         ///< 1: they were measured on GPUs of that generation
   double first_version[2];        ///< the first release with these tables: major, minor
   double first_release[4];        ///< the first release, 2.x, that runs on a generation; 0: any
 };

@@ -31,13 +31,18 @@ namespace fabricost::detail {
 
 [[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 
+/// The library is older than a release of NCCL, 2.x, by its own or by its tables.
+[[nodiscard]] inline bool came_before(const Fabric& f, double release) {
+  return lacks(f, release) || f.tuner < tuner_of_version(2, static_cast<int>(release));
+}
+
 /// Why the kernels over windows cannot run, or nullptr. What they add: NVIDIA/nccl src/symmetric.cc, ncclSymImplemented.
 [[nodiscard]] inline const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
   const bool gathers = gathers_or_scatters(op.collective);
   if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
     return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
-  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::symmetric_from))) return "need NCCL 2.27 or later: <library=nccl-2.27>";
+  if (came_before(f, prior::ways::symmetric_from)) return "need NCCL 2.27 or later: <library=nccl-2.27>";
   if (f.over_pcie || f.neighbours_only) return "need GPUs that reach each other over NVLink";
   if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
@@ -61,11 +66,23 @@ namespace fabricost::detail {
   if (f.library != Library::nccl) return "are known of NCCL alone";
   const bool known = op.collective == Collective::all_gather || op.collective == Collective::all_to_all;
   if (!known) return "move all_gather and all_to_all (NCCL's also scatter and gather): they do not reduce, and NCCL broadcasts by kernels";
-  if (f.tuner < tuner_of_version(2, static_cast<int>(prior::ways::copy_engine_from))) return "need NCCL 2.28 or later: <library=nccl-2.28>";
+  if (came_before(f, prior::ways::copy_engine_from)) return "need NCCL 2.28 or later: <library=nccl-2.28>";
   if (f.over_pcie || f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
   if (f.ranks() < 2) return "need a peer";
   if (choice.ways.symmetric) return "replace the kernels over windows; leave <symmetric> out";
   return choice.algorithm || choice.protocol ? "run no algorithm of NCCL's; leave <algorithm> and <protocol> out" : nullptr;
+}
+
+/// NICs of the same place in every node share a leaf, or a network of their own.
+[[nodiscard]] inline bool on_rails(const System& system) {
+  for (const Tier& tier : system.tiers)
+    if ((tier.role == TierRole::nic || tier.role == TierRole::network) && tier.kind == TierKind::rails) return true;
+  return false;
+}
+
+[[nodiscard]] inline Refusal no_rails(const System& system) {
+  return Refusal(system.name + ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs or "
+                 "leaves are on rails");
 }
 
 /// \throws Refusal where a way cannot be gone
@@ -86,6 +103,7 @@ inline void check_ways(const Fabric& f, const System& system, const Operation& o
   if (!w.nvls && choice.algorithm && (*choice.algorithm == Algorithm::nvls || *choice.algorithm == Algorithm::nvls_tree))
     throw Refusal(system.name + ": <nvls=off> turns off the reduction in the switches that " + std::string{name(*choice.algorithm)} +
                   " is; leave one of the two out");
+  if (!w.pxn && !on_rails(system)) throw no_rails(system);
   if (w.relay && (f.switched || f.over_pcie || f.neighbours_only || f.domains() > 1 || !(f.full_rate > f.inner_rate)))
     throw Refusal(system.name + ": <relay> needs idle GPUs of a full mesh: fewer ranks than GPUs, each pair with links of its own");
   if (w.relay && idle_beside(f) <= 0)
@@ -164,16 +182,18 @@ inline void fill_nics_in_blocks(Line& line, const Fabric& f, Collective op, Algo
 struct WayKernel {
   Candidate candidate;
   Line line;
+  double until = std::numeric_limits<double>::infinity();  ///< the first size at which it does not run
 };
 using WayKernels = FixedList<WayKernel, 4>;
 
 [[nodiscard]] inline WayKernels kernels_of(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
   WayKernels out;
-  const auto add = [&](ReduceKernel kernel) {
+  const auto add = [&](ReduceKernel kernel, double until = std::numeric_limits<double>::infinity()) {
     const Candidate c = candidate_of(kernel);
     if (choice.algorithm && *choice.algorithm != c.algorithm) return;
-    out.add({c, price_symmetric(kernel, f, system.constants.custom, {.barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas)})});
+    out.add({c, price_symmetric(kernel, f, system.constants.custom, {.barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas)}),
+             until});
   };
   if (w.symmetric && op.collective == Collective::all_reduce) {
     add(ReduceKernel::window_one_shot);
@@ -183,8 +203,9 @@ using WayKernels = FixedList<WayKernel, 4>;
   if (w.symmetric && gathers_or_scatters(op.collective)) add(ReduceKernel::window_flags);
   const bool alone = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
   if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) {
-    add(ReduceKernel::any_buffer);
-    add(ReduceKernel::any_buffer_two_shot);
+    const double beyond = std::nextafter(prior::ways::any_until, std::numeric_limits<double>::infinity());
+    add(ReduceKernel::any_buffer, beyond);
+    add(ReduceKernel::any_buffer_two_shot, beyond);
   }
   return out;
 }
@@ -207,7 +228,7 @@ template <class Curve>
     int best = -1;
     double min = library(bytes);
     for (int i = 0; i < kernels.size(); ++i)
-      if (const double t = kernels[i].line(bytes); t < min) min = t, best = i;
+      if (const double t = kernels[i].line(bytes); bytes < kernels[i].until && t < min) min = t, best = i;
     return best;
   };
   Curve out{library.fabric()};
@@ -219,7 +240,10 @@ template <class Curve>
   };
   const auto nearer = [&](double at, double next) {
     for (int i = 0; i < library.pieces(); ++i) next = towards_jumps(library.line(library.threshold(i)), at, next);
-    for (int i = 0; i < kernels.size(); ++i) next = towards_jumps(kernels[i].line, at, next);
+    for (int i = 0; i < kernels.size(); ++i) {
+      next = towards_jumps(kernels[i].line, at, next);
+      next = towards_size(kernels[i].until, at, next);
+    }
     return next;
   };
   walk_fastest(pick, nearer, add);
@@ -244,7 +268,7 @@ template <class On>
     out.append(candidate_of(ReduceKernel::copy_engine), price_copy_engine(f, false, captured), forever);
     if (op.collective != Collective::all_gather || !f.in_switch) return out;
     WayKernels multicast;
-    multicast.add({candidate_of(ReduceKernel::copy_engine_multicast), price_copy_engine(f, true, captured)});
+    multicast.add({.candidate = candidate_of(ReduceKernel::copy_engine_multicast), .line = price_copy_engine(f, true, captured)});
     return fastest_of(out, multicast);
   }
   const WayKernels kernels = kernels_of(f, system, op, choice);

@@ -278,6 +278,7 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   f.library = system.library;
   f.tuner = system.tuner;
   f.tuner_assumed = system.tuner_assumed;
+  f.nccl_release = static_cast<unsigned char>(std::min(system.nccl_release, 255));
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;

@@ -97,8 +97,10 @@ struct Certainty {
     square += blind * blind;
   }
   if (!across && !f.over_pcie && f.library == Library::nccl) {
-    if (has_own_kernels(tables_of(f.tuner))) square += w.older_library * w.older_library;
-    if (f.tuner_assumed) square += w.unknown_library * w.unknown_library;
+    const TunerTables& version = tables_of(f.tuner);
+    const bool unseen = version.kernel_width > 0 && !(version.kernels_seen[tuner_generation(f.generation)] > 0);
+    square += version.kernel_width * version.kernel_width;
+    if (f.tuner_assumed || unseen) square += w.unknown_library * w.unknown_library;
   }
   if (across) {
     if (!c.transport_known)

@@ -42,6 +42,7 @@ struct Fabric : Connectivity {
   // placed where they fit into padding
   Tuner tuner = newest_tuner;    ///< the version of the library's tables
   bool tuner_assumed = false;    ///< nothing says which version it was
+  unsigned char nccl_release = 0;  ///< as System::nccl_release
   bool back_to_back = false;     ///< the next call is queued before this one ends
   TunerPlugin plugin = TunerPlugin::none;  ///< asked before the library's own tuner
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
@@ -61,6 +62,8 @@ struct Fabric : Connectivity {
   Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
 };
 
+/// The release of NCCL is known and older than the one, 2.x, that brought something.
+[[nodiscard]] inline bool lacks(const Fabric& f, double release) { return f.nccl_release > 0 && f.nccl_release < release; }
 /// The library changes algorithm and protocol at fixed sizes, as RCCL does inside a node.
 [[nodiscard]] inline bool changes_by_size(const Fabric& f) { return f.ll_until > 0 && f.domains() <= 1; }
 /// RCCL's all_reduce of a whole mesh of eight GPUs: each sends an eighth to all, and its sum to all.

@@ -11,6 +11,7 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/shared_text.hpp>
 
+#include <compare>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -72,6 +73,8 @@ struct Point {
 struct LibraryEra {
   Tuner tuner = newest_tuner;
   bool assumed = false;  ///< the point does not say its version
+  int release = 0;       ///< 18 of NCCL 2.18; 0: not said
+  auto operator<=>(const LibraryEra&) const = default;
 };
 /// By its version; without one the oldest tables for a point of early tests, else the newest.
 [[nodiscard]] LibraryEra era_of(const Point& point);
@@ -98,7 +101,12 @@ struct PointSource {
   std::string system{};
   int nodes = 0;
   int ranks = 0;
+  std::optional<LaunchMode> launch{};
+  std::string library{}, library_version{};  ///< as a point writes them: nccl, 2.18
 };
+
+/// Adds the launch and the library to a point that does not say them; its release where the point names that library, or none.
+void fill_in(Point& point, const PointSource& otherwise);
 
 /// Receives the points one by one, in the order of the file.
 using PointSink = std::function<void(Point&&)>;

@@ -180,7 +180,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
   refuse_sets_of_tables(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const std::string system = unnamed ? r.system.value->name : r.system.name;
-  const PointSource otherwise{.system = system, .nodes = r.nodes, .ranks = r.ranks};
+  const PointSource otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
   if (r.only == ConstantSet::custom) {
     if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
     if (!r.hold.empty()) throw Refusal("<hold> goes with scale_up, pcie and transport");

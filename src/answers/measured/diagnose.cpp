@@ -19,13 +19,15 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   if (detail::asks_of_traces(request)) return detail::diagnosis_of_traces(request);
   std::vector<std::filesystem::path> logs{request.log};
   logs.insert(logs.end(), request.more.begin(), request.more.end());
+  const PointSource said = stated(request.system.name, request.nodes, request.ranks, request.launch, request.library);
   const Diagnosis d = diagnose(logs, {.system = request.system.name,
                                              .nodes = request.nodes,
                                              .ranks = request.ranks,
                                              .expected = request.expected,
                                              .overrides = request.system.overrides,
                                              .calibration = request.system.calibration,
-                                             .against = request.against});
+                                             .against = request.against,
+                                             .otherwise = said});
   DiagnosisAnswer out{.state = std::string{name(d.state)},
                       .healthy = d.healthy,
                       .verdict = d.verdict,

@@ -6,11 +6,21 @@
 
 #include "trace/points.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 namespace fabricost {
+
+PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
+  if (library && !is_nccl(*library))
+    throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");
+  PointSource out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
+  if (library) out.library = "nccl", out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
+  return out;
+}
 
 std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped) {
   std::vector<SkippedRows> out;
@@ -81,8 +91,8 @@ ValidationAnswer answer(const ValidateRequest& r) {
   check_ranges(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const std::string guessed = r.system ? std::string{} : usual_system_of(r.samples);
-  const PointSource otherwise{
-      .system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
+  const std::string system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name;
+  const PointSource otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   const auto& points = out.report.points;

@@ -50,6 +50,32 @@ TEST_CASE("a machine is a name or a value, and prices the same points alike") {
   CHECK(named.by_system().front().first == "dgx-h100");
 }
 
+TEST_CASE("a launch and a release of NCCL that no file says are taken from the request, and those that it says are kept") {
+  Point p;
+  p.system = SharedText{"dgx-a100"};
+  p.gpus_per_node = 8;
+  p.bytes = 1048576;
+  p.seconds = 75e-6;
+  const auto predicted = [](const Point& point, std::optional<LaunchMode> launch, std::optional<Inference> library) {
+    ValidateRequest r;
+    r.samples = {{"", {point}}};
+    r.launch = launch, r.library = library;
+    return answer(r).report.points.at(0).prediction;
+  };
+  const Inference old = engine_named("nccl-2.12", "library"), now = engine_named("nccl-2.30", "library");
+  CHECK(predicted(p, {}, old).seconds > 1.5 * predicted(p, {}, now).seconds);
+  CHECK(name(predicted(p, {}, old).made_from.fabric.tuner) == "nccl-2.12");
+  CHECK(predicted(p, LaunchMode::one_process, now).seconds > predicted(p, {}, now).seconds);
+  p.library_version = SharedText{"2.30.3"};
+  p.launch = {.mode = LaunchMode::threads, .gpus = 8};
+  CHECK(predicted(p, LaunchMode::xla, old).seconds == predicted(p, {}, {}).seconds);
+  p.library = SharedText{"rccl"};
+  p.library_version = SharedText{};
+  CHECK(predicted(p, {}, old).seconds == predicted(p, {}, now).seconds);
+  const std::string refusal = message_of([&] { (void)predicted(p, {}, Inference{.library = InferenceLibrary::vllm}); });
+  CHECK(refusal.find("a release of NCCL") != std::string::npos);
+}
+
 TEST_CASE("points in memory take what they do not say from the request") {
   const Points read_once = read(of_log().samples, {.system = "dgx-h100"}, false);
   ValidateRequest request;

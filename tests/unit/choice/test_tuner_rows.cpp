@@ -163,11 +163,43 @@ TEST_CASE("tables of a version are chosen by name", "[choice]") {
 
 TEST_CASE("a release has the newest tables that are not later", "[choice]") {
   for (const int minor : {0, 4, 8, 12, 18}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.12");
-  for (const int minor : {19, 22, 27, 28}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.28");
+  for (const int minor : {19, 22, 25}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.25");
+  for (const int minor : {26, 27, 28}) CHECK(name(tuner_of_version(2, minor)) == "nccl-2.28");
   for (const int minor : {29, 30, 99}) CHECK(tuner_of_version(2, minor) == newest_tuner);
   CHECK(tuner_of_version(3, 0) == newest_tuner);
   CHECK(name(tuner_of_version(1, 3)) == "nccl-2.12");
   CHECK(tuner_tables.front().first_version[0] <= 2);
+}
+
+TEST_CASE("a release lacks the algorithms that later ones brought, and a release that is not said lacks none", "[choice]") {
+  const auto runs = [](System s, int release, Algorithm a, const Operation& op) {
+    s.nccl_release = release;
+    bool chosen = false;
+    for (double bytes = 64; bytes < 1e10; bytes *= 2) {
+      Operation one = op;
+      one.bytes = Bytes::from_value(bytes);
+      chosen = chosen || predict(s, one).ran.algorithm == a;
+    }
+    const Fabric f = fabric_of(s, op);
+    CHECK((why_not({a, Protocol::simple}, op.collective, f, false) == nullptr) == (release == 0 || release >= nccl_from(a)));
+    return chosen;
+  };
+  struct Brought {
+    Algorithm algorithm;
+    int from;
+    System system;
+    Operation op;
+  };
+  const Brought all[]{{Algorithm::nvls, 17, systems::hopper_box(), AllReduce{.ranks = 8}},
+                      {Algorithm::nvls_tree, 18, systems::hopper_box(), AllReduce{.ranks = 32}},
+                      {Algorithm::pat, 23, systems::lone_gpus(), AllGather{.ranks = 16, .nodes = 16}}};
+  for (const Brought& b : all) {
+    INFO(name(b.algorithm));
+    CHECK(nccl_from(b.algorithm) == b.from);
+    CHECK(runs(b.system, 0, b.algorithm, b.op));
+    CHECK(runs(b.system, b.from, b.algorithm, b.op));
+    CHECK_FALSE(runs(b.system, b.from - 1, b.algorithm, b.op));
+  }
 }
 
 TEST_CASE("before 2.19 LL ends earlier for reductions, and one step of a broadcast counts", "[choice]") {

@@ -370,7 +370,8 @@ TEST_CASE("a log without a version, with bus numbers of two digits and no word o
   CHECK(era("[0000:07:00]").tuner == newest_tuner);
   CHECK(era("[0000:07:00]").assumed);
   CHECK(era("[0x07]", started).tuner == newest_tuner);
-  CHECK(name(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").tuner) == "nccl-2.28");
+  CHECK(name(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").tuner) == "nccl-2.25");
+  CHECK(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").release == 22);
   CHECK_FALSE(era("[0x07]", "NCCL version 2.22.3+cuda12.6\n").assumed);
   CHECK(name(era("[0000:07:00]", "NCCL version 2.18.3\n").tuner) == "nccl-2.12");
 }

@@ -1,5 +1,7 @@
 #include "files.hpp"
 
+#include <fmt/format.h>
+
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>
@@ -184,6 +186,23 @@ TEST_CASE("a point is predicted as it was launched and with the release that ran
   // the trays of a rack are one domain
   const Points rack = points_in(columns + "run,gb200-nvl72,18,4,all_to_all,67108864,170,nccl,2.27.3\n", {}, "points.csv");
   CHECK(name(validate(rack).points.at(0).prediction.made_from.fabric.tuner) == "nccl-2.28");
+}
+
+TEST_CASE("parts of an all_to_all that are no multiple of 16 bytes are copied by elements, which takes longer") {
+  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version\n";
+  const auto seconds = [&](const std::string& operation, int ranks, long long part) {
+    const std::string row = fmt::format("run,dgx-a100,1,{},{},{},75,nccl,2.12.7\n", ranks, operation, part * ranks);
+    return validate(points_in(columns + row, {}, "points.csv")).points.at(0).prediction.seconds;
+  };
+  for (const int n : {2, 5, 7}) {
+    INFO(n << " ranks");
+    CHECK(seconds("all_to_all", n, 1 << 20) < 1e-3);
+    CHECK(seconds("all_to_all", n, (1 << 20) + 16) < 1e-3);
+    for (const int off : {1, 4, 8, 12}) CHECK(seconds("all_to_all", n, (1 << 20) + off) > 3e-3);
+    CHECK(seconds("all_gather", n, (1 << 20) + 4) < 1e-3);
+  }
+  // 32 channels for all peers: no more than 8 GB/s of a rank
+  CHECK(seconds("all_to_all", 7, (1 << 28) + 4) == Approx((1 << 28) * 6 / 7.7e9).epsilon(0.1));
 }
 
 TEST_CASE("the interval of an exchange by an unknown release holds what both of its protocols take") {

@@ -133,6 +133,19 @@ TEST_CASE("around a collective of RCCL it stands beside the GPUs, longer with mo
   CHECK(launched(s, large, LaunchMode::xla).seconds == Approx(predict(s, large).seconds).epsilon(0.001));
 }
 
+TEST_CASE("all ranks of a send_recv's communicator launch, so that more of them wait longer", "[predict]") {
+  const System s = systems::hopper_box();
+  const auto host = [&](int ranks, LaunchMode mode) {
+    return predict(s, SendRecv{.bytes = KiB(1), .ranks = ranks}, {.launch = {.mode = mode}}).made_from.host;
+  };
+  for (const LaunchMode mode : {LaunchMode::threads, LaunchMode::one_process}) {
+    CHECK(host(2, mode).gpus == 2);
+    CHECK(host(8, mode).gpus == 8);
+    CHECK(host(8, mode).seconds() == Approx(4 * host(2, mode).seconds()));
+  }
+  CHECK(host(8, LaunchMode::process).seconds() == host(2, LaunchMode::process).seconds());
+}
+
 TEST_CASE("sweep launches as predict does, and compile's curve is the GPUs' time", "[predict]") {
   const System s = systems::hopper_box();
   const Choice choice{.launch = {.mode = LaunchMode::one_process}};
@@ -155,6 +168,14 @@ TEST_CASE("an older or unknown release widens the interval inside a domain", "[p
   s.tuner_assumed = true;
   const double unknown = width();
   CHECK(unknown == Approx(std::sqrt(known * known + s.constants.interval.unknown_library * s.constants.interval.unknown_library)));
+  s.tuner_assumed = false;
+  s.tuner = tuner_of_version(2, 23);  // measured on Hopper alone
+  const double own = tables_of(s.tuner).kernel_width, unseen = s.constants.interval.unknown_library;
+  CHECK(width() == Approx(std::sqrt(known * known + own * own + unseen * unseen)));
+  s.gpu.generation = Generation::hopper;
+  CHECK(width() < std::sqrt(known * known + own * own + unseen * unseen));
+  s = systems::ampere_box();
+  s.tuner_assumed = true;
   s.tuner = tuner_of_version(2, 8);
   CHECK(width() > unknown);
   CHECK(predict(s, op).seconds > 1.5 * predict(systems::ampere_box(), op).seconds);

@@ -221,6 +221,26 @@ TEST_CASE("without PXN an exchange between nodes crosses rails, and rings do not
   CHECK(seconds(s, AllToAll{.bytes = GiB(1), .ranks = 8}, crossing) == Approx(seconds(s, AllToAll{.bytes = GiB(1), .ranks = 8}, {})));
 }
 
+TEST_CASE("without PXN is refused where no rail is to be reached", "[predict]") {
+  System tree = systems::hopper_box();
+  for (Tier& t : tree.tiers)
+    if (t.role == TierRole::nic || t.role == TierRole::network) t.kind = TierKind::fat_tree;
+  refused(tree, AllToAll{.bytes = GiB(1), .ranks = 16}, {.pxn = false}, "without rails");
+  refused(tree, AllReduce{.bytes = GiB(1), .ranks = 8}, {.pxn = false}, "without rails");
+}
+
+TEST_CASE("NCCL 2.31's kernels for any buffer end at the largest size that was measured", "[predict]") {
+  const System s = systems::rack();
+  const Ways newer{.any_buffer = true};
+  for (const int n : {4, 8}) {
+    const auto curve = compile(s, AllReduce{.ranks = n}, {.ways = newer});
+    CHECK(curve.ran(1048576).kernel != ReduceKernel::library);
+    CHECK(curve.ran(1048577).kernel == ReduceKernel::library);
+    for (const double bytes : {1048577.0, 2e6, 1e9})
+      CHECK(seconds(s, sized(AllReduce{.ranks = n}, bytes), newer) == Approx(seconds(s, sized(AllReduce{.ranks = n}, bytes), {})));
+  }
+}
+
 TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predict]") {
   refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "are NCCL's");
   refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, windows, "inside one NVLink domain");
@@ -249,6 +269,10 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   old.tuner = *parse_tuner("nccl-2.12");
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
   refused(old, AllGather{.bytes = KiB(1), .ranks = 8}, engines, "2.28");
+  System nearly = systems::hopper_box();  // of the tables that have windows
+  nearly.tuner = tuner_of_version(2, 26);
+  nearly.nccl_release = 26;
+  refused(nearly, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
 }
 
 TEST_CASE("NCCL 2.31 reduces 128 KiB to 1 MiB of any buffer in two trips, whatever the ranks", "[predict]") {

@@ -69,6 +69,28 @@ TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to
   }
 }
 
+TEST_CASE("from 2.19 to 2.25 an all_gather takes longer, but for the bytes of LL128 and Simple; an all_reduce does not", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const Tuner era = tuner_of_version(2, 23);
+  const double share = tables_of(era).gather_share, n = 8;
+  REQUIRE(share > 1);
+  Fabric now = support::fabric(8), then = now;
+  then.tuner = era;
+  now.tuner = tuner_of_version(2, 28);
+  for (const double size : {1 * KiB, 64 * KiB, 1 * MiB}) {
+    for (const Collective op : {Collective::all_gather, Collective::reduce_scatter})
+      CHECK(ring(op, then, Protocol::ll)(size) == Approx(share * ring(op, now, Protocol::ll)(size)));
+    CHECK(ring(Collective::all_reduce, then, Protocol::ll)(size) == ring(Collective::all_reduce, now, Protocol::ll)(size));
+  }
+  const double size = 4 * MiB, rate = c.simple.rate_share * support::inside_rate;
+  const double volume = (7 + c.ll128.drain) / n * size / (c.ll128.rate_share * rate);
+  CHECK(ring(Collective::all_gather, then, Protocol::ll128)(size) ==
+        Approx(share * (c.launch + 7 * c.ll.hop) + norm(share * c.ll128.floor, volume, c.ll128.overlap)));
+  const double large = 8192 * MiB;
+  CHECK(ring(Collective::all_gather, then, Protocol::simple)(large) ==
+        Approx(ring(Collective::all_gather, now, Protocol::simple)(large)).epsilon(0.001));
+}
+
 TEST_CASE("back to back a rank waits for one step of a broadcast or reduction, and for all of anything else", "[price]") {
   const ScaleUpConstants c = detail::scale_up_prior;
   const auto saved = [&](Collective op, Protocol protocol) {

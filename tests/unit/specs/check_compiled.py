@@ -47,7 +47,7 @@ def main():
             sys.exit(f"the shipped files are refused: {said}")
         faults += [f"{name}: was not written" for name in MADE if not (out / name).is_file()]
         tuners = (out / "hardware/shipped_tuners.inc").read_text(encoding="utf-8")
-        if "{ nccl_2_4, nccl_2_12, nccl_2_28, nccl_2_30, }" not in tuners or "newest_tuner = Tuner::nccl_2_30;" not in tuners:
+        if "{ nccl_2_4, nccl_2_12, nccl_2_25, nccl_2_28, nccl_2_30, }" not in tuners or "newest_tuner = Tuner::nccl_2_30;" not in tuners:
             faults.append("versions of a tuner do not stand side by side, 2.30 after 2.4")
         for name, text, broken, words in BROKEN:
             whole = (data / name).read_text(encoding="utf-8")

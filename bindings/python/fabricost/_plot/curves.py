@@ -19,7 +19,7 @@ GB = 10**9
 def again(operation: Operation, **changed: Any) -> Operation:
     """The same operation with other bytes, ranks or nodes."""
     if isinstance(operation, SendRecv):
-        return SendRecv(**{"bytes": operation.bytes, "path": operation.path, **changed})
+        return SendRecv(**{"bytes": operation.bytes, "path": operation.path, "ranks": operation.ranks, **changed})
     if "ranks" in changed:
         changed.setdefault("nodes", 0)
     if "nodes" in changed:
