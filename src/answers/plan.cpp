@@ -247,6 +247,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
   q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
+  q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
   check_recipe(r, q, system);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);

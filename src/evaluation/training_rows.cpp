@@ -169,10 +169,12 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.zero = cells.count("zero_stage");
   l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
   l.recompute = recompute_of(cells);
-  if (const auto precision = precision_of(cells.text("precision")))
+  const std::string& format = cells.text("precision");
+  l.block_scales = has(folded(format), "mxfp8") || has(folded(format), "blockwise");
+  if (const auto precision = precision_of(format))
     l.precision = *precision;
   else
-    skipped = fmt::format("products in \"{}\" are not priced", cells.text("precision").substr(0, 40));
+    skipped = fmt::format("products in \"{}\" are not priced", format.substr(0, 40));
   const std::string& notes = cells.text("notes");
   std::smatch found;
   static const std::regex blocks("full recompute of (\\d{1,4}) of"), inside("expert TP (\\d{1,3})");

@@ -251,7 +251,7 @@ TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor"
     const Processor gpu = Processor::of(system);
     for (const char* name : {"maxtext-tpu", "torchtitan", "nemo"}) {
       const Stack stack = load_stack(name);
-      const Processor left = left_to_products(gpu, stack);
+      const Processor left = left_to_products(gpu, stack, {});
       for (const Precision p : {Precision::bf16, Precision::fp8})
         CHECK(stack.scale * product_seconds(left, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
       CHECK(stack.scale / max_before(stack, gpu) >= 1);
