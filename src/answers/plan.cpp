@@ -201,7 +201,10 @@ void check_counts(const TrainingQuestion& q) {
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
           .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
           .memory = parts_of(p.memory),
-          .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt};
+          .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt,
+          .recompute_num_layers =
+              l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
+          .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
 }
 
 void need_job(const PlanRequest& r) {
