@@ -187,6 +187,9 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
   read_adapters(notes, l, skipped);
+  // Megatron-Core divides experts like the layer unless told not to (expert_tensor_parallel_size); this recipe does not tell
+  // (github.com/NVIDIA/dgxc-benchmarking, whose later table of Grok has a column ETP)
+  if (m.mixture() && has(cells.text("source"), "grok1/README_314b")) l.expert_tp = l.tp;
   if (l.recompute == Recompute::selective) l.recompute_modules = modules_of(notes);
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
   const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;
