@@ -7,6 +7,7 @@
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>
+#include <fabricost/explain/step.hpp>
 #include <fabricost/specs/prices.hpp>
 
 #include <fmt/format.h>
@@ -176,9 +177,9 @@ CompareAnswer answer(const CompareRequest& request) {
   for (const Machine& one : request.systems)
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
   const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
+  std::vector<TrainingQuestion> questions;
   if (request.train) {
     const PlanRequest asked = training_of(request);
-    std::vector<TrainingQuestion> questions;
     for (const System& system : systems) questions.push_back(training_question(asked, system));
     const TrainingQuestion& q = questions.front();
     out.all = compare(systems, [&](const System& system) {
@@ -198,6 +199,10 @@ CompareAnswer answer(const CompareRequest& request) {
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.job));
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (std::optional<PricedLayout> usual; out.all[i].training)
+      out.rows[i].against_usual =
+          against_usual(questions[i], systems[i].pod > 0 ? sliced(systems[i], *request.gpus) : systems[i], *out.all[i].training, usual);
   add_verdict(out);
   return out;
 }

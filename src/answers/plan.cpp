@@ -201,7 +201,10 @@ void check_counts(const TrainingQuestion& q) {
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
           .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
           .memory = parts_of(p.memory),
-          .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt};
+          .host_bytes = p.memory.host > 0 ? std::optional{p.memory.host} : std::nullopt,
+          .recompute_num_layers =
+              l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
+          .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
 }
 
 void need_job(const PlanRequest& r) {
@@ -247,6 +250,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
   q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
+  q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
   check_recipe(r, q, system);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);

@@ -169,10 +169,12 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.zero = cells.count("zero_stage");
   l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
   l.recompute = recompute_of(cells);
-  if (const auto precision = precision_of(cells.text("precision")))
+  const std::string& format = cells.text("precision");
+  l.block_scales = has(folded(format), "mxfp8") || has(folded(format), "blockwise");
+  if (const auto precision = precision_of(format))
     l.precision = *precision;
   else
-    skipped = fmt::format("products in \"{}\" are not priced", cells.text("precision").substr(0, 40));
+    skipped = fmt::format("products in \"{}\" are not priced", format.substr(0, 40));
   const std::string& notes = cells.text("notes");
   std::smatch found;
   static const std::regex blocks("full recompute of (\\d{1,4}) of"), inside("expert TP (\\d{1,3})");
@@ -185,6 +187,9 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
   read_adapters(notes, l, skipped);
+  // Megatron-Core divides experts like the layer unless told not to (expert_tensor_parallel_size); this recipe does not tell
+  // (github.com/NVIDIA/dgxc-benchmarking, whose later table of Grok has a column ETP)
+  if (m.mixture() && has(cells.text("source"), "grok1/README_314b")) l.expert_tp = l.tp;
   if (l.recompute == Recompute::selective) l.recompute_modules = modules_of(notes);
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
   const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;

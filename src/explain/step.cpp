@@ -5,6 +5,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/memory.hpp>
 #include <fabricost/explain/step.hpp>
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -213,7 +214,7 @@ struct Move {
 [[nodiscard]] std::string ranks_text(const Layout& l, bool mixture) {
   return fmt::format("tp {} pp {}{} cp {}{} dp {} zero {} microbatch {}, {}", l.tp, l.pp, l.vp > 1 ? fmt::format(" vp {}", l.vp) : "", l.cp,
                      mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero, l.microbatch,
-                     recompute_names[static_cast<std::size_t>(l.recompute)]);
+                     recompute_text(l));
 }
 
 [[nodiscard]] std::string against_text(const TrainingQuestion& q, const PricedLayout& priced, const PricedLayout& usual) {
@@ -276,10 +277,15 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
         "The factor {:.4g} of stack {}, fitted to its published steps or given, is in this and every other term; the arithmetic "
         "shown is without it.",
         factor, question.stack.name));
-  out.usual = usual_layout(question, system);
-  out.against_usual = out.usual ? against_text(question, priced, *out.usual) : "The usual rule finds no layout that fits.";
+  out.against_usual = against_usual(question, system, priced, out.usual);
   out.interval = interval_text(question, system, priced.time.seconds);
   return out;
+}
+
+std::string against_usual(const TrainingQuestion& question, const System& system, const PricedLayout& priced,
+                          std::optional<PricedLayout>& usual) {
+  usual = usual_layout(question, system);
+  return usual ? against_text(question, priced, *usual) : "The usual rule finds no layout that fits.";
 }
 
 std::string explain(const ExplainedStep& step) {

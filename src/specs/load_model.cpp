@@ -212,7 +212,8 @@ std::string folded_model(std::string_view name) {
 /// The words and numbers of a name, without its publisher and words that say nothing of the shape: "meta-llama/Llama-3.1-405B-Instruct" is
 /// llama 3 .1 405 b.
 std::vector<std::string> parts_of(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> says_nothing{"instruct", "chat", "it", "hf", "base", "fp8", "bf16", "nvfp4"};
+  static constexpr std::array<std::string_view, 10> says_nothing{"instruct", "chat", "it",    "hf",       "base",
+                                                                 "fp8",      "bf16", "nvfp4", "thinking", "terminus"};
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
   const auto kind = [](char c) { return c >= '0' && c <= '9' ? 1 : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? 2 : 0; };
   std::vector<std::string> words;
@@ -308,10 +309,25 @@ std::vector<std::string> like(const Names& names, const std::string& wanted) {
   return out;
 }
 
+/// The name without its last part, where that is a date of release: year and month (2507), or month and day (0324). Else empty.
+std::string without_date(const std::string& name) {
+  constexpr std::size_t digits = 4;
+  const std::size_t at = name.rfind('-');
+  if (at == std::string::npos || at == 0 || name.size() != at + 1 + digits) return {};
+  if (name.find_first_not_of("0123456789", at + 1) != std::string::npos) return {};
+  const int first = std::stoi(name.substr(at + 1, 2)), second = std::stoi(name.substr(at + 3, 2));
+  const auto is_month = [](int n) { return n >= 1 && n <= 12; };
+  const bool is_year = first >= 23 && first <= 40;  // models have had such names since
+  return (is_year && is_month(second)) || (is_month(first) && second >= 1 && second <= 31) ? name.substr(0, at) : std::string{};
+}
+
 std::string found(const Names& names, const std::string& wanted) {
   if (const auto at = names.full.find(folded_model(wanted)); at != names.full.end()) return at->second;
   const auto at = names.last.find(folded_model(wanted.substr(wanted.rfind('/') + 1)));
-  return at != names.last.end() ? at->second : spelled(names, wanted);
+  if (at != names.last.end()) return at->second;
+  if (std::string one = spelled(names, wanted); !one.empty()) return one;
+  const std::string undated = without_date(wanted);
+  return undated.empty() ? undated : found(names, undated);
 }
 
 std::string unknown_model(const Names& names, const std::string& wanted) {

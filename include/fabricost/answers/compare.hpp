@@ -75,6 +75,7 @@ struct ComparedAnswer {
   double share = 0;
   std::vector<StepTerm> terms{};
   int idle_gpus = 0;
+  std::optional<std::string> against_usual{};
 
   static constexpr auto fields() {
     using A = ComparedAnswer;
@@ -105,7 +106,9 @@ struct ComparedAnswer {
         gives(&A::share, "", "share", "Of the time, what binds takes."),
         gives(&A::terms, "terms", "terms", "What the seconds are made of, a list of StepTerm."),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
-              "GPUs of the scale-up domains or racks of the job that it leaves idle; in dollars, joules and watts.")};
+              "GPUs of the scale-up domains or racks of the job that it leaves idle; in dollars, joules and watts."),
+        gives(&A::against_usual, "against_usual", "against_usual",
+              "Training: the layout by practitioners' rule beside it, and what sets them apart; None: of serving.", 1, left_out)};
   }
 };
 

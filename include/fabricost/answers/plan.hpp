@@ -194,6 +194,8 @@ struct PlannedLayout {
   std::string recompute_modules{}, cp_comm_type{};
   std::vector<MemoryPart> memory{};
   std::optional<double> host_bytes{};
+  std::optional<int> recompute_num_layers{};
+  std::optional<double> optimizer_offload_fraction{};
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -250,7 +252,11 @@ struct PlannedLayout {
               "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true),
         gives(&A::memory, "memory", "memory", "What memory_bytes are made of, the largest first, a list of MemoryPart."),
         gives(&A::host_bytes, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; None: nothing is offloaded.",
-              gibibyte, true)};
+              gibibyte, true),
+        gives(&A::recompute_num_layers, "recompute_num_layers", "recompute_num_layers",
+              "Layers of the model that full recomputation repeats; None: all, or recompute is another.", 1, true),
+        gives(&A::optimizer_offload_fraction, "optimizer_offload_fraction", "optimizer_offload_fraction",
+              "Share of the optimizer's states in host memory, updated there; None: they are on the GPU.", 1, true)};
   }
 };
 

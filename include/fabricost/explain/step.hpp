@@ -31,6 +31,10 @@ struct ExplainedStep {
 /// \param priced a layout of plan_training(question, system)
 [[nodiscard]] ExplainedStep explain_step(const TrainingQuestion& question, const System& system, const PricedLayout& priced);
 
+/// The layout by the usual rule beside this one, as a sentence; in `usual` the layout, where one fits.
+[[nodiscard]] std::string against_usual(const TrainingQuestion& question, const System& system, const PricedLayout& priced,
+                                        std::optional<PricedLayout>& usual);
+
 /// The same as text.
 [[nodiscard]] std::string explain(const ExplainedStep& step);
 

@@ -11,6 +11,7 @@
 /// add messages to every layer; sharded weights are gathered twice per microbatch. Where the host has room, activations may wait
 /// there behind the work of other layers, and the optimizer's states be updated there, once a step.
 
+#include <fabricost/memory/least_change.hpp>
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/model/layout_check.hpp>
 
@@ -174,19 +175,10 @@ inline std::string gib(double bytes) {
     doublings(true, true, Cost::offloaded_activations + Cost::offloaded_optimizer);
   }
   if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
-    // the minimum of recomputed layers, the same number on each stage
-    const int step = advice.layout.pp;
-    int enough = (model.layers + step - 1) / step, too_few = 0;  // steps
-    while (enough - too_few > 1) {
-      Layout l = advice.layout;
-      const int half = (enough + too_few) / 2;
-      l.recompute_layers = half * step;
-      (fits(worst_stage(model, l, stack), capacity, margin, beside) ? enough : too_few) = half;
-    }
-    if (enough * step < model.layers) {
-      advice.layout.recompute_layers = enough * step;
-      advice.use = worst_stage(model, advice.layout, stack);
-    }
+    advice.layout = with_fewest_recomputed(advice.layout, model.layers, [&](const Layout& l) {
+      return fits(worst_stage(model, l, stack), capacity, margin, beside);
+    });
+    advice.use = worst_stage(model, advice.layout, stack);
   }
   const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
   const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";

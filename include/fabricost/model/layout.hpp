@@ -82,6 +82,7 @@ struct Layout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Placing placing = Placing::data_inside;
   Precision precision = Precision::bf16;
+  bool block_scales = false;  ///< in fp8 blocks of values have a scale each (mxfp8, 128 x 128), rather than whole tensors
   SetOf<RecomputeModule> recompute_modules{};  ///< modules that selective recomputation repeats; none: the stack's
   int offload_layers = 0;                      ///< layers of a stage whose activations wait in host memory for their backward
   double offload_optimizer = 0;                ///< share of the optimizer's states that is kept and updated in host memory

@@ -23,8 +23,9 @@ struct LayerExchange {
   double seconds = 0;                ///< of one
   double forward = 0, backward = 0;  ///< how many a layer's forward and backward need
   double exposed = 1;                ///< share that nothing hides
+  double feed = 0;                   ///< part of `forward`: those of the feed-forward block
 };
-using LayerExchanges = FixedList<LayerExchange, 8>;
+using LayerExchanges = FixedList<LayerExchange, 12>;
 
 /// A collective that exchanges gradients or weights.
 struct DataExchange {

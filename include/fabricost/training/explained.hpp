@@ -40,7 +40,7 @@ struct StepParts {
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
   const detail::StepModel step{model, layout, stack, gpu, costs, layers};
   const detail::StepModel::Stages at = step.stages();
-  const Processor left = left_to_products(gpu, stack);
+  const Processor left = left_to_products(gpu, stack, layout);
   const detail::LayerModel layer{model, layout, stack, left, costs};
   StepParts out;
   out.layers = at.fullest.layers;
@@ -61,10 +61,10 @@ struct StepParts {
     sum.element += times * (k.element + back.element);
     sum.adapters += times * (k.adapters + back.adapters);
     const bool full = layout.recompute == Recompute::full;
-    sum.repeated += times * (back.repeated + (full ? layer.again(StepGroup::tensor, parts) * layer.repeated_in_full(k) : 0));
+    sum.repeated += times * (back.repeated + (full ? layer.again() * layer.repeated_in_full(k) : 0));
     for (const LayerExchange& x : layer.exchanges(parts))
       out.exchanges.push_back(
-          {x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + x.backward + layer.again(x.group, parts) * x.forward)});
+          {x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + layer.in_backward(x, parts))});
   }
   if (layout.pp == 1) out.kernels.head = micro * at.ends;
   if (layout.pp > 1) {

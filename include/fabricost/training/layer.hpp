@@ -25,6 +25,7 @@
 #include <fabricost/model/stages.hpp>
 #include <fabricost/training/exchanges.hpp>
 #include <fabricost/training/expert_load.hpp>
+#include <fabricost/training/tensor_parallel.hpp>
 
 #include <cmath>
 #include <numeric>
@@ -49,13 +50,6 @@ struct LayerTime {
     expert += n * o.expert;
     expert_hidden += n * o.expert_hidden;
   }
-};
-
-/// The parts of a layer: a block that mixes tokens, a feed-forward block, experts in it.
-struct LayerParts {
-  bool mixing = true, feed = true, experts = false;
-  /// The share of a layer with both blocks that these parts are.
-  [[nodiscard]] double share() const { return (mixing + feed) / 2.0; }
 };
 
 /// Context ranks that can exchange tokens for heads: the most that divide both.
@@ -261,21 +255,12 @@ struct LayerModel {
   /// The exchanges of the layer, group by group.
   [[nodiscard]] LayerExchanges exchanges(LayerParts parts) const {
     LayerExchanges out;
-    const double T = l.tokens(), bytes = 2 * T * m.hidden;
+    const double T = l.tokens();
     const auto add = [&](StepGroup group, Collective collective, Placement at, double size, double forward, double backward,
-                         double exposed) {
-      out.add({group, collective, at, size, costs.seconds(collective, at, size), forward, backward, exposed});
+                         double exposed, double feed = 0) {
+      out.add({group, collective, at, size, costs.seconds(collective, at, size), forward, backward, exposed, feed});
     };
-    if (l.tp > 1) {
-      const Placement at = place(l.tp, 1, domain());
-      if (l.sequence_parallel) {
-        // saved inputs are gathered again
-        add(StepGroup::tensor, Collective::all_gather, at, bytes, 2 * parts.share(), 4 * parts.share(), stack.tensor_exposed);
-        add(StepGroup::tensor, Collective::reduce_scatter, at, bytes, 2 * parts.share(), 2 * parts.share(), stack.tensor_exposed);
-      } else {
-        add(StepGroup::tensor, Collective::all_reduce, at, bytes, 2 * parts.share(), 2 * parts.share(), stack.tensor_exposed);
-      }
-    }
+    add_tensor(add, parts);
     if (l.cp > 1 && parts.mixing) add_context(add);
     if (parts.experts && l.ep > 1) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
@@ -287,9 +272,27 @@ struct LayerModel {
         once = std::min(once, costs.experts(gate_of(m), at, copies, token, Routing{})(chosen * stack.capacity));
       // dispatch and combine, forward and backward
       const Placement ranks{at.per_domain, at.ranks / at.per_domain};
-      out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed});
+      out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed, 2});
     }
     return out;
+  }
+
+  /// Tensor ranks of the layer, and of each expert, whose rows no product of theirs hides.
+  template <class Add>
+  void add_tensor(const Add& add, LayerParts parts) const {
+    const TensorQuestion q{l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, Recompute::none};
+    const auto all = [&](const TensorMessages& forward, const TensorMessages& backward, const TensorMessages& feed, int ranks,
+                         double load, double exposed) {
+      for (const Collective one : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce})
+        if (forward.count(one) + backward.count(one) > 0)
+          add(StepGroup::tensor, one, place(ranks, 1, domain()), load * std::max(forward.bytes(one), backward.bytes(one)),
+              forward.count(one), backward.count(one), exposed, feed.count(one));
+    };
+    all(tensor_forward(m, q, parts), tensor_backward(m, q, parts), tensor_forward(m, q, {false, parts.feed, parts.experts}), l.tp, 1,
+        stack.tensor_exposed);
+    if (!parts.feed || !parts.experts) return;
+    const TensorMessages of_experts = expert_tensor_forward(m, q);
+    all(of_experts, expert_tensor_backward(m, q), of_experts, l.expert_tp, load(), 1);
   }
 
   /// Context ranks of attention layers. Ring: keys and values pass all ranks, once forward, they and their gradients backward. Each rank
@@ -319,14 +322,15 @@ struct LayerModel {
     }
   }
 
-  /// The number of times the backward pass repeats a group's exchange of the forward pass.
-  [[nodiscard]] double again(StepGroup group, LayerParts parts) const {
-    if (l.recompute == Recompute::full)
-      return l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
+  /// The share of a layer's forward that full recomputation repeats, as a mean over all layers.
+  [[nodiscard]] double again() const {
+    return l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
+  }
+  /// How many of an exchange the backward needs, with those of the forward that it repeats.
+  [[nodiscard]] double in_backward(const LayerExchange& x, LayerParts parts) const {
+    if (l.recompute == Recompute::full) return x.backward + again() * x.forward;
     const RecomputeModule feed = parts.experts ? RecomputeModule::moe : RecomputeModule::mlp;
-    if (l.recompute != Recompute::selective || !parts.feed || !l.recompute_modules.has(feed)) return 0;
-    if (group == StepGroup::tensor) return parts.mixing ? 0.5 : 1;  // the feed-forward block's own, of the layer's two
-    return group == StepGroup::expert ? 1 : 0;                      // tokens are sent to their experts again
+    return x.backward + (l.recompute == Recompute::selective && l.recompute_modules.has(feed) ? x.feed : 0);
   }
 
   /// Kernels of a backward pass by kind, seconds.
@@ -354,7 +358,7 @@ struct LayerModel {
     for (const LayerExchange& x : exchanges(parts)) {
       Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
       of.forward += x.exposed * x.forward * x.seconds;
-      const double backward = (x.backward + again(x.group, parts) * x.forward) * x.seconds;
+      const double backward = in_backward(x, parts) * x.seconds;
       of.backward += x.exposed * backward;
       if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
     }
@@ -374,7 +378,7 @@ struct LayerModel {
     out.weight = backward * gradients / work;
     out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
     if (l.recompute == Recompute::full) {
-      const double repeats = again(StepGroup::tensor, parts), repeated = repeated_in_full(k);
+      const double repeats = again(), repeated = repeated_in_full(k);
       const double forward_again = p_norm(repeated, min, q);
       out.kernels += repeats * repeated;
       out.floor += repeats * (forward_again - repeated);

@@ -49,13 +49,14 @@ struct TrainingQuestion {
   std::optional<int> document{};
   bool cuda_graphs = false;
   bool overlaps_tokens = false;  ///< exchanges tokens behind the other microbatch: not with one chunk a stage, nor recomputed experts
+  bool block_scales = false;     ///< of fp8: one for each block of values
   bool delayed_scales = false;   ///< of fp8, from earlier steps: with them neither moe_act nor layernorm is recomputed
   Adapters adapters{};
 
   /// The part of the request that is the same for every layout of the search.
   void set_common(Layout& l) const {
     l.sequence = sequence, l.global_batch = global_batch, l.precision = precision, l.shard = shard;
-    l.recompute_modules = recompute_modules;
+    l.recompute_modules = recompute_modules, l.block_scales = block_scales;
     l.recompute_layers = recompute_layers.value_or(0);
     l.offload_layers = offload_layers.value_or(0), l.offload_optimizer = offload_optimizer.value_or(0);
     l.document = document.value_or(0), l.cuda_graphs = cuda_graphs, l.adapters = adapters;

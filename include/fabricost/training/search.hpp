@@ -21,15 +21,16 @@
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/in_order.hpp>
 #include <fabricost/memory/bound.hpp>
+#include <fabricost/memory/least_change.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/question.hpp>
 #include <fabricost/training/search_parts.hpp>
+#include <fabricost/training/search_space.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -53,7 +54,8 @@ class TrainingSearch {
         count_(parameters_of(q.model)) {
     if (!any_memory) capacity_ = gpu_.memory * (1 - headroom_of(q)), host_ = host_room(system);
     make_pipelines();
-    choose_recomputations();
+    recomputations_ = recomputations(q);
+    fewest_ = recomputes_fewest(q) && !any_memory, states_away_ = offloads_states(q, system) && !any_memory;
   }
 
   [[nodiscard]] TrainingPlan run() {
@@ -77,36 +79,14 @@ class TrainingSearch {
   [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
   [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
 
-  [[nodiscard]] std::vector<int> context_sizes(int ranks) const {
-    std::vector<int> out;
-    for (const int c : divisors(ranks, std::max(64, q_.sequence / 8192)))  // at a million tokens up to 128
-      if (c == 1 || (q_.sequence % (2 * c) == 0 && q_.sequence / c >= 1024)) out.push_back(c);
-    return out;
-  }
-
-  /// Exchanges that the context ranks of a layout may use: as given, else a ring (of windows all at once), and by heads where these
-  /// divide.
-  [[nodiscard]] std::vector<ContextParallel> contexts(const Layout& l) const {
-    if (l.cp == 1) return {ContextParallel::ring};
-    if (q_.context) return {*q_.context};
-    const ContextParallel usual = has_windows(q_) ? ContextParallel::all_gather : ContextParallel::ring;
-    if (names_one_layout(q_) || ranks_of_heads(q_.model, l) == 1) return {usual};
-    return {usual, ContextParallel::ulysses};
-  }
-
-  /// Tensor ranks of an expert: one, or those of the layer; experts with biases are not divided.
-  [[nodiscard]] std::vector<int> expert_widths(int ep, int tp) const {
-    return ep > 1 && tp > 1 && !q_.model.biases ? std::vector<int>{1, tp} : std::vector<int>{1};
-  }
-
   [[nodiscard]] std::vector<LayerGroup> layer_groups() {
     std::vector<LayerGroup> out;
     const int max_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
     for (const int tp : either(q_.tp, divisors(q_.gpus, max_tp))) {
       if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
-      for (const int cp : either(q_.cp, context_sizes(q_.gpus / tp)))
+      for (const int cp : either(q_.cp, context_sizes(q_, q_.gpus / tp)))
         for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
-          for (const int expert_tp : either(q_.expert_tp, expert_widths(ep, tp)))
+          for (const int expert_tp : either(q_.expert_tp, expert_widths(q_, ep, tp)))
             for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
               Layout l;
               l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
@@ -114,7 +94,7 @@ class TrainingSearch {
               l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
               long long count = 0;
               for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
-              for (const ContextParallel context : contexts(l))
+              for (const ContextParallel context : contexts(q_, l))
                 for (const Again& again : recomputations_) {
                   l.context = context, l.recompute = again.kind, l.recompute_modules = again.modules;
                   if (count > 0) add_group(out, l, count);
@@ -125,14 +105,15 @@ class TrainingSearch {
   }
 
   void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count) {
-    LayerGroup group{l, {}, 0, count, 1};
+    LayerGroup group{l, {}, {}, 0, count, 1};
     try {
-      group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+      group.layers = group.fastest = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+      if (fewest(l)) group.fastest = layer_times(q_.model, without_recompute(l), q_.stack, gpu_, costs_);
       group.load = expert_load(q_.model, l, q_.stack, costs_);
     } catch (const RequestError&) {
       return;  // the machine cannot join these ranks but may join others
     }
-    const double all = all_layers(q_.model, group.layers).sum();
+    const double all = all_layers(q_.model, group.fastest).sum();
     group.bound = factor() * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
     out.push_back(group);
   }
@@ -169,18 +150,6 @@ class TrainingSearch {
     return out;
   }
 
-  /// The stages that may take longest, without those that another has all layers of.
-  [[nodiscard]] std::vector<StageContent> longest(const Layout& l) const {
-    std::vector<StageContent> out;
-    for (const StageContent& one : long_stages(split_layers(q_.model, l), q_.model, l))
-      if (std::none_of(out.begin(), out.end(), [&](const StageContent& known) {
-            return known.dense_layers >= one.dense_layers && known.mixing_layers >= one.mixing_layers &&
-                   known.expert_layers >= one.expert_layers;
-          }))
-        out.push_back(one);
-    return out;
-  }
-
   /// All pipelines of the request by their stages, without those that always leave a chunk idle.
   void make_pipelines() {
     const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
@@ -192,34 +161,9 @@ class TrainingSearch {
           l.pp = pp, l.vp = vp, l.schedule = schedule;
           const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
           if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
-          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), longest(l)});
+          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), longest_stages(q_.model, l)});
         }
     }
-  }
-
-  /// A recomputation that the search tries: the one given, or none, the stack's, the full one, and the modules that
-  /// recipes choose: the feed-forward block, which is most of a dense layer's memory; of experts the cheap parts, or all.
-  struct Again {
-    Recompute kind = Recompute::none;
-    SetOf<RecomputeModule> modules{};
-  };
-  void choose_recomputations() {
-    if (offloads_layers(q_)) return recomputations_.push_back({});
-    for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
-      if ((!q_.recompute || *q_.recompute == kind) && !(kind == Recompute::full && q_.overlaps_tokens))
-        recomputations_.push_back({kind, q_.recompute_modules});
-    const bool as_the_stack = q_.recompute && (*q_.recompute != Recompute::selective || names_one_layout(q_));
-    if (as_the_stack || !q_.recompute_modules.empty()) return;
-    using enum RecomputeModule;
-    const auto add = [&](std::initializer_list<RecomputeModule> modules) {
-      Again again{Recompute::selective, {}};
-      for (const RecomputeModule one : modules) again.modules.add(one);
-      if ((q_.overlaps_tokens && again.modules.has(moe)) || (q_.delayed_scales && again.modules.has(moe_act))) return;
-      recomputations_.push_back(again);
-    };
-    if (!q_.model.mixture()) return add({mlp});
-    if (q_.model.latent()) return add({moe_act, mla_up_proj}), add({moe, mla_up_proj});
-    add({moe_act}), add({moe});
   }
 
   /// Stages inside data only if that brings ranks nearer: a domain larger than tensor x context ranks.
@@ -269,14 +213,14 @@ class TrainingSearch {
     bool hopeless = false;
     memory_ = with_load(q_.stack.memory, group.load);
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
-      if (is_hopeless(l, pipeline, group.layers)) {
+      if (is_hopeless(l, pipeline, group.fastest)) {
         plan_.bounded += layouts_of(l);
         return;
       }
       const Shardings zeros = shardings(l);
       if (!wants_nearest()) {
         Layout max = may_offload(l) ? offloaded(l) : l;
-        max.zero = zeros.all().back();
+        max.zero = zeros.all().back(), max.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
         if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, memory_));
         looked_at = l.pp;
         if (hopeless || clearly_above(memory_at(max, pipeline.stages.front()).total())) {
@@ -284,7 +228,7 @@ class TrainingSearch {
           return;
         }
       }
-      price(l, pipeline, zeros, group.layers);
+      price(l, pipeline, zeros, group);
     });
   }
 
@@ -302,23 +246,59 @@ class TrainingSearch {
     return l;
   }
 
+  /// Whether as few layers are recomputed as fit.
+  [[nodiscard]] bool fewest(const Layout& l) const { return fewest_ && l.recompute == Recompute::full; }
+  [[nodiscard]] static Layout without_recompute(Layout l) {
+    l.recompute = Recompute::none, l.recompute_layers = 0;
+    return l;
+  }
+
+  /// The layout with the least of what makes it fit: recomputed layers, or states in host memory. As it is where nothing does, and where it
+  /// fits without any recomputation: then that is the faster one.
+  [[nodiscard]] std::optional<PricedLayout> fitted(const Layout& l, const Pipeline& pipeline) const {
+    const auto memory = [&](const Layout& one) { return worst_stage(q_.model, count_, one, memory_, pipeline.stages); };
+    const auto fitting = [&](const Layout& one) { return lacking(memory(one)) <= 0; };
+    if (fewest(l) && fitting(without_recompute(l))) return std::nullopt;
+    PricedLayout out{l, {}, memory(l)};
+    const auto take = [&](const Layout& other) { out = {other, {}, memory(other)}; };
+    if (lacking(out.memory) <= 0) {
+      if (fewest(l)) take(with_fewest_recomputed(l, q_.model.layers, fitting));
+      return out;
+    }
+    if (may_offload(l)) take(offloaded(l));
+    if (!states_away_ || lacking(out.memory) <= 0) return out;
+    Layout away = out.layout;
+    away.offload_optimizer = 1;
+    if (fitting(away)) take(with_least_offloaded(away, fitting));
+    return out;
+  }
+
   /// Placings and shardings of one pipeline; memory does not depend on the placing.
-  void price(const Layout& l, const Pipeline& pipeline, const Shardings& zeros, const LayerTimes& layers) {
-    std::array<PricedLayout, 4> sharded;
+  void price(const Layout& l, const Pipeline& pipeline, const Shardings& zeros, const LayerGroup& group) {
+    std::array<std::optional<PricedLayout>, 4> sharded;
     for (const int zero : zeros.all()) {
-      PricedLayout& at = sharded[static_cast<std::size_t>(zero)];
-      const auto use = [&] {
-        at.layout.zero = zero;
-        at.memory = worst_stage(q_.model, count_, at.layout, memory_, pipeline.stages);
-      };
-      at.layout = l, use();
-      if (lacking(at.memory) > 0 && may_offload(l)) at.layout = offloaded(l), use();
+      Layout one = l;
+      one.zero = zero;
+      sharded[static_cast<std::size_t>(zero)] = fitted(one, pipeline);
     }
     for (const Placing placing : placings(l))
       for (const int zero : zeros.all()) {
-        PricedLayout& at = sharded[static_cast<std::size_t>(zero)];
-        at.layout.placing = placing;
-        price(at.layout, at.memory, layers);
+        std::optional<PricedLayout>& at = sharded[static_cast<std::size_t>(zero)];
+        if (!at) {
+          ++plan_.bounded;
+          continue;
+        }
+        at->layout.placing = placing;
+        const int again = at->layout.recompute_layers;
+        if (again == 0 || !fewest(l)) {
+          price(at->layout, at->memory, group.layers);
+          continue;
+        }
+        const LayerTimes layers = between(group.fastest, group.layers, static_cast<double>(again) / q_.model.layers);
+        if (is_hopeless(at->layout, pipeline, layers))
+          ++plan_.bounded;
+        else
+          price(at->layout, at->memory, layers);
       }
   }
 
@@ -370,6 +350,7 @@ class TrainingSearch {
   double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;
   std::vector<Again> recomputations_;
+  bool fewest_ = false, states_away_ = false;
   TrainingPlan plan_;
 };
 

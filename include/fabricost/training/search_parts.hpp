@@ -36,17 +36,30 @@ struct Shardings {
 struct LayerGroup {
   Layout layout;
   LayerTimes layers;
+  LayerTimes fastest;  ///< of any of its layouts: without recomputation, where as few layers as fit are recomputed
   double bound = 0;
   long long count = 0;  ///< of its layouts
   double load = 1;      ///< rows of its fullest expert rank over the mean
 };
+
+/// The layers of a layout that recomputes the share `s` of what `all` recompute and `none` does not.
+[[nodiscard]] inline LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s) {
+  LayerTimes out = all;
+  for (LayerTime LayerTimes::*const part : {&LayerTimes::dense, &LayerTimes::mixed, &LayerTimes::mixing}) {
+    out.*part = {};
+    (out.*part).add(none.*part, 1 - s);
+    (out.*part).add(all.*part, s);
+  }
+  return out;
+}
 
 /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
 [[nodiscard]] inline bool faster(const PricedLayout& a, const PricedLayout& b) {
   const auto order = [](const PricedLayout& p) {
     const Layout& l = p.layout;
     return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
-                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel);
+                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel, l.offload_layers,
+                    l.offload_optimizer);
   };
   return order(a) < order(b);
 }

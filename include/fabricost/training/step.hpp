@@ -93,7 +93,8 @@ struct LayerTimes {
 }
 
 /// The GPU that a stack leaves to products.
-[[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack) {
+[[nodiscard]] inline Processor left_to_products(Processor gpu, const Stack& stack, const Layout& layout) {
+  if (layout.block_scales) gpu.constants.gemm_fp8 *= gpu.constants.block_scales;
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
@@ -104,7 +105,7 @@ struct LayerTimes {
 /// \throws RequestError when the machine cannot join the ranks of a group
 [[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                             GroupCosts& costs) {
-  const Processor left = left_to_products(gpu, stack);
+  const Processor left = left_to_products(gpu, stack, layout);
   LayerTimes out;
   const bool whole = !has_single_blocks(model);
   if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, {whole, true, false});

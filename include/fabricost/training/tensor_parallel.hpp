@@ -11,8 +11,9 @@
 ///
 /// With sequence parallelism each becomes an all-gather before and a reduce-scatter after the block, the same
 /// bytes on a ring; backward gathers the sharded input of each block again (Korthikanti et al. 2022, arXiv
-/// 2205.05198, section 4.2.2). Full recompute repeats the forward's. Whole experts need no messages here;
-/// experts split over t_e ranks gather the k copies of every token, and shared experts are one more block.
+/// 2205.05198, section 4.2.2). Full recompute repeats the forward's. Whole experts need no messages here: each rank sends the tokens
+/// that it holds. Without sequence parallelism it takes its share of them and gathers the others' results. Experts split over t_e ranks
+/// gather the k copies of every token and keep them (Megatron-Core, moe/token_dispatcher.py), and shared experts are one more block.
 /// The ends of the model: a vocabulary-parallel embedding (one S forward), the head (one S backward, three
 /// fp32 numbers per token for the loss), or when generating an all-gather of the logits, rows x V.
 ///
@@ -22,6 +23,7 @@
 #include <fabricost/model/model.hpp>
 #include <fabricost/predict/curve.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -54,6 +56,13 @@ class TensorMessages {
       if (m.collective == collective) out += m.count;
     return out;
   }
+  /// The size of its messages: the largest one.
+  [[nodiscard]] double bytes(Collective collective) const {
+    double out = 0;
+    for (const TensorMessage& m : *this)
+      if (m.collective == collective) out = std::max(out, m.bytes);
+    return out;
+  }
   /// Bytes one rank sends on a ring: sum of count x S x bus_factor.
   [[nodiscard]] double wire_bytes(int ranks) const {
     double out = 0;
@@ -64,6 +73,13 @@ class TensorMessages {
  private:
   int count_ = 0;
   std::array<TensorMessage, capacity> items_{};
+};
+
+/// The parts of a layer: a block that mixes tokens, a feed-forward block, experts in it.
+struct LayerParts {
+  bool mixing = true, feed = true, experts = false;
+  /// The share of a layer with both blocks that these parts are.
+  [[nodiscard]] double share() const { return (mixing + feed) / 2.0; }
 };
 
 /// The parts of a job that determine its tensor-parallel messages.
@@ -94,7 +110,14 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
 
 /// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts
 /// their shared part.
-[[nodiscard]] inline double second_blocks(const Model& m, bool expert_layer) { return expert_layer ? (m.shared_experts > 0 ? 1 : 0) : 1; }
+[[nodiscard]] inline double second_blocks(const Model& m, LayerParts parts) {
+  return parts.feed && (!parts.experts || m.shared_experts > 0) ? 1 : 0;
+}
+
+/// Whether ranks that all have every token divide them among their experts.
+[[nodiscard]] inline bool gathers_results(const TensorQuestion& q, LayerParts parts) {
+  return parts.feed && parts.experts && !q.sequence_parallel;
+}
 
 }  // namespace detail
 
@@ -103,27 +126,29 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   return q.tokens * m.hidden * q.bytes_per_number;
 }
 
-/// Forward of one layer; empty for one rank. \param expert_layer whether the layer's feed-forward has experts
-[[nodiscard]] inline TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
+/// Forward of one layer; empty for one rank.
+[[nodiscard]] inline TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, LayerParts parts = {}) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
   const double bytes = tensor_message_bytes(m, q);
-  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", 1, bytes);
-  detail::add_block(out, q, expert_layer ? "shared_down" : "mlp_down", expert_layer ? "shared_up" : "mlp_up",
-                    expert_layer ? "shared_down" : "mlp_down", detail::second_blocks(m, expert_layer), bytes);
+  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", parts.mixing, bytes);
+  detail::add_block(out, q, parts.experts ? "shared_down" : "mlp_down", parts.experts ? "shared_up" : "mlp_up",
+                    parts.experts ? "shared_down" : "mlp_down", detail::second_blocks(m, parts), bytes);
+  if (detail::gathers_results(q, parts)) out.add("expert_output", Collective::all_gather, 1, bytes);
   return out;
 }
 
 /// Backward of one layer, including the repeated forward with full recomputation.
-[[nodiscard]] inline TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
+[[nodiscard]] inline TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, LayerParts parts = {}) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q), second = detail::second_blocks(m, expert_layer);
+  const double bytes = tensor_message_bytes(m, q), first = parts.mixing, second = detail::second_blocks(m, parts);
   const double again = q.recompute == Recompute::full ? 1 : 0;
-  detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", 1, bytes);
+  detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", first, bytes);
   detail::add_block(out, q, "mlp_input_gradient", "mlp_output_gradient", "mlp_input_gradient", second, bytes);
-  if (q.sequence_parallel) out.add("saved_inputs", Collective::all_gather, 1 + second, bytes);
-  detail::add_block(out, q, "recomputed_outputs", "recomputed_inputs", "recomputed_outputs", again * (1 + second), bytes);
+  if (q.sequence_parallel) out.add("saved_inputs", Collective::all_gather, first + second, bytes);
+  detail::add_block(out, q, "recomputed_outputs", "recomputed_inputs", "recomputed_outputs", again * (first + second), bytes);
+  if (detail::gathers_results(q, parts)) out.add("expert_input_gradient", Collective::all_gather, 1 + again, bytes);
   return out;
 }
 
@@ -138,13 +163,13 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   out.add("expert_down", Collective::reduce_scatter, 1, bytes);
   return out;
 }
-/// The same backward: the reversed pair, the saved rows gathered again, and the forward again if recomputed.
+/// The same backward: the reversed pair, and the forward again if recomputed. The gathered rows are kept.
 [[nodiscard]] inline TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q) {
   TensorMessages out;
   if (q.expert_ranks <= 1) return out;
   const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
   const double again = q.recompute == Recompute::full ? 1 : 0;
-  out.add("expert_down_gradient", Collective::all_gather, 2 + again, bytes);
+  out.add("expert_down_gradient", Collective::all_gather, 1 + again, bytes);
   out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
   return out;
 }
@@ -176,7 +201,7 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   const double bytes = tensor_message_bytes(m, q);
   out.add("embedding", Collective::all_reduce, 1, bytes);
   out.add("attention_output", Collective::all_reduce, m.layers, bytes);
-  out.add("mlp_down", Collective::all_reduce, m.dense_layers() + m.expert_layers() * detail::second_blocks(m, true), bytes);
+  out.add("mlp_down", Collective::all_reduce, m.dense_layers() + m.expert_layers() * detail::second_blocks(m, {true, true, true}), bytes);
   if (q.expert_ranks > 1)
     out.add("expert_down", Collective::all_reduce, m.expert_layers(), bytes);  // each rank has a slice of every expert
   out.add("logits", Collective::all_gather, 1, rows * m.vocab * q.bytes_per_number);

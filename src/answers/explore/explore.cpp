@@ -243,7 +243,9 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
   q.tp = l.tp, q.pp = l.pp, q.vp = l.vp, q.cp = l.cp, q.ep = l.ep, q.dp = l.dp, q.expert_tp = l.expert_tp, q.zero = l.zero;
   q.microbatch = l.microbatch, q.schedule = l.schedule, q.recompute = l.recompute, q.recompute_modules = l.recompute_modules;
   q.sequence_parallel = l.sequence_parallel, q.placing = l.placing;
+  if (l.recompute_layers > 0) q.recompute_layers = l.recompute_layers;
   if (l.offload_layers > 0) q.offload_layers = l.offload_layers;
+  if (l.offload_optimizer > 0) q.offload_optimizer = l.offload_optimizer;
   return q;
 }
 

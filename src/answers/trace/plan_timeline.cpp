@@ -100,7 +100,7 @@ class Timeline {
   /// \param t of one of the layers
   void add_layers(LayerParts parts, int count, const LayerTime& t) {
     if (count <= 0) return;
-    const Processor left = left_to_products(gpu_, stack_);
+    const Processor left = left_to_products(gpu_, stack_, l_);
     const detail::LayerModel layer{found_.question.model, l_, stack_, left, costs_};
     const auto k = layer.kernels(parts);
     const auto w = layer.backward_work(k, parts.experts);
@@ -112,8 +112,7 @@ class Timeline {
     double forward_calls = 0;
     for (const LayerExchange& x : layer.exchanges(parts)) {
       forward_calls += x.exposed * x.forward * x.seconds;
-      const double repeats = layer.again(x.group, parts);
-      for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, x.backward + repeats * x.forward);
+      for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, layer.in_backward(x, parts));
     }
     const double backward_calls = t.tensor + t.context + t.expert - forward_calls;
     forward_.memory += n * k.element, forward_.products += n * products, forward_.attention += n * (k.core + k.scan);
@@ -129,7 +128,9 @@ class Timeline {
   void call(WorkContent& into, const LayerExchange& x, double times) {
     const int calls = static_cast<int>(std::ceil(times - 1e-9));
     const int stride = x.group == StepGroup::tensor ? 1 : x.group == StepGroup::context ? l_.tp : l_.expert_tp;
-    const auto& [name, words] = x.group == StepGroup::tensor    ? std::pair{"tp", "TENSOR_MODEL_PARALLEL_GROUP"}
+    const bool of_expert = x.group == StepGroup::tensor && x.at.ranks() != l_.tp;
+    const auto& [name, words] = of_expert                       ? std::pair{"etp", "EXPERT_TENSOR_PARALLEL_GROUP"}
+                                : x.group == StepGroup::tensor  ? std::pair{"tp", "TENSOR_MODEL_PARALLEL_GROUP"}
                                 : x.group == StepGroup::context ? std::pair{"cp", "CONTEXT_PARALLEL_GROUP"}
                                                                 : std::pair{"ep", "EXPERT_MODEL_PARALLEL_GROUP"};
     for (int i = 0; i < calls; ++i)

@@ -168,6 +168,8 @@ struct CompareTyped : CompareRequest {
   for (const ComparedAnswer& row : of.rows)
     if (row.trouble.empty()) layouts.row({row.system, row.layout});
   out += layouts.text(2);
+  for (const ComparedAnswer& row : of.rows)
+    if (row.against_usual) out += wrapped("  ", fmt::format("{}: {}", row.system, *row.against_usual), 100);
   for (const Compared& c : all)
     if (c.part_of_domain)
       out += wrapped("  ",

@@ -190,6 +190,15 @@ void read_layer_kinds(const Config& in, Model& m) {
   m.window = m.window_layers > 0 ? window : 0;
 }
 
+/// OPT keeps two more positions than it reads (transformers, OPTLearnedPositionalEmbedding); embeddings as wide as its layers need no
+/// projection.
+void read_opt(const Config& in, Model& m) {
+  m.positions = in.count({"max_position_embeddings"}, 2048) + 2;
+  m.biases = in.flag({"enable_bias"}, true);
+  const SpecNode* wide = in.tree.find("word_embed_proj_dim");
+  if (wide != nullptr && wide->text == std::to_string(m.hidden)) static_cast<void>(in.find({"word_embed_proj_dim"}));
+}
+
 /// Faults of what Model cannot describe: a shape that looked right would be priced wrong without a word.
 void refuse_unread(const Config& in, const Config& whole, const Model& m) {
   const std::string remedy = "such layers are not read: describe the model as in data/models";
@@ -311,6 +320,7 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   const bool tied = tied_types.contains(type) || tied_types.contains(outer);
   m.tied = whole.flag({"tie_word_embeddings"}, in.flag({"tie_word_embeddings"}, tied));
   if (type == "gpt2") m.positions = in.count({"n_positions"}, 1024), m.biases = true;
+  if (type == "opt") read_opt(in, m);
   if (!faults.issues.empty()) return m;
   read_attention(in, m);
   read_layer_kinds(in, m);

@@ -245,13 +245,25 @@ TEST_CASE("a worker that only prefills takes as many prompts as an engine that a
   CHECK(*long_answers.prefill_use < 1);
 }
 
+TEST_CASE("compare says of a training's layout and the usual one what plan says", "[answers]") {
+  CompareRequest r;
+  r.systems = {{"dgx-h100"}, {"dgx-b200"}};
+  r.train = true, r.model = {"llama3-8b"}, r.gpus = 16, r.global_batch = 64;
+  PlanRequest one;
+  one.system = {"dgx-b200"}, one.model = {"llama3-8b"}, one.gpus = 16, one.global_batch = 64, one.explain = true;
+  const CompareAnswer a = answer(r);
+  REQUIRE(a.rows.size() == 2);
+  CHECK(a.rows[1].against_usual == answer(one).explanation->against_usual);
+  CHECK(a.rows[0].against_usual != a.rows[1].against_usual);
+}
+
 TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor", "[answers]") {
   for (const char* machine : {"tpu-v5p-cube", "tpu-v7-cube", "tpu-v6e-pod", "dgx-h100", "dgx-b200"}) {
     const System system = load_system(machine);
     const Processor gpu = Processor::of(system);
     for (const char* name : {"maxtext-tpu", "torchtitan", "nemo"}) {
       const Stack stack = load_stack(name);
-      const Processor left = left_to_products(gpu, stack);
+      const Processor left = left_to_products(gpu, stack, {});
       for (const Precision p : {Precision::bf16, Precision::fp8})
         CHECK(stack.scale * product_seconds(left, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
       CHECK(stack.scale / max_before(stack, gpu) >= 1);

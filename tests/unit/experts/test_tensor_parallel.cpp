@@ -75,7 +75,8 @@ TEST_CASE("the rate of a decoding 70B on its wires is count x size x 2(n-1)/n") 
 
 TEST_CASE("layers of experts have a block less, or one of their own") {
   const Model m = mixture();
-  CHECK(tensor_forward(m, question(8, 100), true).count(Collective::all_reduce) == 1);
+  const LayerParts experts{.experts = true};
+  CHECK(tensor_forward(m, question(8, 100), experts).count(Collective::all_reduce) == 1);
   CHECK(expert_tensor_forward(m, question(8, 100)).size() == 0);
   TensorQuestion cut = question(8, 100);
   cut.expert_ranks = 2;
@@ -85,10 +86,14 @@ TEST_CASE("layers of experts have a block less, or one of their own") {
   // 100 tokens over 8 ranks, 4 copies each: 50 rows on each of the two that hold one expert, 100 together
   CHECK(with.begin()->bytes == 100 * 16384.0);
   CHECK(expert_tensor_backward(m, cut).count(Collective::reduce_scatter) == 1);
+  CHECK(expert_tensor_backward(m, cut).count(Collective::all_gather) == 1);  // the gathered rows are kept
+  // every rank has all tokens without sequence parallelism, and results of its own share of them alone
+  CHECK(tensor_forward(m, question(8, 100), experts).count(Collective::all_gather) == 1);
+  CHECK(tensor_forward(m, question(8, 100, true), experts).count(Collective::all_gather) == 1);  // of attention
   CHECK(tensor_inference(m, cut, 1).count(Collective::all_reduce) == 1 + 10 + 10);
   Model shared = m;
   shared.shared_experts = 1, shared.shared_ffn = 2048;
-  CHECK(tensor_forward(shared, question(8, 100), true).count(Collective::all_reduce) == 2);
+  CHECK(tensor_forward(shared, question(8, 100), experts).count(Collective::all_reduce) == 2);
   CHECK(tensor_inference(m, question(8, 1), 1).count(Collective::all_reduce) == 1 + 10 + 2);
 }
 

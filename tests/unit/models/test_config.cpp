@@ -150,6 +150,13 @@ TEST_CASE("names in another spelling find their model, if they mean one only", "
                                                                {"MiniMax-M2", "minimax-m2.5"},
                                                                {"mistral large 3", "mistral-large-3"},
                                                                {"gemma 3 27b it", "gemma-3-27b"},
+                                                               {"DeepSeek-V3-0324", "deepseek-v3"},
+                                                               {"deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"},
+                                                               {"Qwen3-235B-A22B-Instruct-2507", "qwen3-235b-a22b"},
+                                                               {"Qwen/Qwen3-30B-A3B-Thinking-2507", "qwen3-30b-a3b"},
+                                                               {"dbrx-instruct", "dbrx"},
+                                                               {"ERNIE-4.5-300B-A47B", "ernie-4.5-300b-a47b"},
+                                                               {"Qwen3-235B-A22B-9999", ""},
                                                                {"llama3", ""},
                                                                {"qwen3", ""},
                                                                {"glm-4.8", ""},
@@ -182,6 +189,16 @@ TEST_CASE("a config.json whose layers Model cannot describe is refused, not read
   }
   CHECK(support::contains(with(R"("is_encoder_decoder": true)"), "has an encoder"));
   CHECK(with(R"("is_encoder_decoder": false)").empty());
+}
+
+TEST_CASE("OPT has biases, positions of its own, and a projection of its embeddings only where they are narrower", "[models]") {
+  const Folder folder;
+  const std::string keys = R"({"model_type": "opt", "ffn_dim": 16384, "hidden_size": 4096, "max_position_embeddings": 2048,
+"num_attention_heads": 32, "num_hidden_layers": 32, "vocab_size": 50272, "word_embed_proj_dim": )";
+  const Model m = of(folder, keys + "4096}"), known = load_model("opt-6.7b");
+  CHECK(m.unread.empty());
+  CHECK(parameters_of(m).total == parameters_of(known).total);
+  CHECK(support::contains(of(folder, keys + "512}").unread, "word_embed_proj_dim"));
 }
 
 TEST_CASE("the layers of Granite 4 are Mamba-2's where its list says so, beside one shared expert", "[models]") {

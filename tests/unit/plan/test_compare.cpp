@@ -79,7 +79,7 @@ TEST_CASE("What is compared is what each machine's own search finds, with terms 
 }
 
 TEST_CASE("A machine that cannot do the job says why, and the others are compared") {
-  const std::vector<Compared> all = trained(question("llama3-405b", 64, 64), {"dgx-h100", "dgx-b200"});
+  const std::vector<Compared> all = trained(question("llama3-405b", 32, 64), {"dgx-h100", "dgx-b200"});
   CHECK_THAT(all[0].trouble, Catch::Contains("does not fit") && Catch::Contains("GiB"));
   CHECK(all[1].trouble.empty());
   CHECK(verdict_of(all).best == &all[1]);

@@ -141,7 +141,9 @@ TEST_CASE("a search leaves a share of the memory free, a layout that is named ma
   const Layout& l = full.layout;
   TrainingQuestion named = question("llama3-70b", 64, 128);
   named.tp = l.tp, named.pp = l.pp, named.vp = l.vp, named.cp = l.cp, named.microbatch = l.microbatch, named.zero = l.zero;
-  named.recompute = l.recompute;
+  named.recompute = l.recompute, named.recompute_modules = l.recompute_modules;
+  if (l.recompute_layers > 0) named.recompute_layers = l.recompute_layers;
+  named.offload_optimizer = l.offload_optimizer;
   if (l.pp > 1) named.schedule = l.schedule;
   CHECK(headroom_of(named) == 0);
   const TrainingPlan plan = plan_training(named, system);
