@@ -11,7 +11,7 @@
 /// add messages to every layer; sharded weights are gathered twice per microbatch. Where the host has room, activations may wait
 /// there behind the work of other layers, and the optimizer's states be updated there, once a step.
 
-#include <fabricost/memory/least_change.hpp>
+#include <fabricost/memory/min_change.hpp>
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/model/layout_check.hpp>
 
@@ -175,7 +175,7 @@ inline std::string gib(double bytes) {
     doublings(true, true, Cost::offloaded_activations + Cost::offloaded_optimizer);
   }
   if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
-    advice.layout = with_fewest_recomputed(advice.layout, model.layers, [&](const Layout& l) {
+    advice.layout = with_min_recomputed(advice.layout, model.layers, [&](const Layout& l) {
       return fits(worst_stage(model, l, stack), capacity, margin, beside);
     });
     advice.use = worst_stage(model, advice.layout, stack);

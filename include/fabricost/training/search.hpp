@@ -21,7 +21,7 @@
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/in_order.hpp>
 #include <fabricost/memory/bound.hpp>
-#include <fabricost/memory/least_change.hpp>
+#include <fabricost/memory/min_change.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/idle_gpus.hpp>
 #include <fabricost/training/question.hpp>
@@ -262,14 +262,14 @@ class TrainingSearch {
     PricedLayout out{l, {}, memory(l)};
     const auto take = [&](const Layout& other) { out = {other, {}, memory(other)}; };
     if (lacking(out.memory) <= 0) {
-      if (fewest(l)) take(with_fewest_recomputed(l, q_.model.layers, fitting));
+      if (fewest(l)) take(with_min_recomputed(l, q_.model.layers, fitting));
       return out;
     }
     if (may_offload(l)) take(offloaded(l));
     if (!states_away_ || lacking(out.memory) <= 0) return out;
     Layout away = out.layout;
     away.offload_optimizer = 1;
-    if (fitting(away)) take(with_least_offloaded(away, fitting));
+    if (fitting(away)) take(with_min_offloaded(away, fitting));
     return out;
   }
 

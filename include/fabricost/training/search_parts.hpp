@@ -58,8 +58,8 @@ struct LayerGroup {
   const auto order = [](const PricedLayout& p) {
     const Layout& l = p.layout;
     return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
-                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel, l.offload_layers,
-                    l.offload_optimizer);
+                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel,
+                    l.offload_layers, l.offload_optimizer);
   };
   return order(a) < order(b);
 }

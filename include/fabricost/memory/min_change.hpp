@@ -1,5 +1,5 @@
 #pragma once
-/// \file least_change.hpp
+/// \file min_change.hpp
 /// The least of a change that saves memory with which a layout fits: layers that are recomputed in full, or the share of the optimizer's
 /// states in host memory. Memory falls as either grows, and time rises, so the least is the fastest.
 
@@ -23,7 +23,7 @@ template <class Enough>
 /// A layout that fits with all layers recomputed, with as few of them as fit, the same number on each stage.
 /// \param fits whether a layout does
 template <class Fits>
-[[nodiscard]] Layout with_fewest_recomputed(Layout layout, int layers, Fits&& fits) {
+[[nodiscard]] Layout with_min_recomputed(Layout layout, int layers, Fits&& fits) {
   const auto with = [&](int steps) {
     Layout out = layout;
     out.recompute_layers = steps * layout.pp < layers ? steps * layout.pp : 0;  // 0: all
@@ -34,7 +34,7 @@ template <class Fits>
 
 /// A layout that fits with all of the optimizer's states in host memory, with as few tenths of them there as fit.
 template <class Fits>
-[[nodiscard]] Layout with_least_offloaded(Layout layout, Fits&& fits) {
+[[nodiscard]] Layout with_min_offloaded(Layout layout, Fits&& fits) {
   constexpr int parts = 10;
   const auto with = [&](int tenths) {
     Layout out = layout;
