@@ -46,7 +46,6 @@ enum class SentPerRank : unsigned char {
 struct Defaults {
   static constexpr std::string_view alias{};         ///< a second name
   static constexpr std::string_view nccl_name{};     ///< in NCCL_ALGO; empty: NCCL does not have it
-  static constexpr double nccl_from = 0;             ///< the release of NCCL, 2.x, that brought it; 0: any
   static constexpr bool reaches_neighbours = false;  ///< also runs where chips reach only neighbours
   static constexpr bool all_links = false;           ///< a rank sends over all of its links, however many ranks take part
   static constexpr bool level_by_level = false;      ///< partners are counted inside the domains first, then across

@@ -9,7 +9,6 @@
 ///   collnet_chain   the same with a chain inside (alias sharp)
 
 #include <fabricost/algorithms/definition.hpp>
-#include <fabricost/shipped_numbers.hpp>
 
 #include <vector>
 
@@ -17,7 +16,6 @@ namespace fabricost::algorithms {
 
 struct Nvls : Defaults {
   static constexpr std::string_view name = "nvls", nccl_name = "NVLS";
-  static constexpr double nccl_from = prior::ways::nvls_from;
   static constexpr bool all_links = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
@@ -52,7 +50,6 @@ struct Nvls : Defaults {
 
 struct NvlsTree : Defaults {
   static constexpr std::string_view name = "nvls_tree", nccl_name = "NVLSTree";
-  static constexpr double nccl_from = prior::ways::nvls_tree_from;
   static constexpr bool all_links = true;
   static constexpr SentPerRank sent_per_rank = SentPerRank::inside;
 

@@ -5,13 +5,11 @@
 /// ranks first; reducing runs in the opposite direction.
 
 #include <fabricost/algorithms/definition.hpp>
-#include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost::algorithms {
 
 struct Pat : Defaults {
   static constexpr std::string_view name = "pat", nccl_name = "PAT";
-  static constexpr double nccl_from = prior::ways::pat_from;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
     return gathers_or_scatters(op) ? nullptr : "PAT exists for all_gather and reduce_scatter";

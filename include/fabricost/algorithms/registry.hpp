@@ -141,7 +141,6 @@ namespace detail {
 inline constexpr auto one_partner = of_every([](auto a) { return algorithms::StepByStep<decltype(a)>; });
 inline constexpr auto all_links = of_every([](auto a) { return a.all_links; });
 inline constexpr auto nccl_names = of_every([](auto a) { return std::string_view{a.nccl_name}; });
-inline constexpr auto nccl_from = of_every([](auto a) { return double{a.nccl_from}; });
 /// One bit per collective.
 [[nodiscard]] constexpr auto at_once_of(int level) {
   return of_every([level](auto a) {
@@ -156,8 +155,6 @@ inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
 
 /// Spelling in NCCL_ALGO; empty if NCCL does not have it.
 [[nodiscard]] constexpr std::string_view nccl_name(Algorithm a) { return detail::nccl_names[static_cast<std::size_t>(a)]; }
-/// The release of NCCL, 2.x, that brought it; 0: any.
-[[nodiscard]] constexpr double nccl_from(Algorithm a) { return detail::nccl_from[static_cast<std::size_t>(a)]; }
 /// A rank has one partner per step and uses only the links to it.
 [[nodiscard]] constexpr bool one_partner_a_step(Algorithm a) { return detail::one_partner[static_cast<std::size_t>(a)]; }
 /// A rank sends over all of its links, however few ranks take part.

@@ -3,6 +3,7 @@
 /// All (algorithm, protocol) pairs that exist for a collective on a fabric: those that can be forced, and
 /// those `fastest` searches.
 
+#include <fabricost/choice/releases.hpp>
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/protocol.hpp>
@@ -37,7 +38,7 @@ namespace detail {
 template <class A>
 [[nodiscard]] const char* why_not(Protocol protocol, Collective op, const Fabric& f, bool byte_wide) {
   if (protocol == Protocol::ll128 && (is_exchange(op) || !has_ll128(f))) return "LL128 does not run on this path";
-  if (lacks(f, A::nccl_from)) return "a later release of NCCL brings it";
+  if (lacks(f, nccl_from(Algorithm{place_of<A>}))) return "a later release of NCCL brings it";
   if (!A::reaches_neighbours && f.neighbours_only && f.local() > 2 && f.domains() <= 1 && op != Collective::send_recv)
     return "chips of a torus reach only their neighbours directly";
   return algorithms::why_not<A>({.collective = op, .at = f, .simple = protocol == Protocol::simple, .byte_wide = byte_wide});
