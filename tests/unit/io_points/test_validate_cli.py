@@ -59,7 +59,7 @@ def rows_that_cannot_be_priced(folder):
 
 def refusals(folder):
     refused(saying=["which measurements"])
-    refused(LOG, saying=["--system"])
+    assert "dgx-h100, the usual machine of the GPUs" in works(LOG) and json.loads(works(LOG, "--json"))["guessed_system"] == "dgx-h100"
     refused(LOG, "--system", "dgx-h10", saying=["dgx-h100"])
     refused(LOG, "--system", "dgx-h100", "--ranks", "4", saying=["lists 8 ranks"])
     refused(LOG, "--system", "dgx-h100", "--ranks", "0", saying=["--ranks"])

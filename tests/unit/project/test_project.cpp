@@ -158,7 +158,7 @@ TEST_CASE("all machines are priced by one kind; a price that was given comes fir
 }
 
 TEST_CASE("a machine that cannot do the job says why beside those that can; alone it is refused") {
-  ProjectRequest q = asked("dgx-h100,dgx-1-v100", 32);
+  ProjectRequest q = asked("dgx-h100,dgx-1-v100", 8);
   q.model.name = "llama3-70b", q.global_batch = 64;
   const ProjectAnswer a = answer(q);
   CHECK(a.rows[0].trouble.empty());
