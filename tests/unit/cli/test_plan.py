@@ -212,7 +212,8 @@ class Plan(unittest.TestCase):
     def test_where_only_host_memory_helps_narrower_states_are_named_and_help(self):
         job = ("--model", "llama3.1-405b", "--system", "dgx-h100", "--gpus", "96", "--global-batch", "96")
         narrow = ("--exp-avg-dtype", "bf16", "--exp-avg-sq-dtype", "bf16", "--grad-reduce-in-fp32", "no")
-        plan.refused(*job, "--optimizer-offload-fraction", "0", saying=["in host memory", "moments and gradients in 16 bit", " ".join(narrow), "it fits as it is"])
+        plan.refused(*job, "--optimizer-offload-fraction", "0",
+                     saying=["in host memory", "moments and gradients in 16 bit", " ".join(narrow), "it fits as it is"])
         self.assertTrue(answer(*job, *narrow)["fits"])
 
     def test_the_parts_of_the_memory_are_fields_that_sum_to_it(self):
