@@ -58,13 +58,6 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
   return out;
 }
 
-namespace {
-/// \param from a release
-[[nodiscard]] bool library_is_older(const Inference& nccl, double from) {
-  return release_of(nccl) < from;
-}
-}  // namespace
-
 std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
   if (!library || !is_nccl(*library)) return system;
   if (system->library != Library::nccl)
@@ -116,7 +109,7 @@ Choice choice_of(const ChoiceRequest& r) {
     if (r.ways.copy_engine && release_of(*r.library) < prior::ways::copy_engine_from)
       throw Refusal(fmt::format("<copy_engine>: NCCL's copy engines move collectives from 2.{:.0f} on, not in 2.{}",
                                 prior::ways::copy_engine_from, release_of(*r.library)));
-    if (const double from = r.algorithm ? nccl_from(*r.algorithm) : 0; library_is_older(*r.library, from))
+    if (const double from = r.algorithm ? nccl_from(*r.algorithm) : 0; release_of(*r.library) < from)
       throw Refusal(fmt::format("<algorithm={}>: NCCL has it from 2.{:.0f} on, not in 2.{}; take <library=nccl-2.{:.0f}>, or leave "
                                 "<algorithm> out",
                                 name(*r.algorithm), from, release_of(*r.library), from));

@@ -137,6 +137,8 @@ void Points::append(Points&& other) {
   for (const Skipped& s : other.skipped) skip(s.reason, s.rows);
 }
 
+bool is_benchmark_output(const std::filesystem::path& file) { return format_of(file) == Format::text; }
+
 void fill_in(Point& point, const PointSource& otherwise) {
   if (otherwise.launch && point.launched == 0 && point.launch.mode == LaunchMode::graph) {
     point.launch.mode = *otherwise.launch;

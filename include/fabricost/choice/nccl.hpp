@@ -22,7 +22,6 @@
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/price/channels.hpp>
 #include <fabricost/price/exchange.hpp>
-#include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -187,7 +186,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     }
   }
   const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
-  const bool in_switch = f.in_switch && !byte_wide && !lacks(f, N <= 1 ? prior::ways::nvls_from : prior::ways::nvls_tree_from);
+  const bool in_switch = f.in_switch && !byte_wide && !lacks(f, nccl_from(N <= 1 ? Algorithm::nvls : Algorithm::nvls_tree));
   if (gather_or_scatter && in_switch && g > server_ranks && g <= k.nvls_heads && N <= 1) {
     const Channels nvls = in_switch_channels(f.planned_per_gpu, static_cast<int>(g), f.generation, k);
     table.add({Algorithm::nvls, Protocol::simple}, k.nvls_base,
@@ -217,7 +216,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     table.add({Algorithm::collnet_chain, Protocol::simple}, 2 * (g - 1) * k.collnet_chain_step + k.collnet_chain_network,
               inside.total() * 0.5);
   }
-  if (gather_or_scatter && g <= 1 && N > 1 && !lacks(f, prior::ways::pat_from))
+  if (gather_or_scatter && g <= 1 && N > 1 && !lacks(f, nccl_from(Algorithm::pat)))
     table.add({Algorithm::pat, Protocol::simple}, k.pat_base + doublings * k.pat_network + k.pat_rank * n, k.pat_share * ring_bus);
 }
 

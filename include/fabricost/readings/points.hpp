@@ -108,6 +108,9 @@ struct PointSource {
 /// Adds the launch and the library to a point that does not say them; its release where the point names that library, or none.
 void fill_in(Point& point, const PointSource& otherwise);
 
+/// Whether a file is output of a benchmark, rather than a table or JSON, whose rows name their machine. \throws SpecError for an empty file
+[[nodiscard]] bool is_benchmark_output(const std::filesystem::path& file);
+
 /// Receives the points one by one, in the order of the file.
 using PointSink = std::function<void(Point&&)>;
 

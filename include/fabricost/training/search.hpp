@@ -32,6 +32,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -212,6 +213,7 @@ class TrainingSearch {
     int looked_at = 0;  // stages the bound was last computed for
     bool hopeless = false;
     memory_ = with_load(q_.stack.memory, group.load);
+    inside_.clear();
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
       if (is_hopeless(l, pipeline, group.fastest)) {
         plan_.bounded += layouts_of(l);
@@ -302,6 +304,13 @@ class TrainingSearch {
       }
   }
 
+  /// Layers of a layout of the group whose stages lie inside data: they differ by the ranks that such a domain leaves.
+  [[nodiscard]] const LayerTimes& layers_inside(const Layout& l) {
+    const std::pair key{domain_for_data(l, domain_), l.recompute_layers};
+    const auto known = inside_.find(key);
+    return known != inside_.end() ? known->second : inside_.emplace(key, layer_times(q_.model, l, q_.stack, gpu_, costs_)).first->second;
+  }
+
   void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers) {
     if (lacking(memory) > 0) {
       ++plan_.unfit;
@@ -315,7 +324,7 @@ class TrainingSearch {
     const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
     StepTime time;
     try {
-      time = own ? step_time(q_.model, l, q_.stack, gpu_, costs_) : step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
+      time = step_time(q_.model, l, q_.stack, gpu_, costs_, own ? layers_inside(l) : layers);
     } catch (const RequestError&) {
       return;  // these ranks cannot be joined, other layouts' may
     }
@@ -351,6 +360,7 @@ class TrainingSearch {
   std::vector<Pipeline> pipelines_;
   std::vector<Again> recomputations_;
   bool fewest_ = false, states_away_ = false;
+  std::map<std::pair<int, int>, LayerTimes> inside_;  ///< of the group that is priced, by domain and recomputed layers
   TrainingPlan plan_;
 };
 

@@ -78,7 +78,7 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
 [[nodiscard]] static std::string usual_system_of(const std::vector<Sample>& samples) {
   std::string out;
   for (const Sample& one : samples) {
-    if (!std::filesystem::is_regular_file(one.file) || laid::is_trace(one.file)) continue;
+    if (!std::filesystem::is_regular_file(one.file) || laid::is_trace(one.file) || !is_benchmark_output(one.file)) continue;
     const std::string there = usual_system(one.file);
     if (!there.empty() && !out.empty() && there != out) return {};
     if (!there.empty()) out = there;

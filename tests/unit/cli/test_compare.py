@@ -146,7 +146,7 @@ class Compare(unittest.TestCase):
             compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304", "--json")
             best = min(best, time.monotonic() - start)
         print(f"compare: two machines, a 1.8T mixture on 1,152 GPUs: {1e3 * best:.0f} ms")
-        self.assertLess(best, 8)  # loose: a loaded machine, unoptimised builds; 1.9 s on two quiet cores
+        self.assertLess(best, 6)  # loose: a loaded machine, unoptimised builds; 1.75 s on two quiet cores
 
 
 if __name__ == "__main__":
