@@ -58,9 +58,9 @@ struct MemoryUse {
 }
 
 /// Memory of a stage with activations of `in_flight` microbatches. The layout must be possible for the model;
-/// this is not checked. \param count parameters_of(model)
-[[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
-                                         const HeavyStage& at, double in_flight) {
+/// this is not checked. \param count parameters_of(model) \param layer layer_activations(model, layout, stack)
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const LayerActivations& layer,
+                                         const Layout& layout, const MemoryStack& stack, const HeavyStage& at, double in_flight) {
   const int stage = at.stage;
   const StageContent content = with_predictions(at.here, model), mirror = with_predictions(at.mirror, model);
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
@@ -89,7 +89,6 @@ struct MemoryUse {
 
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
-  const LayerActivations layer = layer_activations(model, layout, stack);
   // DualPipe's microbatches come from both sides: the opposite stage, the p - s-th of its direction, has s + 1 of them, as 1F1B would
   const double opposite = both_ways ? std::min(in_flight, stage + 1.0) : 0;
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
@@ -118,10 +117,9 @@ struct MemoryUse {
   // buffers
   const double mats = model.ffn_matrices();
   const bool has_dense = content.dense_layers + mirror.dense_layers > 0, has_experts = content.expert_layers + mirror.expert_layers > 0;
-  const double mixing = mixing_parameters(count, model);
-  const double dense_layer = has_dense ? (mixing + count.dense_ffn) / t : 0;
+  const double dense_layer = has_dense ? (count.mixing + count.dense_ffn) / t : 0;
   const double local_experts = model.experts * count.expert / (static_cast<double>(layout.ep) * layout.expert_tp);
-  const double expert_layer = has_experts ? (mixing + count.shared) / t + local_experts : 0;
+  const double expert_layer = has_experts ? (count.mixing + count.shared) / t + local_experts : 0;
   const double largest_layer = std::max(dense_layer, expert_layer);
   // weights are gathered, and their gradients reduced, by layers or, with `gathered_layers` 0, matrix by matrix as XLA does: one in use
   // and the next
@@ -168,7 +166,8 @@ struct MemoryUse {
 /// Memory of stage `stage` (from 0) with activations of `in_flight` microbatches, for a schedule that is not
 /// in in_flight.hpp.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage, double in_flight) {
-  return memory_of(model, parameters_of(model), layout, stack, stage_of(split_layers(model, layout), model, layout, stage), in_flight);
+  const HeavyStage at = stage_of(split_layers(model, layout), model, layout, stage);
+  return memory_of(model, parameters_of(model), layer_activations(model, layout, stack), layout, stack, at, in_flight);
 }
 /// The same with the number of microbatches that the layout's schedule keeps in flight on that stage.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage) {
@@ -176,12 +175,15 @@ struct MemoryUse {
 }
 
 /// The stage with the most memory, with the host memory of the stage that needs most of it. \param count
-/// parameters_of(model) \param stages heavy_stages(model, layout)
-[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
-                                           std::span<const HeavyStage> stages) {
-  MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
+/// parameters_of(model) \param layer layer_activations(model, layout, stack) \param stages heavy_stages(model, layout)
+[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const LayerActivations& layer,
+                                           const Layout& layout, const MemoryStack& stack, std::span<const HeavyStage> stages) {
+  const auto of = [&](const HeavyStage& at) {
+    return memory_of(model, count, layer, layout, stack, at, microbatches_in_flight(layout, at.stage));
+  };
+  MemoryUse worst = of(stages.front());
   for (const HeavyStage& at : stages.subspan(1)) {
-    const MemoryUse use = memory_of(model, count, layout, stack, at, microbatches_in_flight(layout, at.stage));
+    const MemoryUse use = of(at);
     const double host = std::max(worst.host, use.host);
     if (use.total() > worst.total()) worst = use;
     worst.host = host;
@@ -189,7 +191,8 @@ struct MemoryUse {
   return worst;
 }
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
-  return worst_stage(model, parameters_of(model), layout, stack, heavy_stages(model, layout));
+  const LayerActivations layer = layer_activations(model, layout, stack);
+  return worst_stage(model, parameters_of(model), layer, layout, stack, heavy_stages(model, layout));
 }
 
 /// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free, and `host` bytes beside it.

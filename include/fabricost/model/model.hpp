@@ -122,6 +122,7 @@ struct ParameterCount {
   double attention = 0;   ///< one full-attention layer
   double window = 0;      ///< attention of one layer with a window
   double mixer = 0;       ///< one layer that mixes through a state
+  double mixing = 0;      ///< one layer's attention or state mixer: the mean of these three over the layers that have one
   double dense_ffn = 0;   ///< one layer without experts
   double expert = 0;      ///< one routed expert
   double shared = 0;      ///< shared experts of one layer, together, with the projections to and from `expert_hidden`
@@ -196,8 +197,9 @@ namespace detail {
   n.embedding = h * m.vocab + h * m.positions;
   n.head = m.tied ? 0 : h * m.vocab;
   const double dense = m.dense_layers(), mixed = m.expert_layers();
-  const double blocks = m.full_layers() * n.attention + m.window_layers * n.window + m.mixer.layers * n.mixer + dense * n.dense_ffn +
-                        mixed * (n.shared + n.router);
+  const double mixing = m.full_layers() * n.attention + m.window_layers * n.window + m.mixer.layers * n.mixer;
+  n.mixing = mixing / std::max(1, m.full_layers() + m.window_layers + m.mixer.layers);
+  const double blocks = mixing + dense * n.dense_ffn + mixed * (n.shared + n.router);
   const double always = blocks + m.layers * n.norms + n.embedding + n.head + h;
   n.total = always + mixed * m.experts * n.expert;
   n.active = always + mixed * m.top_k * n.expert;

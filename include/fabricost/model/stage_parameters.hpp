@@ -29,15 +29,6 @@ struct StageParameters {
   }
 };
 
-/// Parameters of one layer's attention or state mixer; the mean where layers differ (windows, states).
-[[nodiscard]] inline double mixing_parameters(const ParameterCount& n, const Model& model) {
-  const double dense = model.dense_layers(), mixed = model.expert_layers();
-  const double rest = dense * n.dense_ffn + mixed * (n.shared + n.router + model.experts * n.expert) + model.layers * n.norms +
-                      n.embedding + n.head + model.hidden;
-  const int mixing = has_single_blocks(model) ? model.layers - model.dense_layers() - model.expert_layers() : model.layers;
-  return (n.total - rest) / mixing;
-}
-
 /// Whether a stage keeps the input table for its prediction modules alone; a tied one is there with the output matrix.
 [[nodiscard]] inline bool copies_embedding(const StageContent& stage, const Model& model) {
   return stage.predictions > 0 && !stage.embedding && !stage.beside_embedding && !model.tied;
@@ -49,7 +40,7 @@ struct StageParameters {
   const StageContent stage = with_predictions(at, model);
   const double mixed = stage.expert_layers, h = model.hidden;
   StageParameters out;
-  out.matrices = stage.mixing_layers * mixing_parameters(n, model) + stage.dense_layers * n.dense_ffn + mixed * n.shared +
+  out.matrices = stage.mixing_layers * n.mixing + stage.dense_layers * n.dense_ffn + mixed * n.shared +
                  stage.predictions * 2 * h * h;
   out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? h : 0) + stage.predictions * 3 * h;
   out.experts = mixed * model.experts * n.expert;

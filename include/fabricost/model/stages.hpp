@@ -117,8 +117,11 @@ struct StageContent {
   return stage_content(split_layers(model, layout), model, layout, stage);
 }
 
-/// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last.
-[[nodiscard]] inline std::array<StageContent, 4> long_stages(const LayerSplit& split, const Model& model, const Layout& layout) {
+/// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last. One stage is
+/// the first, and all else is empty.
+using LongStages = std::array<StageContent, 4>;
+[[nodiscard]] inline LongStages long_stages(const Model& model, const Layout& layout) {
+  const LayerSplit split = split_layers(model, layout);
   const auto at = [&](int stage) { return stage_content(split, model, layout, stage); };
   if (layout.pp == 1) return {at(0)};
   return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};

@@ -38,7 +38,7 @@ struct StepParts {
 [[nodiscard]] inline StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                              GroupCosts& costs) {
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
-  const detail::StepModel step{model, layout, stack, gpu, costs, layers};
+  const detail::StepModel step{model, layout, stack, gpu, costs, layers, long_stages(model, layout)};
   const detail::StepModel::Stages at = step.stages();
   const Processor left = left_to_products(gpu, stack, layout);
   const detail::LayerModel layer{model, layout, stack, left, costs};

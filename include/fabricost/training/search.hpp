@@ -60,9 +60,12 @@ class TrainingSearch {
   }
 
   [[nodiscard]] TrainingPlan run() {
-    std::vector<LayerGroup> groups = layer_groups();
-    std::stable_sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
-    for (const LayerGroup& group : groups) {
+    const std::vector<LayerGroup> groups = layer_groups();
+    std::vector<const LayerGroup*> in_order;
+    for (const LayerGroup& group : groups) in_order.push_back(&group);
+    std::stable_sort(in_order.begin(), in_order.end(), [](const LayerGroup* a, const LayerGroup* b) { return a->bound < b->bound; });
+    for (const LayerGroup* const at : in_order) {
+      const LayerGroup& group = *at;
       const bool hopeless = q_.prune && full() && group.bound > worst();
       if (hopeless) {
         plan_.bounded += group.count;
@@ -162,7 +165,8 @@ class TrainingSearch {
           l.pp = pp, l.vp = vp, l.schedule = schedule;
           const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
           if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
-          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), longest_stages(q_.model, l)});
+          const LongStages long_ones = long_stages(q_.model, l);
+          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), long_ones, longest_of(long_ones)});
         }
     }
   }
@@ -213,6 +217,7 @@ class TrainingSearch {
     int looked_at = 0;  // stages the bound was last computed for
     bool hopeless = false;
     memory_ = with_load(q_.stack.memory, group.load);
+    activations_ = layer_activations(q_.model, group.layout, memory_);
     inside_.clear();
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
       if (is_hopeless(l, pipeline, group.fastest)) {
@@ -235,7 +240,7 @@ class TrainingSearch {
   }
 
   [[nodiscard]] MemoryUse memory_at(const Layout& l, const HeavyStage& at) const {
-    return memory_of(q_.model, count_, l, memory_, at, microbatches_in_flight(l, at.stage));
+    return memory_of(q_.model, count_, activations_, l, memory_, at, microbatches_in_flight(l, at.stage));
   }
 
   /// Whether the inputs of this layout's layers, which their recomputation starts from, may wait in host memory.
@@ -258,20 +263,22 @@ class TrainingSearch {
   /// The layout with the least of what makes it fit: recomputed layers, or states in host memory. As it is where nothing does, and where it
   /// fits without any recomputation: then that is the faster one.
   [[nodiscard]] std::optional<PricedLayout> fitted(const Layout& l, const Pipeline& pipeline) const {
-    const auto memory = [&](const Layout& one) { return worst_stage(q_.model, count_, one, memory_, pipeline.stages); };
-    const auto fitting = [&](const Layout& one) { return lacking(memory(one)) <= 0; };
-    if (fewest(l) && fitting(without_recompute(l))) return std::nullopt;
+    const auto memory = [&](const Layout& one) { return worst_stage(q_.model, count_, activations_, one, memory_, pipeline.stages); };
+    const auto lacks = [&](const Layout& one) { return lacking(memory(one)); };
+    const double none = fewest(l) ? lacks(without_recompute(l)) : 0;
+    if (fewest(l) && none <= 0) return std::nullopt;
     PricedLayout out{l, {}, memory(l)};
     const auto take = [&](const Layout& other) { out = {other, {}, memory(other)}; };
-    if (lacking(out.memory) <= 0) {
-      if (fewest(l)) take(with_min_recomputed(l, q_.model.layers, fitting));
+    if (const double all = lacking(out.memory); all <= 0) {
+      if (fewest(l)) take(with_min_recomputed(l, q_.model.layers, none, all, lacks));
       return out;
     }
     if (may_offload(l)) take(offloaded(l));
-    if (!states_away_ || lacking(out.memory) <= 0) return out;
+    const double kept = lacking(out.memory);
+    if (!states_away_ || kept <= 0) return out;
     Layout away = out.layout;
     away.offload_optimizer = 1;
-    if (fitting(away)) take(with_min_offloaded(away, fitting));
+    if (const double all = lacks(away); all <= 0) take(with_min_offloaded(away, kept, all, lacks));
     return out;
   }
 
@@ -293,14 +300,14 @@ class TrainingSearch {
         at->layout.placing = placing;
         const int again = at->layout.recompute_layers;
         if (again == 0 || !fewest(l)) {
-          price(at->layout, at->memory, group.layers);
+          price(at->layout, at->memory, group.layers, pipeline);
           continue;
         }
         const LayerTimes layers = between(group.fastest, group.layers, static_cast<double>(again) / q_.model.layers);
         if (is_hopeless(at->layout, pipeline, layers))
           ++plan_.bounded;
         else
-          price(at->layout, at->memory, layers);
+          price(at->layout, at->memory, layers, pipeline);
       }
   }
 
@@ -311,7 +318,7 @@ class TrainingSearch {
     return known != inside_.end() ? known->second : inside_.emplace(key, layer_times(q_.model, l, q_.stack, gpu_, costs_)).first->second;
   }
 
-  void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers) {
+  void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const Pipeline& pipeline) {
     if (lacking(memory) > 0) {
       ++plan_.unfit;
       if (wants_nearest() && (!plan_.nearest || lacking(memory) < lacking(plan_.nearest->memory)))
@@ -324,7 +331,7 @@ class TrainingSearch {
     const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
     StepTime time;
     try {
-      time = step_time(q_.model, l, q_.stack, gpu_, costs_, own ? layers_inside(l) : layers);
+      time = step_time(q_.model, l, q_.stack, gpu_, costs_, own ? layers_inside(l) : layers, pipeline.long_stages);
     } catch (const RequestError&) {
       return;  // these ranks cannot be joined, other layouts' may
     }
@@ -355,6 +362,7 @@ class TrainingSearch {
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
   MemoryStack memory_;   ///< of the stack, in the group that is priced
+  LayerActivations activations_;  ///< of a layer, in that group
   double capacity_ = std::numeric_limits<double>::infinity();  ///< bytes of a GPU that may be used
   double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;

@@ -15,11 +15,12 @@
 namespace fabricost::detail {
 
 /// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
-/// that may need most memory, `longest` those that may take longest.
+/// that may need most memory, `longest` those of `long_stages` that may take longest.
 struct Pipeline {
   int pp = 1, vp = 1;
   PipelineSchedule schedule = PipelineSchedule::none;
   std::vector<HeavyStage> stages;
+  LongStages long_stages{};
   std::vector<StageContent> longest{};
 };
 

@@ -33,10 +33,10 @@ namespace fabricost::detail {
   return ep > 1 && tp > 1 && !q.model.biases ? std::vector<int>{1, tp} : std::vector<int>{1};
 }
 
-/// The stages that may take longest, without those that another has all layers of.
-[[nodiscard]] inline std::vector<StageContent> longest_stages(const Model& model, const Layout& l) {
+/// Those of the long stages that no other one has all layers of.
+[[nodiscard]] inline std::vector<StageContent> longest_of(const LongStages& stages) {
   std::vector<StageContent> out;
-  for (const StageContent& one : long_stages(split_layers(model, l), model, l))
+  for (const StageContent& one : stages)
     if (std::none_of(out.begin(), out.end(), [&](const StageContent& known) {
           return known.dense_layers >= one.dense_layers && known.mixing_layers >= one.mixing_layers &&
                  known.expert_layers >= one.expert_layers;

@@ -151,6 +151,7 @@ struct StepModel {
   const Processor& gpu;
   GroupCosts& costs;
   const LayerTimes& layers;
+  LongStages long_ones;
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
   [[nodiscard]] LayerTime content(const StageContent& at) const { return stage_time(m, layers, at); }
@@ -250,7 +251,6 @@ struct StepModel {
   }
   [[nodiscard]] Stages stages() const {
     Stages out;
-    const auto long_ones = long_stages(split_layers(m, l), m, l);
     out.fullest = long_ones.front();
     out.stage = content(out.fullest);
     out.local = parameters(out.fullest);
@@ -342,17 +342,17 @@ struct StepModel {
 
 }  // namespace detail
 
-/// Time of one step with given layers. The layout must be possible (check it first).
+/// Time of one step with given layers and stages, long_stages(model, layout). The layout must be possible (check it first).
 [[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
-                                        GroupCosts& costs, const LayerTimes& layers) {
-  return detail::StepModel{model, layout, stack, gpu, costs, layers}.run();
+                                        GroupCosts& costs, const LayerTimes& layers, const LongStages& stages) {
+  return detail::StepModel{model, layout, stack, gpu, costs, layers, stages}.run();
 }
 
 /// Time of one step. The layout must be possible on the machine and for the model. \throws RequestError when the machine cannot join the
 /// ranks of a group
 [[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                         GroupCosts& costs) {
-  return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs));
+  return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs), long_stages(model, layout));
 }
 
 }  // namespace fabricost

@@ -38,7 +38,7 @@ class Timeline {
   }
 
   [[nodiscard]] std::vector<TimelineFile> files() {
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_};
+    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_, long_stages(found_.question.model, l_)};
     stages_ = step.stages();
     const PipelineSchedule schedule = l_.pp > 1 ? schedule_of(l_) : PipelineSchedule::one_f_one_b;
     run_ = run_pipeline(schedule, l_.pp, stages_.chunks, l_.microbatches(), stages_.times);
@@ -149,7 +149,7 @@ class Timeline {
   /// Sends and receives between stages. A receive waits from when its stage is free.
   void hand_over(std::vector<RankEvents>& ranks, const PipelineWay& way) {
     if (l_.pp < 2) return;
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_};
+    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_, long_stages(found_.question.model, l_)};
     const double bytes = step.handed_over();
     std::map<std::tuple<int, int, bool, int>, double> ends;
     for (int s = 0; s < l_.pp; ++s)

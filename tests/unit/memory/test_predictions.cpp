@@ -49,7 +49,7 @@ TEST_CASE("the last stage holds a prediction module's states, activations and lo
   l.ep = 64, l.dp = 64, l.zero = 1;
   const auto content = [&](const Model& m, int stage) { return stage_content(split_layers(with, l), m, l, stage); };
   const auto use = [&](const Model& m, int stage) {
-    return memory_of(m, parameters_of(m), l, stack, HeavyStage{stage, content(m, stage), {}}, 1);
+    return memory_of(m, parameters_of(m), layer_activations(m, l, stack), l, stack, HeavyStage{stage, content(m, stage), {}}, 1);
   };
   for (int s = 0; s < 7; ++s) CHECK(use(with, s).total() == Approx(use(without, s).total()));
   const MemoryUse more = use(with, 7), less = use(without, 7);
