@@ -123,10 +123,10 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   const double headroom = headroom_of(q);
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-      "recompute {}) needs {:.1f} GiB{}. {}",
+      "recompute {}) needs {:.1f} GiB{}; {}",
       q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
       l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
-      host_text(nearest.memory, system), advice_text(q, system, l, "It"));
+      host_text(nearest.memory, system), advice_text(q, system, l, "it"));
 }
 
 std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {

@@ -69,11 +69,11 @@ inline std::string gib(double bytes) {
   number("tp", from.tp, to.tp);
   number("cp", from.cp, to.cp);
   if (to.offload_optimizer != from.offload_optimizer)
-    words.emplace_back(to.offload_optimizer > 0 ? "the optimizer's states in host memory (optimizer_offload_fraction 1)"
+    words.emplace_back(to.offload_optimizer > 0 ? "the optimizer's states in host memory (<optimizer_offload_fraction=1>)"
                                                 : "the optimizer's states on the GPU");
   if (to.offload_layers != from.offload_layers)
     words.push_back(to.offload_layers > 0
-                        ? "activations in host memory (cpu_offloading_num_layers " + std::to_string(to.offload_layers) + ")"
+                        ? "activations in host memory (<cpu_offloading_num_layers=" + std::to_string(to.offload_layers) + ">)"
                         : "activations on the GPU");
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];

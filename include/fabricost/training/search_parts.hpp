@@ -65,12 +65,14 @@ struct LayerGroup {
   return order(a) < order(b);
 }
 
-/// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle:
-/// no list shows the difference, and the faster stands for both.
+/// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle,
+/// whose difference no list shows; or in the chunks of an interleaved stage, which often change a step by less than a thousandth, with the
+/// recomputed layers and the states in host memory that their number makes necessary: the fastest stands for all.
 [[nodiscard]] inline bool are_twins(const Layout& a, Layout b, int domain) {
-  if (a.pp != b.pp || a.vp != b.vp || a.tp != b.tp || a.cp != b.cp) return false;  // nearly all end here
+  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
   const int idle = idle_gpus(b, domain);
   b.context = a.context, b.placing = a.placing;
+  b.vp = a.vp, b.recompute_layers = a.recompute_layers, b.offload_optimizer = a.offload_optimizer;
   return a == b && idle_gpus(a, domain) == idle;
 }
 

@@ -61,8 +61,10 @@ std::string moe_story(const MoeAnswer& a, const Terminal& terminal) { return ter
 void add_moe_options(CLI::App& sub, Typed& typed) { add_options<MoeTyped>(sub, typed, "Of moe_dispatch and moe_combine"); }
 
 void refuse_moe_options(const Typed& typed) {
-  if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(typed); !option.empty())
+  if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(typed); !option.empty()) {
+    (void)request_of<PredictRequest>(typed);  // an operation that is none comes first
     throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, typed.texts.at("OP")));
+  }
 }
 
 std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,

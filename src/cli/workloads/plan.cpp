@@ -36,9 +36,11 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
 
 template <class Request>
 [[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal, const std::string& trace = {}) {
-  const auto found = spelled_out<Request>([&] { return answer(request); });
-  if constexpr (std::same_as<Request, PlanRequest>)
+  auto found = spelled_out<Request>([&] { return answer(request); });
+  if constexpr (std::same_as<Request, PlanRequest>) {
+    found.advice = with_fields(found.advice, as_option<Request>);
     if (!trace.empty()) write_timeline(found, trace);
+  }
   return json ? printed(json_of(found)) : text_of(found, terminal);
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/workloads/plan_text.hpp"
 
+#include "cli/face.hpp"
 #include "cli/report.hpp"
 #include "text/text_table.hpp"
 
@@ -134,8 +135,9 @@ std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
   const Layout& best = a.plan.layouts.front().layout;
   out += "\n" + terminal.strong("Its memory") + "\n" +
-         memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q), a.system.domain,
-                     stated_host_room(a.system));
+         with_fields(memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q),
+                                 a.system.domain, stated_host_room(a.system)),
+                     as_option<PlanRequest>);
   if (!answer.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};

@@ -15,12 +15,16 @@
 namespace fabricost::web {
 
 namespace {
+constexpr auto as_planned = [](PlanAnswer found) {
+  found.advice = with_fields(found.advice, spelled_field<PlanRequest>);
+  return as_fields(found);
+};
 constexpr auto as_compared = [](const CompareAnswer& found) { return faces::json_of_compared(found, spelled_field<CompareRequest>); };
 }
 
 std::vector<Question> workload_questions() {
   return {question<ModelsRequest>("models", "fabricost models", "models", "ModelsRequest"),
-          question<PlanRequest>("plan", "fabricost plan --train", "plan", "PlanRequest"),
+          question<PlanRequest, as_planned>("plan", "fabricost plan --train", "plan", "PlanRequest"),
           question<ServeRequest>("serve", "fabricost plan --serve", "plan_serve", "ServeRequest"),
           question<RlRequest>("rl", "fabricost plan --rl", "plan_rl", "RlRequest"),
           question<CompareRequest, as_compared>("compare", "fabricost compare", "compare", "CompareRequest"),

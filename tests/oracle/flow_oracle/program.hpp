@@ -1,13 +1,14 @@
 #pragma once
 /// \file program.hpp
 /// An algorithm as its sends, in program order, on real data. A rank holds slots; a slot holds the set of
-/// ranks that contributed to it (a mask, at most 64 ranks). A send waits for every delivery that wrote the
+/// ranks that contributed to it (a mask, at most 128 ranks). A send waits for every delivery that wrote the
 /// slots it reads; additions and stores at the receiver are checked at their simulated time, so an algorithm
 /// ends with the right data or fails. Shares no code with the model.
 
 #include "network.hpp"
 
-#include <cstdint>
+#include <bitset>
+#include <cstddef>
 #include <map>
 #include <tuple>
 
@@ -19,9 +20,9 @@ inline const char* text(Op op) {
   return names[static_cast<int>(op)];
 }
 
-using Mask = std::uint64_t;
-inline Mask bit(int rank) { return Mask{1} << rank; }
-inline Mask everybody(int ranks) { return ranks == 64 ? ~Mask{0} : bit(ranks) - 1; }
+using Mask = std::bitset<128>;
+inline Mask bit(int rank) { return Mask{}.set(static_cast<std::size_t>(rank)); }  // throws beyond the last
+inline Mask everybody(int ranks) { return ~Mask{} >> (Mask{}.size() - static_cast<std::size_t>(ranks)); }
 
 struct Move {
   int from = 0, to = 0;
@@ -138,7 +139,7 @@ class Program {
             std::vector<Mask> masks;
             for (const int slot : m.slots) {
               masks.push_back(held_[cell(m.from, slot)]);
-              if (masks.back() == 0) throw std::logic_error("rank " + std::to_string(m.from) + " sends what it does not have");
+              if (masks.back().none()) throw std::logic_error("rank " + std::to_string(m.from) + " sends what it does not have");
             }
             carried[index(f)].push_back(std::move(masks));
           }
@@ -171,29 +172,29 @@ class Program {
   }
   void arrive(const Move& m, int slot, Mask sent) {
     Mask& kept = held_[cell(m.to, slot)];
-    if (m.adds && (kept & sent) != 0) throw std::logic_error("a contribution is added twice");
-    if (!m.adds && (kept & ~sent) != 0) throw std::logic_error("a slot is overwritten with less");
+    if (m.adds && (kept & sent).any()) throw std::logic_error("a contribution is added twice");
+    if (!m.adds && (kept & ~sent).any()) throw std::logic_error("a slot is overwritten with less");
     kept |= sent;
   }
   void begin() {
     const bool everyone = op_ == Op::all_reduce || op_ == Op::reduce_scatter || op_ == Op::reduce;
     for (int r = 0; r < ranks(); ++r)
-      for (int s = 0; s < slots(); ++s) held_[cell(r, s)] = everyone || home(s) == r ? bit(r) : 0;
+      for (int s = 0; s < slots(); ++s) held_[cell(r, s)] = everyone || home(s) == r ? bit(r) : Mask{};
   }
   void check() const {
     for (int r = 0; r < ranks(); ++r)
       for (int s = 0; s < slots(); ++s) {
         const bool at_home = home(s) == r;
-        Mask wanted = 0;
+        Mask wanted;
         switch (op_) {
           case Op::all_reduce: wanted = everybody(ranks()); break;
           case Op::reduce_scatter:
-          case Op::reduce: wanted = at_home ? everybody(ranks()) : 0; break;
+          case Op::reduce: wanted = at_home ? everybody(ranks()) : Mask{}; break;
           case Op::all_gather:
           case Op::broadcast: wanted = bit(home(s)); break;
-          case Op::all_to_all: wanted = goal_[index(s)] == r ? bit(home(s)) : 0; break;
+          case Op::all_to_all: wanted = goal_[index(s)] == r ? bit(home(s)) : Mask{}; break;
         }
-        if (wanted != 0 && held_[cell(r, s)] != wanted) throw std::logic_error("the collective is unfinished at rank " + std::to_string(r));
+        if (wanted.any() && held_[cell(r, s)] != wanted) throw std::logic_error("the collective is unfinished at rank " + std::to_string(r));
       }
   }
 

@@ -338,7 +338,7 @@ TEST_CASE("advice on memory names offload, and the layout it names fits as price
   r.tp = 8, r.pp = 1, r.microbatch = 1;
   const PlanAnswer named = answer(r);
   REQUIRE_FALSE(named.fits);
-  CHECK(named.advice.find("optimizer_offload_fraction 1") != std::string::npos);
+  CHECK(named.advice.find("<optimizer_offload_fraction=1>") != std::string::npos);
   r.optimizer_offload_fraction = 1, r.recompute = Recompute::full;
   if (named.advice.find("cpu_offloading_num_layers") != std::string::npos) r.cpu_offloading_num_layers = 80;
   CHECK(answer(r).fits);

@@ -161,7 +161,7 @@ TEST_CASE("the stage with most layers is among the few that may have most, howev
           const LayerSplit split = split_layers(m, l);
           int most = 0, found = 0;
           for (int s = 0; s < pp; ++s) most = std::max(most, stage_content(split, m, l, s).layers);
-          for (const StageContent& at : long_stages(split, m, l)) found = std::max(found, at.layers);
+          for (const StageContent& at : long_stages(m, l)) found = std::max(found, at.layers);
           if (found != most) FAIL(layers << " layers, " << predict << " predicting, on " << pp << " x " << vp << " chunks");
         }
 }
