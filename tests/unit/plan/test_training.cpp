@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -70,11 +71,14 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
         for (int ep = 1; ep <= std::max(1, q.model.experts); ++ep)
           for (int expert_tp = 1; expert_tp <= tp; ++expert_tp) {
             if (expert_tp != 1 && (expert_tp != tp || ep == 1)) continue;
+            // of those that differ in placing, context and chunks alone, the fastest is listed
+            std::map<std::tuple<int, bool, int, int, std::size_t>, double> fastest;  // by idle GPUs, interleaved, microbatch, zero, again
             for (int vp = 1; vp * pp <= q.model.layers + 2; ++vp) {
               if (pp == 1 && vp > 1) continue;
               for (int microbatch = 1; microbatch <= 16; ++microbatch)
                 for (int zero = 0; zero <= 3; ++zero)
-                  for (const Again& again : agains) {
+                  for (std::size_t which = 0; which < agains.size(); ++which) {
+                    const Again& again = agains[which];
                     Layout l;
                     l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch,
                     l.zero = zero;
@@ -86,7 +90,6 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
                     if ((zero > 0 && l.dp * l.cp == 1) || (zero == 2 && pp > 1)) continue;
                     if (!is_possible(q.model, l)) continue;
-                    std::map<int, double> by_idle;  // of those that differ in placing and context alone, the fastest is listed
                     for (const auto& [placing, context] : {std::pair{Placing::data_inside, ContextParallel::ring},
                                                            {Placing::stages_inside, ContextParallel::ring},
                                                            {Placing::data_inside, ContextParallel::ulysses},
@@ -101,12 +104,13 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                       ++(fitting(least) ? out.fitting : out.unfit);
                       if (!fitting(least)) continue;
                       out.seconds.push_back(step_time(q.model, least, q.stack, gpu, costs).seconds);
-                      const auto [at, fresh] = by_idle.try_emplace(idle_gpus(l, system.domain), out.seconds.back());
+                      const std::tuple key{idle_gpus(l, system.domain), vp > 1, microbatch, zero, which};
+                      const auto [at, fresh] = fastest.try_emplace(key, out.seconds.back());
                       if (!fresh) at->second = std::min(at->second, out.seconds.back());
                     }
-                    for (const auto& [idle, seconds] : by_idle) out.listed.push_back(seconds);
                   }
             }
+            for (const auto& [key, seconds] : fastest) out.listed.push_back(seconds);
           }
       }
   std::sort(out.seconds.begin(), out.seconds.end());

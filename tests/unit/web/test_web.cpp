@@ -147,7 +147,9 @@ TEST_CASE("dials have places around where the machine stands, each with what set
   for (const Json& stop : (*nic)["stops"]) {
     Json fields = curve;
     fields["overrides"] = {stop["override"]};
-    CHECK(ask("sweep", fields).contains("answer"));
+    const Json said = ask("sweep", fields);
+    CAPTURE(said.dump().substr(0, 400));
+    CHECK(said.contains("answer"));
   }
 }
 
