@@ -146,7 +146,7 @@ TEST_CASE("dials have places around where the machine stands, each with what set
   CHECK((*nic)["stops"].back()["value"] > now);
   for (const Json& stop : (*nic)["stops"]) {
     Json fields = curve;
-    fields["overrides"] = {stop["override"]};
+    fields["overrides"] = Json::array({stop["override"]});  // braces alone copy the one element by clang
     const Json said = ask("sweep", fields);
     CAPTURE(said.dump().substr(0, 400));
     CHECK(said.contains("answer"));
