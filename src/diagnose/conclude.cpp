@@ -19,6 +19,9 @@ namespace fabricost::diagnosis {
 
 namespace {
 
+/// What a rule says of its finding, or the name of the cause.
+std::string in_words(const Finding& f) { return f.what.empty() ? std::string{name(f.cause)} : f.what; }
+
 bool likelier(const Finding& a, const Finding& b) { return a.confidence > b.confidence; }
 
 /// The failure that the rules of unexplained.yaml name.
@@ -149,15 +152,16 @@ Spoken spoken(const Context& c) {
 void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   const double beside = c.numbers("judgement")["beside_a_failure"];
   for (Finding& fault : all.faults) fault.confidence *= beside;
-  std::vector<Finding> causes = std::move(all.failures);
-  const auto weaker = [](const Finding& a, const Finding& b) { return a.confidence < b.confidence; };
-  const Finding first = *std::max_element(causes.begin(), causes.end(), weaker);
+  std::vector<Finding> failures = std::move(all.failures);
+  std::vector<Finding> causes = failures;
   for (Finding& fault : all.faults) causes.push_back(std::move(fault));
+  merge(failures, c);
   merge(causes, c);
+  const Finding& first = failures.front();
   out.state = RunState::failed;
   out.healthy = false;
   out.causes = std::move(causes);
-  out.verdict = fmt::format("failed: {} ({})", first.what.empty() ? std::string{name(first.cause)} : first.what, first.evidence);
+  out.verdict = fmt::format("failed: {} ({})", in_words(first), first.evidence);
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
@@ -192,8 +196,14 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
+  else if (c.curve.empty() && c.sizes.empty())
+    out.verdict = fmt::format("nothing was measured, and this stands out: {} ({})", in_words(out.causes.front()),
+                              out.causes.front().evidence);
   else
-    out.verdict = fmt::format("slow, likely {}: {}", name(out.causes.front().cause), compared);
+    out.verdict = fmt::format("slow, likely {}: {}",
+                              out.causes.front().cause == Cause::other ? in_words(out.causes.front())
+                                                                       : std::string{name(out.causes.front().cause)},
+                              compared);
 }
 
 /// Notes which information is missing from the log for a better answer.

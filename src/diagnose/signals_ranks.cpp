@@ -60,6 +60,7 @@ std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
 std::optional<Facts> sequences_differ(const Context& c, const Numbers&) {
   std::map<long long, std::set<int>> ranks;
   const io::Waited* first = nullptr;
+  if (c.reports.counts_several_groups) return std::nullopt;  // numbers of different groups say nothing of each other
   for (const io::Waited* one : of_largest_group(c)) {
     if (one->sequence < 0 || one->rank < 0) continue;
     ranks[one->sequence].insert(one->rank);
@@ -164,6 +165,13 @@ std::optional<Facts> speaker_lacks(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
+/// The process that torchrun saw end first, by an error of its own and not by a signal: it ended the others.
+std::optional<Facts> ended_first(const Context& c, const Numbers&) {
+  const auto& root = c.reports.root_cause;
+  if (!root || root->exit_code.value_or(1) <= 0) return std::nullopt;
+  return Facts{cited(root->line), fmt::format("{}", root->rank), root->exit_code ? fmt::format("{}", *root->exit_code) : "an error"};
+}
+
 /// The head of a table without a row.
 std::optional<Facts> no_row_follows(const Context& c, const Numbers&) { return found(c.rows_follow); }
 std::optional<Facts> peers_connected(const Context& c, const Numbers&) {
@@ -206,6 +214,7 @@ std::span<const Signal> rank_report_signals() {
       {"ranks_never_came", ranks_never_came, {"line", "missing", "began", "of"}},
       {"communicator_not_made", communicator_not_made, {"line", "open", "ended", "of"}},
       {"speaker_lacks", speaker_lacks, {"names", "lacks", "others"}, {{"speakers"}, {"share"}}},
+      {"ended_first", ended_first, {"line", "rank", "code"}},
       {"no_row_follows", no_row_follows},
       {"peers_connected", peers_connected, {"line"}},
       {"network_connected", network_connected, {"line"}},

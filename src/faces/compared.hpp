@@ -24,7 +24,11 @@ template <class Answer>
 [[nodiscard]] nlohmann::ordered_json json_of_compared(const Answer& answer) {
   nlohmann::ordered_json out = json_of(answer);
   for (auto& row : out["systems"])
-    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+    if (row.contains("trouble")) {
+      nlohmann::ordered_json kept;
+      for (const char* const field : {"system", "trouble"}) kept[field] = row[field];
+      row = std::move(kept);
+    }
   return out;
 }
 /// The same in the words of a face. \param spelled as with_fields takes it

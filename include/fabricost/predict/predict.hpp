@@ -77,9 +77,8 @@ void complete(Prediction& p, const System& system, Candidate ran, Price&& line) 
   double seconds = 0;
   for (const Contribution& part : parts) {
     seconds += part.seconds;
-    p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)],
-                 .tier = tier_of(f, op, ran.algorithm, part.kind, part.level),
-                 .time = Time::from_value(part.seconds)});
+    p.terms.emplace(term_labels[static_cast<std::size_t>(part.kind)], tier_of(f, op, ran.algorithm, part.kind, part.level),
+                    Time::from_value(part.seconds));
   }
   p.seconds = seconds;
   Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)

@@ -82,7 +82,8 @@ struct Broken {
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
     if (day && *day <= last) return;  // as they are written, days compare like texts
-    const double late = day ? std::chrono::duration<double>(*parse_day(*day) - *parse_day(last)).count() : unknown;
+    const std::optional<Day> at = day ? parse_day(*day) : std::nullopt;  // none beyond 2199, where few GPUs may end
+    const double late = at ? std::chrono::duration<double>(*at - *parse_day(last)).count() : unknown;
     out.add(what, day.value_or("not known"), last, 1 + late / (3600 * hours_of_a_year));
   };
   if (!q.done_by.empty()) day_limit("end", end_day_of(r, end), day_text(*parse_day(q.done_by)));

@@ -63,13 +63,17 @@ class NcclInfoReader {
   }
 
  private:
-  [[nodiscard]] LogLine quote(std::string_view line) const {
+  [[nodiscard]] LogLine quote(std::string_view line, std::size_t shown = 0) const {
     const auto first = line.find_first_not_of(" \t");
     const int number = lines_.number() - before_;
     if (first == std::string_view::npos) return {number, "", file_};
     line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-    std::string text{line.substr(0, longest_quote)};
-    if (line.size() > longest_quote) text += "...";
+    const std::size_t at = shown > first ? shown - first : 0;
+    const bool whole = line.size() <= longest_quote || at < longest_quote / 2;
+    std::size_t begin = whole ? 0 : std::min(at - longest_quote / 3, line.size() - longest_quote);
+    while (begin < line.size() && (static_cast<unsigned char>(line[begin]) & 0xC0U) == 0x80U) ++begin;  // not inside a letter
+    std::string text = (begin > 0 ? "..." : "") + std::string{line.substr(begin, longest_quote)};
+    if (begin + longest_quote < line.size()) text += "...";
     return {number, plain_text(std::move(text)), file_};
   }
 
@@ -113,9 +117,9 @@ class NcclInfoReader {
     }
   }
 
-  void see(const std::string& sign, std::string_view line) {
+  void see(const std::string& sign, const std::string& line, std::size_t shown = 0) {
     Seen& seen = info_.signs[sign];
-    if (seen.times == 0) seen.first = quote(line);
+    if (seen.times == 0) seen.first = quote(line, shown);
     seen.times += lines_.times();
     seen.last = std::max(seen.last, lines_.number());
     info_.says_words = true;
@@ -125,7 +129,8 @@ class NcclInfoReader {
     std::set<std::string> carried;
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
     wanted_.match(line, [&](const Sign& sign) {
-      see(sign.name, line);
+      const bool quoted_in_part = line.size() > longest_quote && info_.signs[sign.name].times == 0;
+      see(sign.name, line, quoted_in_part ? place_of(sign, line) : 0);
       if (warns) carried.insert(sign.name);
     });
     if (warns) info_.warn(line, lines_.times(), std::move(carried), [&] { return quote(line); });
@@ -133,6 +138,7 @@ class NcclInfoReader {
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
   void settings(const std::string& line) {
+    if (has(line, "consider passing ")) return;  // PyTorch's advice with every CUDA error
     for (const std::string_view prefix : {"NCCL_", "CUDA_LAUNCH_BLOCKING", "RCCL_", "FI_", "UCX_"}) {
       for (std::size_t at = line.find(prefix); at != std::string::npos; at = line.find(prefix, at + 1)) {
         if (at > 0 && is_name(line[at - 1])) continue;

@@ -44,6 +44,9 @@ struct Sign {
 /// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
+/// Where in the line the first of the words stands by which the sign is seen; 0: nowhere.
+[[nodiscard]] std::size_t place_of(const Sign& sign, const std::string& line);
+
 /// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
 /// alike: of hundreds of patterns nearly all fail at their first pair.
 class SignMatcher {

@@ -11,12 +11,31 @@
 
 namespace fabricost::io {
 
+namespace {
+
+bool fits(const Sign::Pattern& p, const std::string& text) {
+  const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  return std::all_of(p.all.begin(), p.all.end(), has) && std::none_of(p.none.begin(), p.none.end(), has);
+}
+
+}  // namespace
+
 bool carries(const Sign& sign, const std::string& line, const std::string& folded) {
-  return std::any_of(sign.patterns.begin(), sign.patterns.end(), [&](const Sign::Pattern& p) {
+  return std::any_of(sign.patterns.begin(), sign.patterns.end(),
+                     [&](const Sign::Pattern& p) { return fits(p, p.any_case ? folded : line); });
+}
+
+std::size_t place_of(const Sign& sign, const std::string& line) {
+  std::string folded = line;
+  std::transform(folded.begin(), folded.end(), folded.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Sign::Pattern& p : sign.patterns) {
     const std::string& text = p.any_case ? folded : line;
-    const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
-    return std::all_of(p.all.begin(), p.all.end(), has) && std::none_of(p.none.begin(), p.none.end(), has);
-  });
+    if (p.all.empty() || !fits(p, text)) continue;
+    std::size_t first = text.size();
+    for (const std::string& part : p.all) first = std::min(first, text.find(part));
+    return first;
+  }
+  return 0;
 }
 
 namespace {

@@ -70,6 +70,7 @@ class RankReportReader {
       progresses(line, tag);
       joins(line);
       reaches(line, tag);
+      ends_first(line);
     }
     out_.ras = std::move(ras_.report);
     return std::move(out_);
@@ -207,7 +208,10 @@ class RankReportReader {
       one.group = line.substr(group + 1, end - group - 1);
     one.seconds = static_cast<double>(after_any(line, {"ran for ", "Timeout(ms)="}).value_or(0)) / 1000;
     one.line = quote(line);
-    const bool known = std::any_of(out_.waited.begin(), out_.waited.end(), [&](const Waited& w) { return w.rank == one.rank; });
+    const auto same = std::find_if(out_.waited.begin(), out_.waited.end(), [&](const Waited& w) { return w.rank == one.rank; });
+    const bool known = same != out_.waited.end();
+    if (known && one.group.empty() && same->group.empty() && one.sequence >= 0 && same->sequence >= 0 && one.sequence != same->sequence)
+      out_.counts_several_groups = true;
     if (!known && out_.waited.size() < most_ranks) out_.waited.push_back(std::move(one));
   }
 
@@ -218,6 +222,19 @@ class RankReportReader {
     const auto said = after_any(line, {"[Rank ", "[rank", "Rank "});
     const int rank = said ? static_cast<int>(std::clamp<long long>(*said, -1, most_ranks)) : tag;
     if (rank >= 0 && out_.progress.size() < most_ranks) out_.progress.try_emplace(rank, Progress{*enqueued, *completed, quote(line)});
+  }
+
+  /// torchrun's summary of the processes that failed: of its last part the rank and the exit code.
+  void ends_first(const std::string& line) {
+    if (has(line, "Root Cause (first observed failure)")) in_root_cause_ = true;
+    if (!in_root_cause_) return;
+    RootCause found = out_.root_cause.value_or(RootCause{});
+    if (const auto rank = after_any(line, {"rank      : "}))
+      found.rank = static_cast<int>(std::clamp<long long>(*rank, -1, most_ranks)), found.line = quote(line);
+    const auto code = after_any(line, {"exitcode  : "});
+    if (code) found.exit_code = static_cast<int>(std::clamp<long long>(*code, -255, 255)), found.line = quote(line);
+    if (found.rank >= 0) out_.root_cause = found;
+    if (code) in_root_cause_ = false;
   }
 
   void joins(const std::string& line) {
@@ -239,6 +256,7 @@ class RankReportReader {
   LineReader lines_;
   std::string file_;
   int before_ = 0;
+  bool in_root_cause_ = false;
   RankReports out_;
   RasReader ras_;
   std::unordered_set<std::string> stated_by_;

@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,8 +60,17 @@ struct Stated {
   std::map<std::string, LogLine> lines;              ///< the first of each value
 };
 
+/// The first process that torchrun's summary names as the cause of the others' end ("Root Cause (first observed failure)").
+struct RootCause {
+  int rank = -1;
+  std::optional<int> exit_code;  ///< none: the log ends before it
+  LogLine line;
+};
+
 struct RankReports {
   std::vector<Waited> waited;  ///< the first of each rank
+  bool counts_several_groups = false;  ///< a rank gives several numbers and no group (PyTorch before 2.2)
+  std::optional<RootCause> root_cause;
   std::map<int, Progress> progress;
   std::map<std::string, Joined> communicators;
   std::map<std::string, Speaker> speakers;                  ///< by file or tag

@@ -194,7 +194,8 @@ class Program {
           case Op::broadcast: wanted = bit(home(s)); break;
           case Op::all_to_all: wanted = goal_[index(s)] == r ? bit(home(s)) : Mask{}; break;
         }
-        if (wanted.any() && held_[cell(r, s)] != wanted) throw std::logic_error("the collective is unfinished at rank " + std::to_string(r));
+        if (wanted.any() && held_[cell(r, s)] != wanted)
+          throw std::logic_error("the collective is unfinished at rank " + std::to_string(r));
       }
   }
 

@@ -40,7 +40,9 @@ TEST_CASE("What the ranks of every layout send follows from its sizes alone") {
   const System system = load_system("dgx-h100");
   const Processor gpu = Processor::of(system);
   const Stack stack;
-  for (const auto& [experts, shared] : {std::pair{false, 0}, {true, 0}, {true, 1}}) {
+  for (const auto& of : {std::pair{false, 0}, {true, 0}, {true, 1}}) {
+    const bool experts = of.first;  // names of a binding cannot be captured by every compiler
+    const int shared = of.second;
     const Model m = small(experts, shared);
     GroupCosts costs(system);
     const int count = every_layout(m, 16, 64, [&](const Layout& l) {
