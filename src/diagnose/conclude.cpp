@@ -22,6 +22,9 @@ namespace {
 /// What a rule says of its finding, or the name of the cause.
 std::string in_words(const Finding& f) { return f.what.empty() ? std::string{name(f.cause)} : f.what; }
 
+/// The cause as a verdict of slowness names it; "other" says nothing, so its words.
+std::string likely(const Finding& f) { return f.cause == Cause::other ? in_words(f) : std::string{name(f.cause)}; }
+
 bool likelier(const Finding& a, const Finding& b) { return a.confidence > b.confidence; }
 
 /// The failure that the rules of unexplained.yaml name.
@@ -196,14 +199,9 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
-  else if (c.curve.empty() && c.sizes.empty())
-    out.verdict = fmt::format("nothing was measured, and this stands out: {} ({})", in_words(out.causes.front()),
-                              out.causes.front().evidence);
   else
-    out.verdict = fmt::format("slow, likely {}: {}",
-                              out.causes.front().cause == Cause::other ? in_words(out.causes.front())
-                                                                       : std::string{name(out.causes.front().cause)},
-                              compared);
+    out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
+                              c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);
 }
 
 /// Notes which information is missing from the log for a better answer.

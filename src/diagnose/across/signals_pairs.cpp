@@ -99,6 +99,22 @@ std::optional<Facts> direct_is_worse(const Context& c, bool latency, double fact
 std::optional<Facts> p2p_below_staged(const Context& c, const Numbers& n) { return direct_is_worse(c, false, n["factor"]); }
 std::optional<Facts> p2p_late(const Context& c, const Numbers& n) { return direct_is_worse(c, true, n["factor"]); }
 
+/// GPUs exchange less, each way and with P2P on, than a PCIe slot of few lanes carries: the median over the pairs of a matrix.
+std::optional<Facts> pairs_below_a_slot(const Context& c, const Numbers& n) {
+  for (const PairMatrix& one : c.pairs.matrices) {
+    if (one.latency || one.disabled || one.of_host() || one.cells.empty()) continue;
+    std::vector<double> each_way;
+    for (const auto& [pair, rate] : one.cells)
+      if (pair.first != pair.second) each_way.push_back(one.both ? rate / 2 : rate);
+    if (each_way.empty()) continue;
+    const double middle = io::lower_median(each_way);
+    if (middle >= n["rate"]) continue;
+    const auto line = one.lines.begin();
+    return Facts{line == one.lines.end() ? one.title : cited(line->second), fmt::format("{:.3g}", middle)};
+  }
+  return std::nullopt;
+}
+
 /// No GPU may reach another, and the boards are of a kind whose driver allows it.
 std::optional<Facts> no_peer_access(const Context& c, const Numbers&) {
   const PairRates& all = c.pairs;
@@ -144,6 +160,7 @@ std::span<const Signal> pair_signals() {
   static const std::vector<Signal> all{
       {"gpu_slower_than_its_siblings", gpu_slower_than_its_siblings, {"line", "gpu", "rate", "others"}, siblings},
       {"pair_slower_than_its_siblings", pair_slower_than_its_siblings, {"line", "pair", "rate", "others"}, siblings},
+      {"pairs_below_a_slot", pairs_below_a_slot, {"line", "rate"}, {{"rate"}}},
       {"p2p_below_staged", p2p_below_staged, {"line", "pair", "rate", "staged"}, {{"factor"}}},
       {"p2p_late", p2p_late, {"line", "pair", "time", "staged"}, {{"factor"}}},
       {"no_peer_access", no_peer_access, {"line", "pairs"}},
