@@ -26,6 +26,7 @@ std::string filled(std::string_view text, const NamedFacts& facts) {
     out += fact == facts.end() ? text.substr(open, close - open + 1) : std::string_view{fact->second};
     text.remove_prefix(close == std::string_view::npos ? text.size() : close + 1);
   }
+  out.erase(0, out.find_first_not_of(' '));  // before it a fact that is not known
   return out;
 }
 

@@ -126,6 +126,11 @@ struct DroppedActivations {
   return out;
 }
 
+/// Whether selective recomputation without named modules drops anything: a fused attention keeps no scores to drop.
+[[nodiscard]] inline bool selective_drops(const Model& model, const MemoryStack& stack) {
+  return !stack.flash_attention || stack.selective_keeps < 1 || model.latent();
+}
+
 /// Activations that a stage keeps for one microbatch from forward to backward, and those that one layer
 /// recomputes in the backward; bytes per token.
 struct KeptActivations {

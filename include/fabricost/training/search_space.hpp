@@ -2,6 +2,7 @@
 /// \file search_space.hpp
 /// What a search over training layouts tries, beside numbers of ranks and stages.
 
+#include <fabricost/memory/activations.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/search_parts.hpp>
 
@@ -45,8 +46,8 @@ namespace fabricost::detail {
   return out;
 }
 
-/// A recomputation that the search tries: the one given, or none, the stack's, the full one, and the modules that recipes choose: the
-/// feed-forward block, which is most of a dense layer's memory; of experts the cheap parts, or all.
+/// A recomputation that the search tries: the one given, or none, the stack's where it drops anything, the full one, and the modules that
+/// recipes choose: the feed-forward block, which is most of a dense layer's memory; of experts the cheap parts, or all.
 struct Again {
   Recompute kind = Recompute::none;
   SetOf<RecomputeModule> modules{};
@@ -55,8 +56,10 @@ struct Again {
   std::vector<Again> out;
   if (offloads_layers(q)) return {Again{}};
   for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
-    if ((!q.recompute || *q.recompute == kind) && !(kind == Recompute::full && q.overlaps_tokens))
-      out.push_back({kind, q.recompute_modules});
+    if ((!q.recompute || *q.recompute == kind) && !(kind == Recompute::full && q.overlaps_tokens)) {
+      const bool idle = kind == Recompute::selective && q.recompute_modules.empty() && !selective_drops(q.model, q.stack.memory);
+      if (q.recompute || !idle) out.push_back({kind, q.recompute_modules});
+    }
   const bool as_the_stack = q.recompute && (*q.recompute != Recompute::selective || names_one_layout(q));
   if (as_the_stack || !q.recompute_modules.empty()) return out;
   using enum RecomputeModule;

@@ -42,7 +42,8 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
     Recompute kind;
     std::vector<RecomputeModule> modules;
   };
-  std::vector<Again> agains{{Recompute::none, {}}, {Recompute::selective, {}}, {Recompute::full, {}}};
+  std::vector<Again> agains{{Recompute::none, {}}, {Recompute::full, {}}};
+  if (q.model.latent()) agains.push_back({Recompute::selective, {}});  // elsewhere it drops nothing: attention is fused
   if (!q.model.mixture())
     agains.push_back({Recompute::selective, {mlp}});
   else
