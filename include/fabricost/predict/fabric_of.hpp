@@ -190,6 +190,9 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
 /// Name of a NIC's slot: the PCIe tier's name if there is one.
 [[nodiscard]] inline Label slot_tier(const FirstTiers& first) { return first.pcie() != nullptr ? first.pcie()->name : Label{"pcie"}; }
 
+/// Devices of a tier, those that are lost among them.
+[[nodiscard]] inline double devices_of(const Tier& tier) { return static_cast<double>(tier.endpoints) + tier.lost; }
+
 /// Rates are the minimum along the path: the NICs, their slots, the GPUs' own links, the ports to the
 /// processor.
 /// \param pair one rank of each domain sends: it has a NIC to itself \return rate that reaches the NICs over their own, at most 1
@@ -197,11 +200,11 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
     throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
-  const auto of_ranks = [&](int nics) {
-    return std::max(1.0, std::floor(static_cast<double>(nics) * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
+  const auto of_ranks = [&](double nics) {
+    return std::max(1.0, std::floor(nics * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
   };
   const double per_device = tables_of(f.tuner).network_channels[tuner_generation(f.generation)];
-  const NicsLeft left = nics_left(of_ranks(nic->endpoints + nic->lost), of_ranks(nic->endpoints), f.local(), per_device);
+  const NicsLeft left = nics_left(of_ranks(devices_of(*nic)), of_ranks(nic->endpoints), f.local(), per_device);
   f.nics = left.carrying;
   if (!pair) f.all_to_all_taper = left.exchanges;
   const Tier* const leaf = first[TierRole::network];
@@ -302,7 +305,7 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
-    detail::describe_network(f, system, *nic, reached, f.nics / ((nic->endpoints + nic->lost) * system.nodes_per_domain()));
+    detail::describe_network(f, system, *nic, reached, f.nics / (detail::devices_of(*nic) * system.nodes_per_domain()));
   }
   if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
     check(system);

@@ -270,13 +270,16 @@ std::optional<Facts> nvlinks_differ(const Context& c, const Numbers&) {
     fastest = std::max(fastest, one.fastest);
   }
   std::string odd, ways;
-  for (const auto& [gpu, one] : c.info.nvlinks)
-    if (one.active < most || one.slowest < fastest) {
+  const bool some_inactive = c.info.seen("nvlink_inactive").times > 0;
+  for (const auto& [gpu, one] : c.info.nvlinks) {
+    const bool cut = gpu == c.info.nvlinks.rbegin()->first && !some_inactive && one.slowest >= fastest;  // a listing that ends early
+    if ((one.active < most || one.slowest < fastest) && !cut) {
       odd += (odd.empty() ? "" : ", ") + gpu;
       if (ways.empty())
         ways = one.active < most ? fmt::format("{} has {} active links, others have {}", gpu, one.active, most)
                                  : fmt::format("a link of {} runs at {:.4g} GB/s, others at {:.4g}", gpu, one.slowest, fastest);
     }
+  }
   if (odd.empty() || c.info.nvlinks.size() < 2) return std::nullopt;
   return Facts{odd, ways};
 }
