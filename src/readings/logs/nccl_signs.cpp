@@ -26,8 +26,7 @@ bool carries(const Sign& sign, const std::string& line, const std::string& folde
 }
 
 std::size_t place_of(const Sign& sign, const std::string& line) {
-  std::string folded = line;
-  std::transform(folded.begin(), folded.end(), folded.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string folded = lowered(line);
   for (const Sign::Pattern& p : sign.patterns) {
     const std::string& text = p.any_case ? folded : line;
     if (p.all.empty() || !fits(p, text)) continue;
