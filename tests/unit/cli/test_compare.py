@@ -140,13 +140,14 @@ class Compare(unittest.TestCase):
         compare.refused("dgx-h1000", "--train", *JOB, "--global-batch", "1152", saying=["dgx-h1000"])
 
     def test_it_is_quick(self):
-        best = 9.0
-        for _ in range(3):
+        sanitized = "ASAN_OPTIONS" in os.environ  # as the preset sets it: such a build takes some ten times as long
+        best = 600.0
+        for _ in range(1 if sanitized else 3):
             start = time.monotonic()
             compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304", "--json")
             best = min(best, time.monotonic() - start)
         print(f"compare: two machines, a 1.8T mixture on 1,152 GPUs: {1e3 * best:.0f} ms")
-        self.assertLess(best, 6)  # loose: a loaded machine, unoptimised builds; 1.75 s on two quiet cores
+        self.assertLess(best, 90 if sanitized else 5)  # loose: a loaded machine, unoptimised builds; 1.2 s on two quiet cores
 
 
 if __name__ == "__main__":
