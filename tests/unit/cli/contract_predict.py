@@ -1,5 +1,6 @@
 """predict: fields and types, terms that sum to the time, effects of a forced choice or a set value, stated assumptions."""
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -166,7 +167,7 @@ class Predict(Contract):
 
     def test_starts_fast(self):
         best = min(self.seconds() for _ in range(10))
-        self.assertLess(best, 0.25)  # 30 ms is the aim; sanitizers and busy machines are slower
+        self.assertLess(best, 1 if "ASAN_OPTIONS" in os.environ else 0.25)  # 30 ms is the aim; sanitizers and busy machines are slower
 
     def seconds(self):
         start = time.perf_counter()
