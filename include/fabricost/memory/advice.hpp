@@ -175,12 +175,12 @@ inline std::string gib(double bytes) {
     doublings(true, true, Cost::offloaded_activations + Cost::offloaded_optimizer);
   }
   if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
-    const auto lacking = [&](const MemoryUse& use) { return std::max(use.total() - capacity * (1 - margin), use.host - beside); };
-    const auto lacks = [&](const Layout& l) { return lacking(worst_stage(model, l, stack)); };
+    const double room = capacity * (1 - margin);
+    const auto lacks = [&](const Layout& l) { return lacking(worst_stage(model, l, stack), room, beside); };
     Layout without = advice.layout;
     without.recompute = Recompute::none;
     if (const double none = lacks(without); none > 0)
-      advice.layout = with_min_recomputed(advice.layout, model.layers, none, lacking(advice.use), lacks);
+      advice.layout = with_min_recomputed(advice.layout, model.layers, none, lacking(advice.use, room, beside), lacks);
     advice.use = worst_stage(model, advice.layout, stack);
   }
   const std::string what = memory_detail::changes(layout, advice.layout, model.layers);

@@ -195,10 +195,15 @@ struct MemoryUse {
   return worst_stage(model, parameters_of(model), layer, layout, stack, heavy_stages(model, layout));
 }
 
+/// Bytes that `use` needs beyond `capacity` on the GPU, or beyond `host` beside it; at most 0: it fits.
+[[nodiscard]] inline double lacking(const MemoryUse& use, double capacity, double host = std::numeric_limits<double>::infinity()) {
+  return std::max(use.total() - capacity, use.host - host);
+}
+
 /// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free, and `host` bytes beside it.
 [[nodiscard]] inline bool fits(const MemoryUse& use, double capacity, double margin = 0,
                                double host = std::numeric_limits<double>::infinity()) {
-  return use.total() <= capacity * (1 - margin) && use.host <= host;
+  return lacking(use, capacity * (1 - margin), host) <= 0;
 }
 
 }  // namespace fabricost

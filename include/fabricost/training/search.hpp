@@ -210,7 +210,7 @@ class TrainingSearch {
   /// While nothing fits, the layout that lacks least memory is wanted, so all are checked.
   [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty(); }
   /// Bytes that a layout needs beyond those there are, on the GPU or beside it; at most 0: it fits.
-  [[nodiscard]] double lacking(const MemoryUse& use) const { return std::max(use.total() - capacity_, use.host - host_); }
+  [[nodiscard]] double lacking(const MemoryUse& use) const { return fabricost::lacking(use, capacity_, host_); }
   [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding
 
   void price(const LayerGroup& group) {
