@@ -76,6 +76,7 @@ page() { # PROGRAM PAGE: all of docs/PAGE.md
 }
 accuracy() { page accuracy accuracy; }
 training() { page training training-accuracy; }
+consumer() { ctest --test-dir build -C long -R '^consumer.whole_library$' --output-on-failure; }
 headers() {
   cmake --build build -j "$jobs" --target headers_alone &&
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
@@ -94,6 +95,7 @@ all=(
   "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "tidy 300 clang-tidy"
   "headers 260 every public header compiled alone"
+  "consumer 150 the library compiled in a project of its own"
   "accuracy 150 the errors of collectives by fits that have not seen them"
   "training 130 the errors of training steps by fits that have not seen them"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
@@ -105,7 +107,7 @@ all=(
   "fuzz_2 300 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 probes_3" "fuzz_1 threads random_calls" "sanitizers_2 probes_1" "tidy headers dask" "sanitizers_3 accuracy training" "fuzz_2 box"
+turns=("sanitizers_1 probes_3 dask" "fuzz_1 threads random_calls" "sanitizers_2 probes_1" "tidy headers consumer" "sanitizers_3 accuracy training" "fuzz_2 box"
   "sanitizers_4 probes_2")
 
 day_of() { # DATE: the number of a day

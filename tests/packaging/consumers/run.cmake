@@ -1,6 +1,6 @@
-# Builds and runs tests/packaging/consumers/<WAY> against this checkout, as a stranger's project would.
+# Builds and runs <TARGET> of tests/packaging/consumers/<WAY> against this checkout, as a stranger's project would.
 set(place ${BUILD}/consumers/${WAY})
-if(NOT WAY STREQUAL "add_subdirectory")  # that one builds the library; ninja knows what of it changed since
+if(NOT WAY STREQUAL "add_subdirectory")  # that one may build the library; ninja knows what of it changed since
   file(REMOVE_RECURSE ${place})
 endif()
 file(MAKE_DIRECTORY ${place})
@@ -45,6 +45,6 @@ else()
   list(APPEND options -DFABRICOST_ARCHIVE=${place}/fabricost.tar.gz)
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/packaging/consumers/${WAY} -B ${place}/build ${options})
-run(${CMAKE_COMMAND} --build ${place}/build --target consumer)
-run(${place}/build/consumer)  # finds the data by itself
+run(${CMAKE_COMMAND} --build ${place}/build --target ${TARGET})
+run(${place}/build/${TARGET})  # finds the data by itself
 message(STATUS "${WAY}: ${last_output}")
