@@ -1,7 +1,6 @@
 #pragma once
 /// \file load.hpp
-/// Imbalance of expert ranks: the fullest rank over the mean, the choices a capacity factor drops and pads,
-/// and the effect of replicas.
+/// Imbalance of expert ranks: the fullest rank over the mean.
 ///
 /// T tokens give rank r X_r choices, mean T m_r and variance T m_r d_r; the layer waits for the largest:
 ///
@@ -148,114 +147,6 @@ class Imbalance {
   static_cast<void>(touched_sets(g, ranks));
   if (r.kind == RoutingKind::balanced) return 1;
   return fullest_over_mean(load_classes(g, popularity_of(g, r, ranks), ranks), tokens, std::min(g.top_k, g.experts / ranks));
-}
-
-/// Effect of a capacity factor on the choices of `tokens` tokens.
-struct CapacityOutcome {
-  double slots = 0;    ///< places each expert keeps: ceil(factor x tokens x k / E)
-  double dropped = 0;  ///< share of the choices without a place
-  double padded = 0;   ///< share of the places that stay empty but are moved and computed
-  double moved = 0;    ///< places over choices: factor on traffic and work due to padding
-};
-
-/// Choices of expert i are binomial(tokens, share i); those above the slots are dropped, free slots are
-/// padded (GShard, arXiv 2006.16668). Without padding (`dropless` kernels with a limit) only the dropped
-/// share applies. Balanced routing fills every slot evenly.
-/// \throws RequestError for a factor that is not above zero, and as popularity_of
-[[nodiscard]] inline CapacityOutcome capacity_outcome(const Gate& g, const Routing& r, double tokens, double factor) {
-  if (!(factor > 0) || std::isinf(factor)) throw RequestError("capacity factor: must be above zero; 1 is the mean load");
-  if (!(tokens >= 1) || std::isinf(tokens)) throw RequestError("capacity: at least one token");
-  const Popularity p = popularity_of(g, r, 1);
-  CapacityOutcome out;
-  const double choices = tokens * g.top_k;
-  out.slots = std::ceil(factor * choices / g.experts - 1e-9);
-  double lost = 0;
-  if (r.kind == RoutingKind::balanced) {
-    lost = std::max(0.0, choices - out.slots * g.experts);
-  } else {
-    double last_share = -1, last = 0;
-    for (const double share : p.shares) {
-      if (share != last_share) {  // uniform: all are equal
-        last_share = share;
-        const double over = tokens * share - out.slots;
-        last = std::max(0.0, over);
-        if (share > 0 && share < 1 && out.slots < tokens) {
-          // E[(X - c)+] = sum of (x - c) P(x), upwards from c + 1, or from its mode if that is larger
-          const double rise = std::log(share), stay = std::log1p(-share);
-          const double from = std::max(out.slots + 1, std::floor(tokens * share - 12 * std::sqrt(tokens * share * (1 - share)) - 12));
-          double log_p =
-              std::lgamma(tokens + 1) - std::lgamma(from + 1) - std::lgamma(tokens - from + 1) + from * rise + (tokens - from) * stay;
-          double sum = 0;
-          for (double x = from; x <= tokens; ++x) {
-            const double add = (x - out.slots) * std::exp(log_p);
-            sum += add;
-            if (x > tokens * share && add < 1e-12 * (sum + 1e-300)) break;
-            log_p += std::log((tokens - x) / (x + 1)) + rise - stay;
-          }
-          last = sum;
-        }
-      }
-      lost += last;
-    }
-  }
-  const double places = out.slots * g.experts;
-  out.dropped = lost / choices;
-  out.padded = std::max(0.0, 1 - (choices - lost) / places);
-  out.moved = places / choices;
-  return out;
-}
-
-/// Experts with copies, spread over ranks.
-struct Replication {
-  std::vector<int> copies;           ///< of each expert
-  std::vector<int> expert_of_slot;   ///< slots of rank 0, then of rank 1, ...
-  std::vector<double> load_of_rank;  ///< choices one token gives it
-  double ratio = 1;                  ///< heaviest rank over the mean
-};
-
-/// Copies for the heaviest experts and an even packing, both greedy: each of `redundant` copies goes to the
-/// expert with the highest load per copy; copies are then placed, heaviest first, on the least loaded rank
-/// with a free slot (the load balancer DeepSeek describes for serving, arXiv 2412.19437, section 3.4, and
-/// publishes as EPLB; its hierarchical variant is not modelled). A copy takes an equal part of its expert's
-/// tokens. \throws RequestError when the slots do not divide over the ranks
-[[nodiscard]] inline Replication replicate(std::span<const double> shares, int ranks, int redundant) {
-  const int slots = static_cast<int>(shares.size()) + redundant;
-  if (ranks < 1 || redundant < 0 || slots % ranks != 0)
-    throw RequestError(std::to_string(shares.size()) + " experts and " + std::to_string(redundant) + " copies do not divide over " +
-                       std::to_string(ranks) + " ranks; take " +
-                       std::to_string(ranks > 0 ? (ranks - static_cast<int>(shares.size()) % ranks) % ranks : 0) +
-                       " copies, or that many and multiples of the ranks more");
-  Replication out;
-  out.copies.assign(shares.size(), 1);
-  const auto load = [&](int i) { return shares[static_cast<std::size_t>(i)] / out.copies[static_cast<std::size_t>(i)]; };
-  for (int c = 0; c < redundant; ++c) {
-    int heaviest = 0;
-    for (int i = 1; i < static_cast<int>(shares.size()); ++i)
-      if (load(i) > load(heaviest)) heaviest = i;
-    ++out.copies[static_cast<std::size_t>(heaviest)];
-  }
-  std::vector<int> order;
-  for (int i = 0; i < static_cast<int>(shares.size()); ++i)
-    order.insert(order.end(), static_cast<std::size_t>(out.copies[static_cast<std::size_t>(i)]), i);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return load(a) > load(b); });
-  const auto each = static_cast<std::size_t>(slots / ranks);
-  std::vector<std::vector<int>> rank(static_cast<std::size_t>(ranks));
-  out.load_of_rank.assign(rank.size(), 0);
-  for (const int i : order) {
-    std::size_t best = rank.size();
-    for (std::size_t r = 0; r < rank.size(); ++r)
-      if (rank[r].size() < each && (best == rank.size() || out.load_of_rank[r] < out.load_of_rank[best])) best = r;
-    rank[best].push_back(i);
-    out.load_of_rank[best] += load(i);
-  }
-  double sum = 0, max = 0;
-  for (std::size_t r = 0; r < rank.size(); ++r) {
-    out.expert_of_slot.insert(out.expert_of_slot.end(), rank[r].begin(), rank[r].end());
-    sum += out.load_of_rank[r];
-    max = std::max(max, out.load_of_rank[r]);
-  }
-  out.ratio = sum > 0 ? max * ranks / sum : 1;
-  return out;
 }
 
 }  // namespace fabricost
