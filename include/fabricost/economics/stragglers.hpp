@@ -262,9 +262,4 @@ struct LinkFlaps {
   [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }
 };
 
-/// Computing share of a step: compute / (compute + exposed communication + waiting).
-[[nodiscard]] inline double compute_share(double compute, double communication, double idle) {
-  return compute / (compute + communication + idle);
-}
-
 }  // namespace fabricost

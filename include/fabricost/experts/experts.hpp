@@ -81,7 +81,7 @@ class ExpertCurve {
   /// combine in 16 bit
   [[nodiscard]] double operator()(double tokens, double scale = 1) const {
     if (!inside_ && !across_) return 0;
-    const double position = even_ ? 0 : Imbalance::position(tokens), all = tokens * scale;
+    const double position = even_ ? 0 : TokenTable::position(tokens), all = tokens * scale;
     const double inside_size = all * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
     if (!across_) return (*inside_)(inside_size);
     const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
@@ -159,10 +159,8 @@ class ExpertCurve {
       for (const double m : means) spread.push_back(std::max(0.0, 1 - m));
       return Imbalance{classes_of(means, spread), static_cast<double>(x.placement.ranks), 1.0};
     };
-    const int e = x.placement.ranks, experts_each = x.gate.experts / e;
-    inside_imbalance_ = x.copies == Copies::per_expert ? Imbalance{load_classes(x.gate, p, e), static_cast<double>(e),
-                                                                   static_cast<double>(std::min(x.gate.top_k, experts_each))}
-                                                       : touched(e);
+    const int e = x.placement.ranks;
+    inside_imbalance_ = x.copies == Copies::per_expert ? imbalance_of(x.gate, p, e) : touched(e);
     if (forwarded) across_imbalance_ = touched(x.placement.domains());
   }
 

@@ -93,19 +93,16 @@ struct LoadClass {
   return out;
 }
 
-/// Fullest over mean for any number of tokens: computed at two points per octave, linear in log2(tokens).
-class Imbalance {
+/// A function of a number of tokens, computed at two points per octave, linear in log2(tokens); fewer than 1 count as 1, more than 2^20 as
+/// 2^20.
+class TokenTable {
  public:
-  Imbalance() { values_.fill(1); }
-  /// \param tokens_per_unit tokens of all ranks per unit of the argument (number of ranks for tokens per
-  /// rank)
-  Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double max) {
-    even_ = false;
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = fullest_over_mean(classes, tokens_per_unit * std::exp2(static_cast<double>(i) / 2), max);
+  TokenTable() = default;
+  template <class F>
+  explicit TokenTable(const F& of_tokens) {
+    for (std::size_t i = 0; i < points; ++i) values_[i] = of_tokens(std::exp2(static_cast<double>(i) / 2));
   }
-  /// \param tokens at least 1 (fewer count as 1); above 2^20 as 2^20
-  [[nodiscard]] double operator()(double tokens) const { return even_ ? 1 : at(position(tokens)); }
+  [[nodiscard]] double operator()(double tokens) const { return at(position(tokens)); }
   /// Position of a number of tokens in every such table, so that several share one logarithm.
   [[nodiscard]] static double position(double tokens) {
     return std::clamp(2 * std::log2(std::max(1.0, tokens)), 0.0, static_cast<double>(points - 1));
@@ -114,12 +111,27 @@ class Imbalance {
     const auto i = std::min(static_cast<std::size_t>(position), points - 2);
     return values_[i] + (position - static_cast<double>(i)) * (values_[i + 1] - values_[i]);
   }
+
+ private:
+  static constexpr std::size_t points = 41;
+  std::array<double, points> values_{};
+};
+
+/// Fullest over mean for any number of tokens.
+class Imbalance {
+ public:
+  Imbalance() = default;
+  /// \param tokens_per_unit tokens of all ranks per unit of the argument (number of ranks for tokens per
+  /// rank)
+  Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double max)
+      : even_(false), table_([&](double tokens) { return fullest_over_mean(classes, tokens_per_unit * tokens, max); }) {}
+  [[nodiscard]] double operator()(double tokens) const { return even_ ? 1 : table_(tokens); }
+  [[nodiscard]] double at(double position) const { return even_ ? 1 : table_.at(position); }
   [[nodiscard]] bool even() const { return even_; }
 
  private:
   bool even_ = true;
-  static constexpr std::size_t points = 41;
-  std::array<double, points> values_{};
+  TokenTable table_;
 };
 
 /// Choices of one token that each of `sets` equal runs of experts gets, with their dispersion.
@@ -138,6 +150,11 @@ class Imbalance {
     dispersions.push_back(sum > 0 ? std::max(0.0, (1 - square / sum) * joint) : 0);
   }
   return classes_of(means, dispersions);
+}
+
+/// Choices of the fullest of `ranks` ranks over the mean, by the tokens of one rank.
+[[nodiscard]] inline Imbalance imbalance_of(const Gate& g, const Popularity& p, int ranks) {
+  return {load_classes(g, p, ranks), static_cast<double>(ranks), static_cast<double>(std::min(g.top_k, std::max(1, g.experts / ranks)))};
 }
 
 /// Expected choices of the fullest of `ranks` ranks over the mean, for `tokens` tokens of all ranks together.

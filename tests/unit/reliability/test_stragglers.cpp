@@ -141,10 +141,6 @@ TEST_CASE("flapping links stall everybody") {
   CHECK(60 / LinkFlaps{1e5, 1 / (5 * 8766.0), 0, 1}.failures_per_hour() == within(26.3, 0.001));
 }
 
-TEST_CASE("shares of a step sum to one") {
-  CHECK(compute_share(85, 12, 3) + compute_share(12, 85, 3) + compute_share(3, 12, 85) == within(1, 1e-15));
-}
-
 TEST_CASE("impossible questions about stragglers are refused") {
   using support::contains;
   using support::message_of;
