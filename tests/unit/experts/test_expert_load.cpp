@@ -6,7 +6,6 @@
 
 #include <fabricost/experts/load.hpp>
 
-#include <numeric>
 
 using namespace fabricost;
 
