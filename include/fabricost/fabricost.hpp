@@ -6,6 +6,5 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
-#include <fabricost/predict/pipeline.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/units.hpp>

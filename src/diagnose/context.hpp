@@ -22,7 +22,7 @@ namespace fabricost::diagnosis {
 
 /// One size of one table as printed, repeats merged by their median.
 struct Shown {
-  double bytes = 0, seconds = 0, bus = 0, algorithm_bus = 0;  ///< bus and algorithm bandwidth in byte/s
+  double bytes = 0, seconds = 0, bus = 0;  ///< bus bandwidth in byte/s
   int line = 0;
 };
 

@@ -37,7 +37,7 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
   std::vector<diagnosis::Shown> best;
   for (const io::LogRun& run : runs) {
     const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
-    std::map<double, std::array<std::vector<double>, 3>> sizes;
+    std::map<double, std::array<std::vector<double>, 2>> sizes;
     std::map<double, int> lines;
     const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
     const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
@@ -45,16 +45,15 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
       for (const io::LogSide& side : row.halves())
         if (row.bytes > 0 && side.time > 0) {
           if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
-          auto& [time, bus, algorithm] = sizes[row.bytes];
+          auto& [time, bus] = sizes[row.bytes];
           time.push_back(side.time * unit);
           bus.push_back(side.busbw * 1e9);
-          algorithm.push_back(side.algbw * 1e9);
           lines.try_emplace(row.bytes, row.line);
         }
     if (sizes.size() <= best.size()) continue;
     best.clear();
     for (auto& [bytes, v] : sizes)
-      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), io::lower_median(v[2]), lines[bytes]});
+      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), lines[bytes]});
     test = run.test;
   }
   return best;

@@ -146,7 +146,7 @@ class MoePredictor {
                            .copies = Copies::per_domain,
                            .bytes_per_token = token_bytes(q.hidden, narrow ? Precision::fp8 : Precision::bf16)};
     const ExpertTraffic t = expert_traffic(gate, at, x.copies, q.tokens, x.bytes_per_token);
-    return (at.domains() > 1 ? t.counted_across : t.counted_inside) / expert_exchange_seconds(*s, x, q.tokens) / 1e9;
+    return (at.domains() > 1 ? t.counted_across : t.counted_inside) / ExpertCurve(*s, x)(q.tokens) / 1e9;
   }
 
   std::string calibration_;

@@ -47,9 +47,8 @@ struct Part {
   int stream = 0;
   std::int64_t launched = -1;  ///< as TracedCall
   std::int64_t from = 0, to = 0;
-  io::Span own{};                    ///< the same on the rank's own clock
-  std::int64_t exposed = 0;          ///< ns
-  std::int64_t exposed_waiting = 0;  ///< of that, before the last start; 0 where not all ranks are seen
+  io::Span own{};            ///< the same on the rank's own clock
+  std::int64_t exposed = 0;  ///< ns
 };
 
 struct Call {

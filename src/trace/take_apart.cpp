@@ -51,7 +51,6 @@ void parts::take_apart(Job& job) {
     for (Part& part : call.parts) {
       const std::vector<io::Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
       part.exposed = uncovered(compute, part.own.from, part.own.to);
-      if (call.parts.size() > 1) part.exposed_waiting = uncovered(compute, part.own.from, part.own.from + call.wait_of(part));
     }
   }
   std::sort(job.calls.begin(), job.calls.end(), [](const Call& a, const Call& b) { return a.first_start < b.first_start; });

@@ -2,9 +2,10 @@
 /// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and
 /// plugin.c of 2.27 to 2.30).
 ///
-/// The plugin compares sizes with NCCL's nBytes, which is the nccl-tests size (tuner_bytes), both ends
-/// included. Channels are written as 0: NCCL keeps its own count when a tuner returns 0 (src/enqueue.cc:
-/// nMaxChannels == 0). The -1 of the plugin's README leaves the plugin's initial value of 1 in place, which
+/// The plugin compares sizes with NCCL's nBytes, both ends included. all_gather counts what a rank sends and
+/// reduce_scatter what it receives, and NCCL multiplies both by the ranks (ncclFuncMaxSendRecvCount), which is
+/// the size nccl-tests prints. Channels are written as 0: NCCL keeps its own count when a tuner returns 0
+/// (src/enqueue.cc: nMaxChannels == 0). The -1 of the plugin's README leaves the plugin's initial value of 1 in place, which
 /// means ONE channel; so does a call that no line matches. AMD fixed its copy of the plugin (ROCm/rccl pull
 /// request 1985); the file says what to change.
 

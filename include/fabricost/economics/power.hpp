@@ -99,9 +99,4 @@ struct Power {
   return out;
 }
 
-/// Energy of a site that runs `gpus` busy GPUs for `time`. \throws as power_of
-[[nodiscard]] inline Joules energy_of(const System& system, double gpus, Time time, const PowerUse& use = {}) {
-  return power_of(system, gpus, use).site * time;
-}
-
 }  // namespace fabricost

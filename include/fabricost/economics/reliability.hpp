@@ -224,7 +224,4 @@ inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoi
   return checkpoint_bytes_per_parameter * parameters / bytes_per_second;
 }
 
-/// Probability of no failure in `seconds`: e^(-t/M).
-[[nodiscard]] inline double survives(double seconds, double mttf) { return std::exp(-seconds / mttf); }
-
 }  // namespace fabricost

@@ -5,7 +5,6 @@
 /// unit; results have the same unit.
 ///
 ///   E[max of n] = int x d F(x)^n                                      F: distribution of one rank's time, ranks independent
-///   normal        mu + sigma a - ..., a = sqrt(2 ln n)                 second-order term and Gumbel's mean in normal_maximum_estimate
 ///   exponential   m H_n,  H_n = 1 + 1/2 + ... + 1/n                    exact (Renyi 1953)
 ///   one in 1/q    P(at least one is late) = 1 - (1 - q)^n
 ///
@@ -107,17 +106,6 @@ struct Jitter {
     }
   }
   return {};
-}
-
-/// Expected maximum of n normal times by extreme-value theory, with the second-order term (Cramer 1946; Gumbel's mean gamma):
-///   mu + sigma ( a - (ln ln n + ln 4 pi) / (2 a) + gamma / a ),  a = sqrt(2 ln n)
-/// Exceeds the exact maximum by 6.9 % of (estimate - mu) at 8 ranks, 2.3 % at 64, 0.9 % at 1,024, 0.5 % at
-/// 16,384.
-/// \throws RequestError for fewer than 2 ranks
-[[nodiscard]] inline double normal_maximum_estimate(double mean, double deviation, double ranks) {
-  if (!(ranks >= 2)) throw RequestError("an extreme value needs at least 2 ranks");
-  const double l = std::log(ranks), a = std::sqrt(2 * l);
-  return mean + deviation * (a - (std::log(l) + std::log(4 * std::numbers::pi)) / (2 * a) + euler_gamma / a);
 }
 
 /// Expected maximum over `ranks` independent draws: the exact order statistic int q(z) n phi(z) Phi(z)^(n-1)
@@ -273,12 +261,5 @@ struct LinkFlaps {
   /// Failures of the job per hour.
   [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }
 };
-
-/// Efficiency of n ranks compared with one: T_1 / (n T_n) for a fixed problem.
-[[nodiscard]] inline double strong_scaling(double one, double many, double ranks) { return one / (ranks * many); }
-/// Computing share of a step: compute / (compute + exposed communication + waiting).
-[[nodiscard]] inline double compute_share(double compute, double communication, double idle) {
-  return compute / (compute + communication + idle);
-}
 
 }  // namespace fabricost

@@ -1,7 +1,7 @@
 #pragma once
 /// \file experts.hpp
 /// Dispatch of tokens to their experts and back: seconds of one dispatch or combine inside a scale-up domain
-/// and across domains, and the cost of leaving the domain.
+/// and across domains.
 ///
 /// Tokens are copied in one of three ways: for each expert, for each rank, or for each domain and forwarded
 /// there (traffic.hpp).
@@ -14,19 +14,10 @@
 #include <fabricost/experts/load.hpp>
 #include <fabricost/experts/traffic.hpp>
 #include <fabricost/predict/curve.hpp>
-#include <fabricost/shipped_numbers.hpp>
 
 #include <optional>
 
 namespace fabricost {
-
-/// Slow-down of an all_to_all beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC
-/// 2022). Fair sharing of the NICs gives 1.3 send by send and 2 collective by collective
-/// (network/concurrent.hpp): 1 / median is a reasonable share to assume.
-struct SlowDown {
-  double median = 1, worst = 1;
-};
-inline constexpr SlowDown beside_all_reduce{prior::experts::beside_all_reduce, prior::experts::beside_all_reduce_worst};
 
 /// One layer's exchange over one group of ranks.
 struct ExpertExchange {
@@ -39,17 +30,13 @@ struct ExpertExchange {
   double nic_share = 1;        ///< share of its NICs' rate, in (0, 1]: below 1 beside other traffic (network/concurrent.hpp)
 };
 
-/// The time of an exchange and its parts; bytes and rates are of the rank that receives most.
+/// The time of an exchange and its parts; bytes are of the rank that receives most.
 struct ExpertTime {
   double seconds = 0;
   double inside = 0;  ///< seconds inside domains; 0 for a single all_to_all over all ranks that leaves the domain
   double across = 0;  ///< seconds of the part between domains
   double fill = 0;    ///< part of the smaller one that streaming does not hide
   double inside_bytes = 0, across_bytes = 0;
-  double inside_imbalance = 1, across_imbalance = 1;
-  /// Bytes over seconds of either part; 0 if nothing moves.
-  [[nodiscard]] double inside_rate() const { return inside > 0 ? inside_bytes / inside : 0; }
-  [[nodiscard]] double across_rate() const { return across > 0 ? across_bytes / across : 0; }
 };
 
 namespace detail {
@@ -94,7 +81,7 @@ class ExpertCurve {
   /// combine in 16 bit
   [[nodiscard]] double operator()(double tokens, double scale = 1) const {
     if (!inside_ && !across_) return 0;
-    const double position = even_ ? 0 : Imbalance::position(tokens), all = tokens * scale;
+    const double position = even_ ? 0 : TokenTable::position(tokens), all = tokens * scale;
     const double inside_size = all * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
     if (!across_) return (*inside_)(inside_size);
     const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
@@ -108,13 +95,11 @@ class ExpertCurve {
   /// The same, by parts.
   [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const {
     ExpertTime t;
-    t.inside_imbalance = inside_imbalance_(tokens);
-    t.across_imbalance = across_imbalance_(tokens);
-    const double all = tokens * scale;
-    t.inside_bytes = all * inside_bytes_ * t.inside_imbalance;
-    t.across_bytes = all * across_bytes_ * t.across_imbalance;
-    if (inside_) t.inside = (*inside_)(all * inside_size_ * t.inside_imbalance);
-    if (across_) t.across = (*across_)(all * across_size_ * t.across_imbalance);
+    const double inside = tokens * scale * inside_imbalance_(tokens), across = tokens * scale * across_imbalance_(tokens);
+    t.inside_bytes = inside * inside_bytes_;
+    t.across_bytes = across * across_bytes_;
+    if (inside_) t.inside = (*inside_)(inside * inside_size_);
+    if (across_) t.across = (*across_)(across * across_size_);
     t.fill = fill_;
     t.seconds = (*this)(tokens, scale);
     return t;
@@ -174,10 +159,8 @@ class ExpertCurve {
       for (const double m : means) spread.push_back(std::max(0.0, 1 - m));
       return Imbalance{classes_of(means, spread), static_cast<double>(x.placement.ranks), 1.0};
     };
-    const int e = x.placement.ranks, experts_each = x.gate.experts / e;
-    inside_imbalance_ = x.copies == Copies::per_expert ? Imbalance{load_classes(x.gate, p, e), static_cast<double>(e),
-                                                                   static_cast<double>(std::min(x.gate.top_k, experts_each))}
-                                                       : touched(e);
+    const int e = x.placement.ranks;
+    inside_imbalance_ = x.copies == Copies::per_expert ? imbalance_of(x.gate, p, e) : touched(e);
     if (forwarded) across_imbalance_ = touched(x.placement.domains());
   }
 
@@ -194,56 +177,6 @@ class ExpertCurve {
 /// \throws as ExpertCurve
 [[nodiscard]] inline ExpertTime expert_exchange(const System& machine, const ExpertExchange& x, double tokens) {
   return ExpertCurve{machine, x}.terms(tokens);
-}
-[[nodiscard]] inline double expert_exchange_seconds(const System& machine, const ExpertExchange& x, double tokens) {
-  return expert_exchange(machine, x, tokens).seconds;
-}
-
-/// One line of an answer's arithmetic: bytes / rate = seconds.
-struct ExchangeTerm {
-  std::string_view name;
-  double bytes = 0, rate = 0, seconds = 0;
-};
-
-/// The cost of experts of a layer that do not fit into one scale-up domain.
-struct DomainPenalty {
-  ExpertTime placed;    ///< where the ranks are
-  ExpertTime together;  ///< the same ranks in one imagined domain with the machine's own rate per GPU
-  [[nodiscard]] double ratio() const { return together.seconds > 0 ? placed.seconds / together.seconds : 1; }
-  [[nodiscard]] double seconds() const { return placed.seconds - together.seconds; }
-  /// Parts of the time: across domains, inside them, the part that streaming does not hide, and the total in
-  /// one domain. Rates are bytes over seconds, including the start.
-  [[nodiscard]] std::array<ExchangeTerm, 4> terms() const {
-    return {{{"across domains", placed.across_bytes, placed.across_rate(), placed.across},
-             {"inside domains", placed.inside_bytes, placed.inside_rate(), placed.inside},
-             {"last hop", 0, 0, placed.fill},
-             {"in one domain", together.inside_bytes, together.inside_rate(), together.inside}}};
-  }
-};
-
-/// The exchange as placed compared with the same in a domain widened to hold all of its ranks: same links,
-/// switches that are large enough. The widened domain makes copies per rank instead of per domain. A ratio of
-/// 1 means that nothing leaves. \throws as ExpertCurve; RequestError for a scale-up tier without switches,
-/// which cannot be widened
-[[nodiscard]] inline DomainPenalty domain_penalty(const System& machine, const ExpertExchange& x, double tokens) {
-  DomainPenalty out{.placed = expert_exchange(machine, x, tokens), .together = {}};
-  if (x.placement.domains() == 1) {
-    out.together = out.placed;
-    return out;
-  }
-  System wide = detail::with_domains_as_nodes(machine);
-  wide.domain = wide.gpus_per_node = std::max(machine.domain, x.placement.ranks);
-  for (Tier& tier : wide.tiers) {
-    if (tier.role != TierRole::scale_up) continue;
-    if (tier.kind != TierKind::switched && tier.kind != TierKind::full_mesh)
-      throw RequestError(machine.name + ": a scale-up domain without switches cannot be imagined larger");
-    tier.endpoints = std::max(tier.endpoints, wide.domain);
-  }
-  ExpertExchange together = x;
-  together.placement = {x.placement.ranks, x.placement.ranks};
-  if (together.copies == Copies::per_domain) together.copies = Copies::per_rank;
-  out.together = expert_exchange(wide, together, tokens);
-  return out;
 }
 
 }  // namespace fabricost

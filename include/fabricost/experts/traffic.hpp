@@ -1,6 +1,6 @@
 #pragma once
 /// \file traffic.hpp
-/// Bytes per rank of tokens sent to experts and back, and the experts' work. Independent of any machine.
+/// Bytes per rank of tokens sent to experts and back. Independent of any machine.
 ///
 /// T tokens per rank of b bytes each, k of E experts per token, e ranks on N domains of g; per token
 ///
@@ -86,44 +86,6 @@ struct ExpertTraffic {
   }
   const double sent = copies == Copies::per_expert ? gate.top_k : touched;
   return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
-}
-
-/// Dispatches and combines of one expert layer: 2 forward; training adds 2 backward (gradients of combine and
-/// dispatch), and repeats the forward's with full recomputation.
-[[nodiscard]] constexpr int expert_exchanges(bool training, Recompute recompute = Recompute::none) {
-  return training ? recompute == Recompute::full ? 6 : 4 : 2;
-}
-
-/// The work of one rank's experts in one layer and one direction (forward).
-struct ExpertWork {
-  double rows = 0;              ///< tokens times choices that arrive at the fullest rank
-  double rows_per_expert = 0;   ///< M of its matrix products
-  double experts_touched = 0;   ///< of its experts, those whose weights are read
-  double flops = 0;             ///< 2 x matrices x h x f x rows / tensor ranks of an expert
-  double weight_bytes = 0;      ///< of the experts touched
-  double activation_bytes = 0;  ///< in and out: rows x (h + matrices x f + h) x bytes
-};
-
-/// Each of e ranks has `tokens` tokens: rows = tokens x k x imbalance, of which every expert gets rows /
-/// (E/e); weights matrices x h x f of the experts touched by all ranks' tokens, E/e (1 - (1 - k/E)^(tokens
-/// e)).
-/// \param tokens of one expert-parallel rank \param imbalance fullest rank over the mean, at least 1
-/// \throws RequestError when the ranks do not divide the experts
-[[nodiscard]] inline ExpertWork expert_work(const Model& m, int ranks, int tensor_ranks, double tokens, double bytes_per_number,
-                                            double imbalance = 1) {
-  const Gate g = gate_of(m);
-  if (ranks < 1 || tensor_ranks < 1 || m.experts % ranks != 0)
-    throw RequestError(m.name + ": " + std::to_string(m.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
-  const double held = static_cast<double>(m.experts) / ranks, h = m.hidden, f = static_cast<double>(m.expert_ffn) / tensor_ranks;
-  const double matrices = m.ffn_matrices();
-  ExpertWork w;
-  w.rows = tokens * m.top_k * imbalance;
-  w.experts_touched = touched_experts(g, tokens * ranks) / ranks;
-  w.rows_per_expert = w.rows / std::max(1e-300, std::min(held, w.experts_touched));
-  w.flops = 2 * matrices * h * f * w.rows;
-  w.weight_bytes = matrices * h * f * w.experts_touched * bytes_per_number;
-  w.activation_bytes = w.rows * (2 * h + matrices * f) * bytes_per_number;
-  return w;
 }
 
 }  // namespace fabricost

@@ -80,12 +80,6 @@ namespace fabricost {
 
 [[nodiscard]] constexpr std::string_view name(Tuner t) { return tuner_names[static_cast<std::size_t>(t)]; }
 [[nodiscard]] constexpr const TunerTables& tables_of(Tuner t) { return tuner_tables[static_cast<std::size_t>(t)]; }
-/// By name: "nccl-2.30".
-[[nodiscard]] constexpr std::optional<Tuner> parse_tuner(std::string_view text) {
-  for (std::size_t i = 0; i < tuner_names.size(); ++i)
-    if (tuner_names[i] == text) return static_cast<Tuner>(i);
-  return std::nullopt;
-}
 
 /// The tables of release `series`.`release`, as in 2.18: the newest that are not later, else the oldest.
 [[nodiscard]] constexpr Tuner tuner_of_version(int series, int release) {

@@ -102,9 +102,7 @@ class GroupCosts {
   [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks) {
     const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, 0, 0, 0, routing.kind, routing.exponent};
     std::unique_ptr<Imbalance>& at = loads_[key];
-    if (!at)
-      at = std::make_unique<Imbalance>(load_classes(gate, popularity_of(gate, routing, ranks), ranks), static_cast<double>(ranks),
-                                       static_cast<double>(std::min(gate.top_k, std::max(1, gate.experts / ranks))));
+    if (!at) at = std::make_unique<Imbalance>(imbalance_of(gate, popularity_of(gate, routing, ranks), ranks));
     return *at;
   }
 

@@ -127,11 +127,6 @@ using LongStages = std::array<StageContent, 4>;
   return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
 }
 
-/// Layers computed by stage `stage` of `layout.pp`, from 0; with DualPipe those of one direction.
-[[nodiscard]] inline int layers_of_stage(const Layout& layout, const Model& model, int stage) {
-  return stage_content(model, layout, stage).layers;
-}
-
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] inline bool has_idle_chunk(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);

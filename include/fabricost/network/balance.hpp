@@ -106,14 +106,6 @@ inline double expected_max_load(double flows, double paths) {
   return std::max({out, mean, 1.0});
 }
 
-/// Slow-down of a group of equal flows that waits for its slowest: E[max] / max(1, f/p) when hashed, 1 when
-/// spread evenly. \throws as expected_max_load
-[[nodiscard]] inline double collision_slow_down(double flows, double paths, Balancing balancing) {
-  detail::check_balls(flows, paths);
-  if (balancing == Balancing::even || flows <= 1) return 1;
-  return std::max(1.0, expected_max_load(flows, paths) / std::max(1.0, flows / paths));
-}
-
 /// Rate of each of `senders` that write to one port of `rate` bytes per second at once: rate / senders, at
 /// most the sender's own rate. Lossless networks hold the senders back to that rate (and others behind the
 /// same buffers, which is not modelled).

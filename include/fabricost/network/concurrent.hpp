@@ -175,24 +175,6 @@ namespace detail {
   return out;
 }
 
-/// Who shares the link that limits collective `which`, in words: "nic 0 of node 0 (out), shared by a and b".
-/// Up to four names; "" for a collective that moves nothing.
-[[nodiscard]] inline std::string sharing_text(const Contention& contention, std::span<const ConcurrentCollective> collectives,
-                                              std::size_t which) {
-  const int at = contention.outcomes[which].bottleneck;
-  if (at < 0) return "";
-  const ContendedLink& link = contention.links[static_cast<std::size_t>(at)];
-  if (link.sharers.size() < 2) return link.name + ", not shared";
-  std::string out = link.name + ", shared by ";
-  const std::size_t shown = link.sharers.size() > 4 ? 3 : link.sharers.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto c = static_cast<std::size_t>(link.sharers[i]);
-    out += i == 0 ? "" : i + 1 == link.sharers.size() ? " and " : ", ";
-    out += collectives[c].name.empty() ? "collective " + std::to_string(c) : collectives[c].name;
-  }
-  return shown < link.sharers.size() ? out + " and " + std::to_string(link.sharers.size() - shown) + " more" : out;
-}
-
 /// Seconds of a prediction whose transfers are slowed down: time + (slow_down - 1) x its wire terms. \throws RequestError below 1
 [[nodiscard]] inline double contended_time(const Prediction& alone, double slow_down) {
   if (!(slow_down >= 1)) throw RequestError("a slow-down is at least 1");

@@ -20,11 +20,6 @@
 
 namespace fabricost {
 
-/// Growth of an NVLSTree's floor in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
-[[nodiscard]] inline double rack_floor_factor(double g, const ScaleUpForm& form) {
-  return g > server_ranks ? form.rack_floor * std::pow(g / server_ranks, form.rack_floor_power) : 1;
-}
-
 namespace detail {
 /// Time of an in-switch operation's bytes over an all_reduce's of the same S.
 [[nodiscard]] inline double switch_share(const ScaleUpForm& form, Collective op) {

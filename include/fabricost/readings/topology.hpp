@@ -53,7 +53,6 @@ struct DescribedTopology {
   bool links_stated = true;                                ///< false: the file does not state direct links
   int sockets = 1;                                         ///< processors, as far as the file shows; see `doubts`
   int numa_nodes = 0;                                      ///< 0: unknown
-  int nic_cards = 0;                                       ///< PCI devices behind the NIC ports; 0: unknown
   Cpu cpu = Cpu::any;
   double pcie_lane_rate = 0;          ///< bits per second of the GPUs' slots; 0: unknown
   int pcie_lanes = 0;                 ///< 0: unknown

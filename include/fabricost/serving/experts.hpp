@@ -9,7 +9,7 @@
 
 #include <fabricost/kernels/moe_kernels.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 namespace fabricost {
@@ -39,12 +39,8 @@ class ExpertRoundTrip {
     dispatch_ = work(MoePhase::dispatch, sent);
     combine_ = work(MoePhase::combine, Precision::bf16);
     if (routing.skewed()) {
-      const auto load = [&](const Routing& r) {
-        return Imbalance{load_classes(gate, popularity_of(gate, r, at.ranks), at.ranks), static_cast<double>(at.ranks),
-                         static_cast<double>(std::min(gate.top_k, std::max(1, gate.experts / at.ranks)))};
-      };
-      skewed_ = load(routing);
-      uniform_ = load({.kind = RoutingKind::uniform});
+      skewed_ = imbalance_of(gate, popularity_of(gate, routing, at.ranks), at.ranks);
+      uniform_ = imbalance_of(gate, popularity_of(gate, even, at.ranks), at.ranks);
     }
   }
 
@@ -73,29 +69,21 @@ class ExpertRoundTrip {
   Imbalance skewed_, uniform_;  ///< of no effect for even choices
 };
 
-/// Share of a layer's experts that tokens touch under skewed choices, computed at two points per octave.
+/// Share of a layer's experts that tokens touch under skewed choices.
 class TouchedExperts {
  public:
   /// \throws as popularity_of
-  TouchedExperts(const Gate& gate, const Routing& routing) {
-    const Popularity p = popularity_of(gate, routing, 1);
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-      const double tokens = std::exp2(static_cast<double>(i) / 2);
-      double sum = 0;
-      for (const double share : p.shares) sum += share >= 1 ? 1 : -std::expm1(tokens * std::log1p(-share));
-      shares_[i] = sum / gate.experts;
-    }
-  }
-  /// \param tokens below 1 in proportion; above 2^20 as 2^20
-  [[nodiscard]] double operator()(double tokens) const {
-    if (tokens <= 1) return std::max(0.0, tokens) * shares_.front();
-    const double position = std::min(2 * std::log2(tokens), static_cast<double>(shares_.size() - 1));
-    const auto i = std::min(static_cast<std::size_t>(position), shares_.size() - 2);
-    return shares_[i] + (position - static_cast<double>(i)) * (shares_[i + 1] - shares_[i]);
-  }
+  TouchedExperts(const Gate& gate, const Routing& routing)
+      : shares_([&, p = popularity_of(gate, routing, 1)](double tokens) {
+          double sum = 0;
+          for (const double share : p.shares) sum += share >= 1 ? 1 : -std::expm1(tokens * std::log1p(-share));
+          return sum / gate.experts;
+        }) {}
+  /// \param tokens below 1 in proportion
+  [[nodiscard]] double operator()(double tokens) const { return std::clamp(tokens, 0.0, 1.0) * shares_(tokens); }
 
  private:
-  std::array<double, 41> shares_{};
+  TokenTable shares_;
 };
 
 }  // namespace fabricost

@@ -50,9 +50,6 @@ struct ServingTime {
   double rate = 0;
 };
 
-/// Requests in a system: L = rate x time (Little 1961).
-[[nodiscard]] constexpr double requests_in_flight(double rate, double seconds) { return rate * seconds; }
-
 /// Seconds of a pass as a stack runs it: the sum of its parts, or with alternating half batches the larger of
 /// computation and exchange.
 [[nodiscard]] inline double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {

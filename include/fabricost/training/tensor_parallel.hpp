@@ -14,8 +14,6 @@
 /// 2205.05198, section 4.2.2). Full recompute repeats the forward's. Whole experts need no messages here: each rank sends the tokens
 /// that it holds. Without sequence parallelism it takes its share of them and gathers the others' results. Experts split over t_e ranks
 /// gather the k copies of every token and keep them (Megatron-Core, moe/token_dispatcher.py), and shared experts are one more block.
-/// The ends of the model: a vocabulary-parallel embedding (one S forward), the head (one S backward, three
-/// fp32 numbers per token for the loss), or when generating an all-gather of the logits, rows x V.
 ///
 /// Prices are those of the library's collectives without overlap; the step decides what is hidden.
 
@@ -171,40 +169,6 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   const double again = q.recompute == Recompute::full ? 1 : 0;
   out.add("expert_down_gradient", Collective::all_gather, 1 + again, bytes);
   out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
-  return out;
-}
-
-/// The ends of the model for one microbatch of training, forward and backward: embedding, head and loss over
-/// a vocabulary split t ways.
-[[nodiscard]] inline TensorMessages tensor_ends(const Model& m, const TensorQuestion& q) {
-  TensorMessages out;
-  if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q);
-  const bool sharded = q.sequence_parallel;
-  out.add("embedding", sharded ? Collective::reduce_scatter : Collective::all_reduce, 1, bytes);
-  if (sharded) {
-    out.add("embedding_gradient", Collective::all_gather, 1, bytes);
-    out.add("head_input", Collective::all_gather, 2, bytes);  // again in backward
-  }
-  out.add("head_input_gradient", sharded ? Collective::reduce_scatter : Collective::all_reduce, 1, bytes);
-  out.add("loss", Collective::all_reduce, 3,
-          4 * q.tokens);  // largest logit, sum of exponentials, the target's logit: Megatron-LM's cross entropy
-  return out;
-}
-
-/// One pass of inference through all layers: prefill with the prompt's tokens, or decoding with the batch as
-/// tokens. Experts split over the tensor ranks (expert_ranks above 1) combine on every rank and all-reduce S;
-/// whole experts are dispatched to (experts.hpp). \param rows sequences that need logits: the batch
-[[nodiscard]] inline TensorMessages tensor_inference(const Model& m, const TensorQuestion& q, double rows) {
-  TensorMessages out;
-  if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q);
-  out.add("embedding", Collective::all_reduce, 1, bytes);
-  out.add("attention_output", Collective::all_reduce, m.layers, bytes);
-  out.add("mlp_down", Collective::all_reduce, m.dense_layers() + m.expert_layers() * detail::second_blocks(m, {true, true, true}), bytes);
-  if (q.expert_ranks > 1)
-    out.add("expert_down", Collective::all_reduce, m.expert_layers(), bytes);  // each rank has a slice of every expert
-  out.add("logits", Collective::all_gather, 1, rows * m.vocab * q.bytes_per_number);
   return out;
 }
 

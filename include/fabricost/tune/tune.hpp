@@ -97,14 +97,6 @@ inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///<
 /// fit
 [[nodiscard]] TuneReport tune(const System& system, const TuneOptions& options = {});
 
-/// Message bytes as NCCL passes them to a tuner, from the element count of the call: all_gather counts what a
-/// rank sends and reduce_scatter what it receives, and NCCL multiplies both by the ranks
-/// (ncclFuncMaxSendRecvCount), which is the size nccl-tests prints.
-[[nodiscard]] constexpr double tuner_bytes(Collective c, double count, double element_bytes, int ranks) {
-  const bool parts = c == Collective::all_gather || c == Collective::reduce_scatter;
-  return count * element_bytes * (parts ? ranks : 1);
-}
-
 /// The sure ranges as the CSV that NVIDIA/nccl's ext-tuner/example reads:
 /// colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes, nRanks,numPipeOps,regBuff; the first
 /// matching line wins, names in lower case, lines below 256 characters. Comments state the gain of each, the

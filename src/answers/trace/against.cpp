@@ -6,7 +6,7 @@
 ///   pipeline  hand_over          waiting   stragglers          copies   offload              the others by their names
 
 #include "answers/trace/step.hpp"
-#include "text/json_events.hpp"
+#include "readings/dumps/plain_tree.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/text/quantity.hpp>
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -50,32 +49,24 @@ struct Planned {
 
 [[nodiscard]] Planned read_plan(const std::string& file) {
   Planned out;
-  int layouts = 0;
-  bool inside = false;
-  std::string name;
-  const auto seconds = [&](const io::JsonEvent& event) {
-    double value = 0;
-    const char* const end = event.text.data() + event.text.size();
-    const auto [stopped, error] = std::from_chars(event.text.data(), end, value);
+  const io::PlainTree tree = io::read_json_file(file);
+  const auto seconds = [&](io::PlainTree::Id map, std::string_view key) {
+    const io::PlainTree::Id id = tree.find(map, key);
     constexpr double longest = 1e9;
-    if (error != std::errc{} || stopped != end || !(std::fabs(value) < longest))
-      throw SpecError({io::fault_in_line(file, event.line, 0, std::string{event.text}, fmt::format("{} is no time of a step", event.key),
+    const double value = tree.real(id, tree[id].kind == io::PlainTree::Kind::real ? longest : 0);  // an infinite one is no time
+    if (!(std::fabs(value) < longest))
+      throw SpecError({io::fault_in_line(file, tree[id].line, 0, tree.shown(id), fmt::format("{} is no time of a step", key),
                                          "write the plan again, with its JSON")});
     return value;
   };
-  io::read_json(file, [&](const io::JsonEvent& event) {
-    using enum io::JsonEvent::Kind;
-    if (event.depth == 1) inside = event.kind == open_list && event.key == "layouts";
-    if (!inside) return;
-    if (event.depth == 2 && event.kind == open_map) ++layouts;
-    if (layouts != 1) return;  // the fastest
-    if (event.depth == 3 && event.kind == number && event.key == "step_s") out.step = seconds(event);
-    if (event.depth == 5 && event.kind == text && event.key == "name") name = event.text;
-    if (event.depth == 5 && event.kind == number && event.key == "time_s") {
-      const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return one.first == name; });
-      out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->second}] += seconds(event);
-    }
-  });
+  const std::vector<io::PlainTree::Id>& layouts = tree.items(tree.find(tree.root, "layouts"));
+  const io::PlainTree::Id fastest = layouts.empty() ? io::PlainTree::none : layouts.front();
+  out.step = seconds(fastest, "step_s");
+  for (const io::PlainTree::Id term : tree.items(tree.find(fastest, "terms"))) {
+    const std::string_view name = tree.text(tree.find(term, "name"));
+    const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return one.first == name; });
+    out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->second}] += seconds(term, "time_s");
+  }
   if (!(out.step > 0) || out.terms.empty())
     throw io::fault_of_file(file, "there is no step of a training plan in it",
                             "give what plan printed of training, as JSON");

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -19,6 +20,15 @@ PlainTree::Id PlainTree::find(Id map, std::string_view key) const {
   for (std::size_t i = 0; i + 1 < all.size(); i += 2)
     if (nodes_[all[i]].kind == Kind::text && nodes_[all[i]].text == key) return all[i + 1];
   return none;
+}
+
+std::vector<std::pair<std::string_view, PlainTree::Id>> PlainTree::members(Id map) const {
+  std::vector<std::pair<std::string_view, Id>> out;
+  if (nodes_[map].kind != Kind::map) return out;
+  const std::vector<Id>& all = nodes_[map].values;
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2)
+    if (nodes_[all[i]].kind == Kind::text) out.emplace_back(nodes_[all[i]].text, all[i + 1]);
+  return out;
 }
 
 std::int64_t PlainTree::whole(Id id, std::int64_t otherwise) const {
@@ -59,6 +69,12 @@ class JsonParser {
     next = at_;
     return std::move(tree_);
   }
+  /// The same with nothing behind it.
+  PlainTree document() {
+    tree_.root = value(0);
+    if (!at_end()) fail("there is text after the end of the JSON", "keep one document per file");
+    return std::move(tree_);
+  }
 
  private:
   [[noreturn]] void fail(std::string message, std::string remedy = "write the file again: it may be cut or edited") const {
@@ -69,29 +85,48 @@ class JsonParser {
         ++line;
         begin = i + 1;
       }
-    throw SpecError({fault_in_line(name_, line, static_cast<int>(std::min<std::size_t>(at_ - begin, 1U << 30U)) + 1, "", std::move(message),
-                                   std::move(remedy))});
+    constexpr std::size_t longest_line = 4096;  // more is not shown
+    const std::string shown{text_.substr(begin, std::min(longest_line, text_.find('\n', begin) - begin))};
+    throw SpecError({fault_in_line(name_, line, static_cast<int>(std::min<std::size_t>(at_ - begin, 1U << 30U)) + 1, shown,
+                                   std::move(message), std::move(remedy))});
+  }
+  bool at_end() {
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n') ++line_;
+      if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return false;
+    }
+    return true;
   }
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r' || text_[at_] == '\n')) ++at_;
-    if (at_ == text_.size()) fail("the JSON ends too early");
+    if (at_end()) fail("the JSON ends too early");
     return text_[at_];
   }
   PlainTree::Id made(PlainTree::Kind kind) {
     if (tree_.size() >= limits_.nodes) fail(fmt::format("holds more than {} values", limits_.nodes), "keep a part of it");
-    return tree_.add(kind);
+    const PlainTree::Id id = tree_.add(kind);
+    tree_.at(id).line = line_;
+    return id;
   }
 
   std::string quoted() {
     std::string out;
+    const std::size_t from = at_;
     const QuoteFault fault = read_quoted(text_, at_, out);
-    if (fault != QuoteFault::none) fail(fault == QuoteFault::open ? "a quote is not closed" : "\\u needs four digits");
+    if (fault == QuoteFault::digits) fail("\\u needs four digits");
+    if (fault == QuoteFault::open) {
+      at_ = std::min(text_.find('\n', from), text_.size());
+      fail("the quote is not closed on this line");
+    }
+    const std::string_view read = text_.substr(from, at_ - from);
+    line_ += static_cast<int>(std::count(read.begin(), read.end(), '\n'));
     make_utf8(out);
     return out;
   }
 
   PlainTree::Id value(std::size_t depth) {
-    if (depth > limits_.depth) fail(fmt::format("nested more than {} deep", limits_.depth), "this is not what a tool writes");
+    if (depth > limits_.depth)
+      fail(fmt::format("nested more than {} deep", limits_.depth), fmt::format("this is not what {} writes", limits_.writer));
     const char c = peek();
     if (c == '{' || c == '[') return container(c == '{', depth);
     if (c == '"') {
@@ -157,12 +192,25 @@ class JsonParser {
   const std::string& name_;
   PlainLimits limits_;
   PlainTree tree_;
+  int line_ = 1;
 };
 
 }  // namespace
 
 PlainTree read_json_value(std::string_view text, std::size_t& next, const std::string& name, const PlainLimits& limits) {
   return JsonParser(text, next, name, limits).read(next);
+}
+
+PlainTree read_json_file(const std::filesystem::path& file) {
+  constexpr std::size_t longest_file = std::size_t{1} << 28U;
+  LineReader lines(file);
+  std::string text, line;
+  while (lines.next(line)) {
+    if (lines.number() > 1) text += '\n';
+    text += line;
+    if (text.size() > longest_file) throw fault_of_file(lines.name(), "is JSON of more than 256 MiB", "keep a part of it");
+  }
+  return JsonParser(text, 0, lines.name(), {.depth = 32, .writer = "a benchmark"}).document();
 }
 
 }  // namespace fabricost::io

@@ -2,11 +2,12 @@
 /// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus",
 /// "devices"}, "results": [{"size", "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw",
 /// "bus_bw", "nwrong"}, "in_place": {...}}]}. It has the rows of the table with more digits, the command
-/// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream.
+/// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu).
 
+#include "readings/dumps/plain_tree.hpp"
 #include "readings/logs/nccl_tests.hpp"
 #include "text/csv.hpp"
-#include "text/json_events.hpp"
+#include "text/line_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -17,12 +18,15 @@ namespace fabricost::io {
 
 namespace {
 
-double number_of(std::string_view text) {
+/// A number, also as text with blanks before it; 0 for anything else.
+double number_of(const PlainTree& tree, PlainTree::Id id) {
+  const std::string shown = tree.shown(id);
+  std::string_view text = shown;
   while (text.starts_with(' ')) text.remove_prefix(1);
   return parse_number(text).value_or(0);
 }
 /// A count or version, clamped to the range of real machines.
-int count_of(std::string_view text) { return static_cast<int>(std::clamp(number_of(text), 0.0, 1e6)); }
+int count_of(const PlainTree& tree, PlainTree::Id id) { return static_cast<int>(std::clamp(number_of(tree, id), 0.0, 1e6)); }
 
 /// `./build/all_reduce_perf` -> all_reduce
 std::string test_of(std::string_view program) {
@@ -30,156 +34,85 @@ std::string test_of(std::string_view program) {
   return std::string{program.substr(0, program.find("_perf"))};
 }
 
-class NcclTestsJsonReader {
- public:
-  NcclTestsJsonReader(const std::filesystem::path& file, RunsToPoints& points) : file_(file), points_(points) { run_.time_unit = 1e-6; }
-
-  void read() {
-    read_json(file_, [this](const JsonEvent& event) { take(event); });
-    if (!results_seen_)
-      throw SpecError(
-          {fault_in_line(file_.string(), 1, 1, "", "this JSON has no \"results\" list: it is not what nccl-tests writes with -J",
-                         "give a point CSV, or the text or JSON output of nccl-tests or nvbandwidth")});
-    list_devices();
-    points_.take(run_, true);
-  }
-
- private:
-  using Kind = JsonEvent::Kind;
-  enum class Part : unsigned char { none, arguments, devices, results };
-
-  void take(const JsonEvent& e) {
-    if (e.kind == Kind::open_list && part_ == Part::none) {
-      part_ = e.key == "args" && e.depth == 1      ? Part::arguments
-              : e.key == "devices" && e.depth <= 2 ? Part::devices
-              : e.key == "results" && e.depth == 1 ? Part::results
-                                                   : Part::none;
-      if (part_ != Part::none) depth_ = e.depth;
-      if (part_ == Part::results) results_seen_ = true;
-      return;
-    }
-    if (e.kind == Kind::close_list && part_ != Part::none && e.depth == depth_) {
-      part_ = Part::none;
-      return;
-    }
-    switch (part_) {
-      case Part::none: return outside(e);
-      case Part::arguments:
-        if (e.kind == Kind::text && run_.test.empty()) run_.test = test_of(e.text);
-        return;
-      case Part::devices: return device(e);
-      case Part::results: return result(e);
+/// What stands around the rows.
+LogRun run_of(const PlainTree& tree) {
+  LogRun run;
+  run.time_unit = 1e-6;
+  for (const PlainTree::Id argument : tree.items(tree.find(tree.root, "args")))
+    if (run.test.empty()) run.test = test_of(tree.text(argument));
+  if (const int code = count_of(tree, tree.find(tree.root, "nccl_version")); code >= 20000)
+    run.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+  const PlainTree::Id config = tree.find(tree.root, "config");
+  const auto among_devices = [&](std::string_view key, int& said) {
+    const PlainTree::Id id = tree.find(config, key);
+    if (id != PlainTree::none) said = std::clamp(count_of(tree, id), 1, 4096);
+    return std::max(1, said);
+  };
+  const int threads = among_devices("nthreads", run.threads), gpus = among_devices("ngpus", run.gpus);
+  const int each = std::min(threads * gpus, 1024);
+  constexpr std::size_t most_processes = 100000;
+  std::size_t processes = 0;
+  for (const PlainTree::Id device : tree.items(tree.find(config, "devices"))) {  // every process lists one of its devices
+    if (++processes > most_processes) break;
+    for (int i = 0; i < each; ++i) {
+      run.ranks_listed.push_back(static_cast<int>(run.ranks_listed.size()));
+      run.hosts.emplace_back(tree.text(tree.find(device, "hostname")));
+      run.groups.push_back(count_of(tree, tree.find(device, "group")));
     }
   }
+  return run;
+}
 
-  void outside(const JsonEvent& e) {
-    if (e.kind != Kind::text && e.kind != Kind::number) return;
-    if (e.key == "nccl_version")
-      if (const int code = count_of(e.text); code >= 20000)
-        run_.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-    if (e.key == "nthreads") run_.threads = threads_ = std::clamp(count_of(e.text), 1, 4096);
-    if (e.key == "ngpus") run_.gpus = gpus_ = std::clamp(count_of(e.text), 1, 4096);
+/// The out-of-place or in-place half of a row.
+void add_side(LogRun& run, LogRow& row, const PlainTree& tree, PlainTree::Id half, bool in_place) {
+  LogSide side;
+  side.in_place = in_place;
+  side.time_slack = side.algbw_slack = side.busbw_slack = 0.5e-6;  // printed with %lf
+  side.checked = false;
+  bool timed = false;
+  for (const auto& [key, id] : tree.members(half)) {
+    if (key == "time") side.time = number_of(tree, id), timed = true;
+    if (key == "alg_bw") side.algbw = number_of(tree, id);
+    if (key == "bus_bw") side.busbw = number_of(tree, id);
+    if (key == "nwrong") side.wrong = number_of(tree, id), side.checked = true;
   }
+  if (timed)
+    row.add(side);
+  else
+    count_skipped(run.skipped, "nccl-tests printed CPU time (-C 1): how long the call took, not the operation");
+}
 
-  void device(const JsonEvent& e) {
-    if (e.depth == depth_ + 1 && e.kind == Kind::open_map && hosts_.size() < 100000) {
-      hosts_.emplace_back();
-      groups_.push_back(0);
+void add_row(LogRun& run, const PlainTree& tree, PlainTree::Id result) {
+  LogRow row;
+  row.line = tree[result].line;
+  for (const auto& [key, id] : tree.members(result)) {
+    if (key == "size") row.bytes = number_of(tree, id);
+    if (key == "count") row.count = number_of(tree, id);
+    if (key == "type") {
+      row.type = Label{tree.shown(id)};
+      row.dtype = parse_data_type(tree.shown(id));
     }
-    if (hosts_.empty() || e.depth != depth_ + 2) return;
-    if (e.key == "hostname" && e.kind == Kind::text) hosts_.back() = e.text;
-    if (e.key == "group") groups_.back() = count_of(e.text);
+    if (const std::string_view redop = tree.text(id); key == "redop" && !redop.empty()) row.combine(redop);
+    if (key == "root" && std::fabs(number_of(tree, id)) < 1e9) row.root = static_cast<int>(number_of(tree, id));
+    const bool in_place = key == "in_place";
+    if ((in_place || key == "out_of_place") && tree[id].kind == PlainTree::Kind::map) add_side(run, row, tree, id, in_place);
   }
-
-  /// Every process lists one of its devices.
-  void list_devices() {
-    const int each = static_cast<int>(std::clamp(static_cast<double>(threads_) * gpus_, 1.0, 1024.0));
-    for (std::size_t d = 0; d < hosts_.size(); ++d)
-      for (int i = 0; i < each; ++i) {
-        run_.ranks_listed.push_back(static_cast<int>(run_.ranks_listed.size()));
-        run_.hosts.push_back(hosts_[d]);
-        run_.groups.push_back(groups_[d]);
-      }
-    hosts_.clear();
-  }
-
-  void result(const JsonEvent& e) {
-    const bool value = e.kind == Kind::text || e.kind == Kind::number;
-    if (e.depth == depth_ + 1) {
-      if (e.kind == Kind::open_map) {
-        row_ = {};
-        row_.line = e.line;
-      }
-      if (e.kind == Kind::close_map && row_.sides > 0) run_.rows.push_back(row_);
-      if (run_.rows.size() >= max_rows_held) hand_on();
-    } else if (e.depth == depth_ + 2) {
-      if (value) cell(e);
-      const bool out = e.key == "out_of_place", in = e.key == "in_place";
-      if (e.kind == Kind::open_map && (out || in)) {
-        side_ = {};
-        side_.in_place = in;
-        side_.time_slack = side_.algbw_slack = side_.busbw_slack = 0.5e-6;  // printed with %lf
-        side_.checked = timed_ = false;
-      }
-      if (e.kind == Kind::close_map && (out || in)) {
-        if (timed_)
-          row_.add(side_);
-        else
-          count_skipped(run_.skipped, "nccl-tests printed CPU time (-C 1): how long the call took, not the operation");
-      }
-    } else if (e.depth == depth_ + 3 && (value || e.kind == Kind::other)) {
-      half(e);
-    }
-  }
-
-  void cell(const JsonEvent& e) {
-    if (e.key == "size") row_.bytes = number_of(e.text);
-    if (e.key == "count") row_.count = number_of(e.text);
-    if (e.key == "type") {
-      row_.type = Label{e.text};
-      row_.dtype = parse_data_type(e.text);
-    }
-    if (e.key == "redop" && !e.text.empty()) row_.combine(e.text);
-    if (e.key == "root" && std::fabs(number_of(e.text)) < 1e9) row_.root = static_cast<int>(number_of(e.text));
-  }
-  void half(const JsonEvent& e) {
-    if (e.key == "time") {
-      side_.time = number_of(e.text);
-      timed_ = true;
-    }
-    if (e.key == "alg_bw") side_.algbw = number_of(e.text);
-    if (e.key == "bus_bw") side_.busbw = number_of(e.text);
-    if (e.key == "nwrong") {
-      side_.wrong = number_of(e.text);
-      side_.checked = true;
-    }
-  }
-
-  void hand_on() {
-    list_devices();
-    points_.take(run_, false);
-    run_.rows.clear();
-    run_.skipped.clear();
-  }
-
-  const std::filesystem::path& file_;
-  RunsToPoints& points_;
-  LogRun run_;
-  LogRow row_;
-  LogSide side_;
-  Part part_ = Part::none;
-  int depth_ = 0, threads_ = 1, gpus_ = 1;
-  bool results_seen_ = false, timed_ = false;
-  std::vector<std::string> hosts_;
-  std::vector<int> groups_;
-};
+  if (row.sides > 0) run.rows.push_back(row);
+}
 
 }  // namespace
 
 std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                           const PointSink& sink) {
+  const PlainTree tree = read_json_file(file);
+  const PlainTree::Id results = tree.find(tree.root, "results");
+  if (tree[results].kind != PlainTree::Kind::list)
+    throw SpecError({fault_in_line(file.string(), 1, 1, "", "this JSON has no \"results\" list: it is not what nccl-tests writes with -J",
+                                   "give a point CSV, or the text or JSON output of nccl-tests or nvbandwidth")});
+  LogRun run = run_of(tree);
+  for (const PlainTree::Id result : tree.items(results)) add_row(run, tree, result);
   RunsToPoints points(file, otherwise, runs, sink);
-  NcclTestsJsonReader(file, points).read();
+  points.take(run, true);
   return std::move(points).skipped();
 }
 

@@ -3,88 +3,64 @@
 /// "bandwidth_description", "bandwidth_matrix": [["56.38", "N/A"], ...]}]}} (NVIDIA/nvbandwidth,
 /// json_output.cpp). A test that was waived or failed has no matrix.
 
+#include "readings/dumps/plain_tree.hpp"
 #include "readings/logs/nvbandwidth.hpp"
 #include "text/csv.hpp"
-#include "text/json_events.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace fabricost::io {
 
 namespace {
 
-/// Collects one test at a time.
-class NvbandwidthJsonReader {
- public:
-  NvbandwidthJsonReader(const std::filesystem::path& file, PointMaker& points) : file_(file), points_(points) {}
-
-  void read() {
-    read_json(file_, [this](const JsonEvent& event) { take(event); });
+/// The cells of a row behind its number. \throws SpecError for one that is neither a number nor absent
+[[nodiscard]] std::vector<std::string> cells_of(const PlainTree& tree, PlainTree::Id row, std::size_t number, const std::string& file,
+                                                std::string_view test) {
+  std::vector<std::string> out{std::to_string(number)};
+  for (const PlainTree::Id cell : tree.items(row)) {
+    const std::string text = tree.shown(cell);
+    if (!is_absent(text) && !parse_number(text))
+      throw SpecError({fault_in_line(file, tree[cell].line, 1, "", fmt::format("{}: \"{}\" is not a number", test, text.substr(0, 40)),
+                                     "a cell of bandwidth_matrix is a number or N/A")});
+    out.push_back(text);
   }
+  return out;
+}
 
- private:
-  void take(const JsonEvent& e) {
-    using Kind = JsonEvent::Kind;
-    if (e.kind == Kind::text && e.key == "git_version") bytes_ = nvbandwidth_bytes(e.text);
-    if (e.kind == Kind::text && (e.key == "git_version" || e.key == "nvbandwidth version"))
-      points_.version(e.text.starts_with('v') ? e.text.substr(1) : e.text);
-    if (e.kind == Kind::open_list && e.key == "testcases") tests_ = e.depth;
-    if (tests_ < 0) return;
-    if (e.kind == Kind::open_map && e.depth == tests_ + 1) {
-      name_.clear();
-      title_.clear();
-      status_.clear();
-      rows_.clear();
-      matrix_at_ = -1;
-    }
-    if (e.kind == Kind::text && e.depth == tests_ + 2) {
-      if (e.key == "name") name_ = e.text;
-      if (e.key == "status") status_ = e.text;
-      if (e.key == "bandwidth_description") title_ = e.text;
-    }
-    if (e.kind == Kind::open_list && e.key == "bandwidth_matrix") matrix_at_ = e.depth;
-    if (matrix_at_ >= 0 && e.kind == Kind::open_list && e.depth == matrix_at_ + 1) rows_.emplace_back();
-    if (matrix_at_ >= 0 && (e.kind == Kind::text || e.kind == Kind::number) && e.depth == matrix_at_ + 2 && !rows_.empty()) {
-      if (!is_absent(e.text) && !parse_number(e.text))
-        throw SpecError({fault_in_line(file_.string(), e.line, 1, "", fmt::format("{}: \"{}\" is not a number", name_, clip(e.text)),
-                                       "a cell of bandwidth_matrix is a number or N/A")});
-      rows_.back().push_back({std::string{e.text}, e.line});
-    }
-    if (e.kind == Kind::close_list && e.depth == matrix_at_) matrix_at_ = -1;
-    if (e.kind == Kind::close_map && e.depth == tests_ + 1) conclude();
-    if (e.kind == Kind::close_list && e.depth == tests_) tests_ = -1;
+void take_test(const PlainTree& tree, PlainTree::Id test, const std::string& file, double bytes, PointMaker& points) {
+  const std::string_view name = tree.text(tree.find(test, "name")), status = tree.text(tree.find(test, "status"));
+  const std::vector<PlainTree::Id>& rows = tree.items(tree.find(test, "bandwidth_matrix"));
+  if (rows.empty()) return points.skip(fmt::format("nvbandwidth: test {}", status.empty() ? "without results" : status));
+  std::size_t columns = 0;
+  for (const PlainTree::Id row : rows) columns = std::max(columns, tree.items(row).size());
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < columns; ++i) numbers.push_back(std::to_string(i));
+  Matrix matrix;
+  if (!matrix.start({numbers.begin(), numbers.end()}, 0)) return points.skip("nvbandwidth: a matrix too large to be one");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<std::string> cells = cells_of(tree, rows[i], i, file, name);
+    matrix.line(tree[tree.items(rows[i]).empty() ? rows[i] : tree.items(rows[i]).front()].line);
+    (void)matrix.row({cells.begin(), cells.end()}, false);
   }
-
-  static std::string clip(std::string_view text) { return std::string{text.substr(0, 40)}; }
-
-  void conclude() {
-    if (rows_.empty()) return points_.skip(fmt::format("nvbandwidth: test {}", status_.empty() ? "without results" : status_));
-    std::size_t columns = 0;
-    for (const auto& row : rows_) columns = std::max(columns, row.size());
-    std::vector<std::string> numbers;
-    for (std::size_t i = 0; i < columns; ++i) numbers.push_back(std::to_string(i));
-    Matrix matrix;
-    if (!matrix.start({numbers.begin(), numbers.end()}, 0)) return points_.skip("nvbandwidth: a matrix too large to be one");
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const std::string label = std::to_string(i);
-      Tokens tokens{label};
-      for (const auto& [text, line] : rows_[i]) tokens.emplace_back(text);
-      if (!rows_[i].empty()) matrix.line(rows_[i].front().second);
-      (void)matrix.row(tokens, false);
-    }
-    add_nvbandwidth(points_, matrix, name_, title_, bytes_);
-  }
-
-  const std::filesystem::path& file_;
-  PointMaker& points_;
-  int tests_ = -1, matrix_at_ = -1;  ///< depths
-  std::string name_, title_, status_;
-  std::vector<std::vector<std::pair<std::string, int>>> rows_;
-  double bytes_ = nvbandwidth_bytes("");
-};
+  add_nvbandwidth(points, matrix, name, tree.text(tree.find(test, "bandwidth_description")), bytes);
+}
 
 }  // namespace
 
-void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points) { NvbandwidthJsonReader(file, points).read(); }
+void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points) {
+  const PlainTree tree = read_json_file(file);
+  const PlainTree::Id named = tree.find(tree.root, "nvbandwidth"), all = named == PlainTree::none ? tree.root : named;
+  double bytes = nvbandwidth_bytes("");
+  for (const auto& [key, id] : tree.members(all)) {
+    std::string_view version = tree.text(id);
+    if (version.empty() || (key != "git_version" && key != "nvbandwidth version")) continue;
+    if (key == "git_version") bytes = nvbandwidth_bytes(version);
+    if (version.starts_with('v')) version.remove_prefix(1);
+    points.version(version);
+  }
+  for (const PlainTree::Id test : tree.items(tree.find(all, "testcases"))) take_test(tree, test, file.string(), bytes, points);
+}
 
 }  // namespace fabricost::io

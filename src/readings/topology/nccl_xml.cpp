@@ -281,8 +281,6 @@ class NcclXml {
     d.pci_id = chip_of(pci);
     d.line = static_cast<int>(place(here.offset_debug()).first) + 1;
     d.numa = {std::max(0, cpus_[at.cpu].second)};
-    // ports of one card share it
-    cards_.insert(d.bus.empty() ? fmt::format("{}", here.parent().offset_debug()) : d.bus);
     t_.nics.push_back(std::move(d));
     nic_at_.push_back(at);
     if (t_.nics.size() > max_devices) fault(here, fmt::format("is NIC port number {}", t_.nics.size()), "give one node's topology");
@@ -375,7 +373,6 @@ class NcclXml {
   void count_sockets() {
     t_.sockets = static_cast<int>(cpus_.size());
     t_.numa_nodes = t_.sockets;
-    t_.nic_cards = static_cast<int>(cards_.size());
     if (t_.sockets > 2)
       t_.doubts.push_back(fmt::format("{} sockets: the file's cpu elements; NCCL writes one for each NUMA node", t_.sockets));
   }
@@ -387,7 +384,7 @@ class NcclXml {
   pugi::xml_document document_;
   DescribedTopology t_;
   std::vector<std::pair<std::string, int>> cpus_;  ///< host and NUMA number
-  std::set<std::string> buses_, cards_;
+  std::set<std::string> buses_;
   std::set<int> devs_;
   std::vector<Function> gpu_at_, nic_at_, unclassified_;
 };

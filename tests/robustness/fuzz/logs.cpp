@@ -130,8 +130,7 @@ void traces(std::string_view bytes) {
     for (const laid::Call& call : job.calls) {
       require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
       for (const laid::Part& part : call.parts)
-        require(part.exposed >= 0 && part.exposed <= part.to - part.from && part.exposed_waiting <= part.exposed,
-                "what is exposed is a part");
+        require(part.exposed >= 0 && part.exposed <= part.to - part.from, "what is exposed is a part");
     }
     for (const laid::Spent& one : job.spent)
       require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");

@@ -21,7 +21,7 @@ FLOORS = [
     [("predict", "system to fabric, curve, prediction, how sure it is")],
     [("network", "links, routes, what a collective puts on each link, collectives at once, storage and loads"),
      ("pipeline", "pipeline schedules: bubbles, orders, the search for them"),
-     ("text", "quantities, tables, CSV, JSON events, lines")],
+     ("text", "quantities, tables, CSV, lines")],
     [("model", "model shapes, layouts, stages, FLOPs")],
     [("experts", "routing, popularity, the fullest rank, exchange of tokens"), ("memory", "what a rank holds, and what would make it fit")],
     [("kernels", "kernels on one GPU, software stacks, expert kernels, the groups of a layout")],

@@ -69,17 +69,3 @@ TEST_CASE("a transfer moves its message once over its level", "[schedule]") {
     CHECK(s.steps() == 1);
   }
 }
-
-TEST_CASE("the last microbatch arrives after stages - 1 + microbatches - 1 hand-overs", "[schedule][oracle]") {
-  for (const int stages : {2, 4, 8})
-    for (const int microbatches : {1, 3, 16}) {
-      INFO(stages << " stages, " << microbatches << " microbatches");
-      oracle::World w({1, stages}, microbatches, 1);
-      for (int m = 0; m < microbatches; ++m) w.at(0, m) = oracle::only(0);
-      oracle::ring_broadcast(w);  // each stage passes every microbatch on
-      const Schedule s = pipeline_schedule(Levels{1, stages}, 1, stages, microbatches);
-      CHECK(s.steps() == w.steps());
-      CHECK(close(s.bytes(1), w.serial_bytes(1)));
-    }
-  CHECK(pipeline_schedule(Levels{8}, 0, 1, 16).empty());
-}

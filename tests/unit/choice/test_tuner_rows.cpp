@@ -147,10 +147,8 @@ TEST_CASE("an exchange is picked by its size, forced or not, though the table ha
   CHECK_FALSE(picked_at(1e9, {.algorithm = Algorithm::pairwise}, in, f));
 }
 
-TEST_CASE("tables of a version are chosen by name", "[choice]") {
-  CHECK(parse_tuner("nccl-2.30") == newest_tuner);
+TEST_CASE("every version's tables are complete, and the newest has its name", "[choice]") {
   CHECK(name(newest_tuner) == "nccl-2.30");
-  CHECK_FALSE(parse_tuner("nccl-2"));
   for (const TunerTables& tables : tuner_tables) {
     CHECK(tables.max_channels >= 1);
     for (const auto& speeds : tables.speeds) {  // fast to slow, ended by a 0

@@ -6,7 +6,6 @@
 
 #include <fabricost/experts/load.hpp>
 
-#include <numeric>
 
 using namespace fabricost;
 
@@ -88,51 +87,4 @@ TEST_CASE("imbalance falls towards the mean with more tokens and never below") {
   }
   CHECK(last == Approx(1).epsilon(0.005));
   CHECK(Imbalance{}(123) == 1);
-}
-
-TEST_CASE("a capacity factor drops what simulated tokens lose") {
-  for (const Gate& gate : {Gate{16, 2}, Gate{64, 6}})
-    for (const double factor : {0.75, 1.0, 1.25, 2.0}) {
-      const int tokens = 128;
-      const CapacityOutcome c = capacity_outcome(gate, {RoutingKind::uniform}, tokens, factor);
-      test::Tokens source{gate, std::vector<double>(static_cast<std::size_t>(gate.experts), 1.0), 29};
-      double lost = 0;
-      for (int trial = 0; trial < 300; ++trial) {
-        std::vector<int> load(static_cast<std::size_t>(gate.experts), 0);
-        for (int t = 0; t < tokens; ++t)
-          for (const int i : source.choose()) ++load[static_cast<std::size_t>(i)];
-        for (const int n : load) lost += std::max(0.0, n - c.slots) / 300;
-      }
-      const double share = lost / (tokens * gate.top_k);
-      INFO(gate.top_k << " of " << gate.experts << ", factor " << factor);
-      CHECK(c.dropped == Approx(share).margin(0.004));
-      CHECK(c.slots == std::ceil(factor * tokens * gate.top_k / gate.experts));
-      CHECK((1 - c.padded) * c.slots * gate.experts == Approx((1 - c.dropped) * tokens * gate.top_k).epsilon(1e-9));
-      CHECK(c.moved == Approx(c.slots * gate.experts / (tokens * gate.top_k)));
-    }
-  const CapacityOutcome even = capacity_outcome({8, 2}, {RoutingKind::balanced}, 1024, 1);
-  CHECK(even.dropped == 0);
-  CHECK(even.padded == 0);
-  CHECK(capacity_outcome({8, 2}, {RoutingKind::balanced}, 1024, 0.5).dropped == Approx(0.5));
-  CHECK_THROWS_WITH(capacity_outcome({8, 2}, {RoutingKind::uniform}, 1024, 0), Catch::Contains("capacity factor"));
-}
-
-TEST_CASE("replicas even out what is skewed") {
-  // by hand: loads 6 1 1, one copy: 3 3 1 1 on two ranks of two slots is 4 and 4
-  const Replication small = replicate(std::vector<double>{6, 1, 1}, 2, 1);
-  CHECK(small.copies == std::vector<int>{2, 1, 1});
-  CHECK(small.ratio == Approx(1));
-  const Gate gate{256, 8};
-  const Popularity p = popularity_of(gate, {RoutingKind::zipf, 0.8}, 32);
-  const double plain = detail::heaviest_run(p.shares, 32) * 32 / 8;
-  const Replication packed = replicate(p.shares, 32, 0), copied = replicate(p.shares, 32, 32);
-  CHECK(packed.ratio <= plain);
-  CHECK(copied.ratio <= packed.ratio);
-  CHECK(copied.ratio >= 1);
-  CHECK(std::accumulate(copied.load_of_rank.begin(), copied.load_of_rank.end(), 0.0) == Approx(8).epsilon(1e-5));
-  // DeepSeek's prefill of 32 ranks keeps 32 redundant experts: 288 slots, 9 a rank
-  CHECK(copied.expert_of_slot.size() == 288);
-  std::vector<int> seen(256, 0);
-  for (const int i : copied.expert_of_slot) ++seen[static_cast<std::size_t>(i)];
-  CHECK(seen == copied.copies);
 }

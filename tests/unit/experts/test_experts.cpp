@@ -128,41 +128,11 @@ TEST_CASE("forwarding hides behind the network when streamed, and adds otherwise
   const ExpertTraffic t = expert_traffic(deepseek, {32, 8}, Copies::per_domain, 4096, 7392);
   CHECK(streamed.across_bytes == Approx(t.across));
   CHECK(streamed.inside_bytes == Approx(t.inside));
-  CHECK(streamed.across_rate() < 50e9);  // one NIC of 50 GB/s a GPU
-  CHECK(streamed.inside_rate() < 450e9);
+  CHECK(streamed.across_bytes / streamed.across < 50e9);  // one NIC of 50 GB/s a GPU
+  CHECK(streamed.inside_bytes / streamed.inside < 450e9);
   // copies once per domain beat one for every expert as soon as bytes count
   x.copies = Copies::per_expert;
-  CHECK(expert_exchange_seconds(box, x, 4096) > streamed.seconds);
-}
-
-TEST_CASE("leaving the domain costs about what the rates say") {
-  const System box = systems::hopper_box();
-  const DomainPenalty none = domain_penalty(box, exchange(deepseek, {8, 8}, Copies::per_expert), 4096);
-  CHECK(none.ratio() == 1);
-  CHECK(none.seconds() == 0);
-  const DomainPenalty p = domain_penalty(box, exchange(deepseek, {32, 8}, Copies::per_expert), 65536);
-  // large messages: 24/32 of the bytes at the NIC, 31/32 at NVLink, each at what the library reaches
-  const double nic = p.placed.across_bytes / p.placed.across_rate(), nvlink = p.together.inside_bytes / p.together.inside_rate();
-  CHECK(p.ratio() == Approx(nic / nvlink).epsilon(0.05));
-  CHECK(p.ratio() > 4);
-  CHECK(p.ratio() < 450.0 / 50 * 1.5);
-  const DomainPenalty merged = domain_penalty(box, exchange(deepseek, {32, 8}, Copies::per_domain), 65536);
-  CHECK(merged.ratio() < p.ratio());
-  CHECK(merged.ratio() > 1);
-  // a rack holds what eight-GPU domains do not
-  const System rack = systems::rack();
-  CHECK(domain_penalty(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096).ratio() == 1);
-  CHECK(expert_exchange_seconds(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096) <
-        expert_exchange_seconds(systems::blackwell_box(), exchange(deepseek, place_experts(64, 8), Copies::per_domain), 4096));
-}
-
-TEST_CASE("a penalty's terms are its arithmetic") {
-  const DomainPenalty p = domain_penalty(systems::hopper_box(), exchange(deepseek, {32, 8}, Copies::per_domain), 4096);
-  const auto terms = p.terms();
-  for (const ExchangeTerm& t : terms)
-    if (t.rate > 0) CHECK(t.bytes / t.rate == Approx(t.seconds).epsilon(1e-12));
-  CHECK(std::max(terms[0].seconds, terms[1].seconds) + terms[2].seconds == Approx(p.placed.seconds));
-  CHECK(p.seconds() == Approx(p.placed.seconds - terms[3].seconds));
+  CHECK(expert_exchange(box, x, 4096).seconds > streamed.seconds);
 }
 
 TEST_CASE("one curve serves tokens of another width") {
@@ -172,12 +142,6 @@ TEST_CASE("one curve serves tokens of another width") {
   x.bytes_per_token = 14336;
   const ExpertCurve wide{box, x};
   for (const double tokens : {1.0, 100.0, 4096.0}) CHECK(narrow(tokens, 14336.0 / 7392) == Approx(wide(tokens)).epsilon(1e-12));
-}
-
-TEST_CASE("a layer dispatches and combines once forward, once backward") {
-  CHECK(expert_exchanges(false) == 2);
-  CHECK(expert_exchanges(true) == 4);
-  CHECK(expert_exchanges(true, Recompute::full) == 6);
 }
 
 TEST_CASE("every shipped machine with a domain prices an exchange inside it, and across where it has NICs") {
@@ -237,24 +201,6 @@ TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the
   CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}(4096) == 0);
 }
 
-TEST_CASE("experts compute what arrives") {
-  Model m;
-  m.name = "mixture";
-  m.layers = 4, m.hidden = 1024, m.heads = m.kv_heads = 8, m.head_dim = 128, m.vocab = 1000, m.experts = 16, m.top_k = 2,
-  m.expert_ffn = 512;
-  const ExpertWork w = expert_work(m, 4, 1, 1000, 2);
-  CHECK(w.rows == 2000);                                  // 1000 tokens of each of 4 ranks, 2 choices each, over 4 ranks
-  CHECK(w.rows_per_expert == Approx(500).epsilon(1e-6));  // 4 experts a rank
-  CHECK(w.flops == Approx(2.0 * 3 * 1024 * 512 * 2000));
-  CHECK(w.weight_bytes == Approx(3.0 * 1024 * 512 * 4 * 2).epsilon(1e-6));
-  CHECK(expert_work(m, 4, 2, 1000, 2).flops == Approx(w.flops / 2));
-  CHECK(expert_work(m, 4, 1, 1000, 2, 1.5).rows == 3000);
-  const ExpertWork few = expert_work(m, 4, 1, 0.25, 2);  // one token in all: two experts of 16
-  CHECK(few.experts_touched * 4 == Approx(2));
-  CHECK(few.rows_per_expert == Approx(1));
-  CHECK_THROWS_WITH(expert_work(m, 3, 1, 10, 2), Catch::Contains("16 experts do not divide over 3"));
-}
-
 TEST_CASE("impossible placements are refused with what would do") {
   const System box = systems::hopper_box();
   CHECK(place_experts(32, 8).per_domain == 8);
@@ -266,8 +212,6 @@ TEST_CASE("impossible placements are refused with what would do") {
   ExpertExchange bad = exchange(deepseek, {16, 8}, Copies::per_rank);
   bad.nic_share = 0;
   CHECK_THROWS_WITH((ExpertCurve{box, bad}), Catch::Contains("share"));
-  CHECK_THROWS_WITH(domain_penalty(systems::torus_cube(), exchange(deepseek, {128, 64}, Copies::per_rank), 10),
-                    Catch::Contains("cannot be imagined larger"));
 }
 
 TEST_CASE("a compiled exchange answers in nanoseconds", "[.speed]") {

@@ -97,7 +97,6 @@ TEST_CASE("routing that cannot be is refused with what is wrong") {
   CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {9, 1, 1, 1}}, 1), Catch::Contains("expert 0"));
   CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {-1, 1, 1, 1}}, 1), Catch::Contains("zero or more"));
   CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::zipf, -1}, 1), Catch::Contains("exponent"));
-  CHECK_THROWS_WITH(replicate(std::vector<double>(256, 1), 32, 31), Catch::Contains("do not divide over 32"));
 }
 
 TEST_CASE("counting the others by their characteristic function agrees with polynomials in their number", "[experts]") {

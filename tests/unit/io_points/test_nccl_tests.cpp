@@ -331,6 +331,13 @@ TEST_CASE("the JSON of nccl-tests is the same run with more digits") {
   CHECK_FALSE(refusal(json.substr(0, json.size() / 2), h100).empty());
 }
 
+TEST_CASE("a fault in JSON is shown with its place and its line") {
+  CHECK(contains(refusal("{\"results\": []}\n{}\n", h100), ":2:1: there is text after the end of the JSON"));
+  const std::string broken = refusal("{\"results\":\n  [{\"size\": 1k}]}\n", h100);
+  CHECK(contains(broken, ":2:13: \"1k\" is no value"));
+  CHECK(contains(broken, "[{\"size\": 1k}]"));
+}
+
 TEST_CASE("a file of another kind is refused with its first line and what was expected") {
   CHECK(contains(refusal("just some text\n", h100), ":1:1: no measurement was recognised"));
   CHECK(contains(refusal("just some text\n", h100), "nccl-tests"));

@@ -22,7 +22,7 @@ std::vector<int> layers_on(int layers, int pp, int vp = 1, PipelineSchedule sche
   Layout l;
   l.pp = pp, l.vp = vp, l.schedule = schedule;
   std::vector<int> out;
-  for (int s = 0; s < pp; ++s) out.push_back(layers_of_stage(l, m, s));
+  for (int s = 0; s < pp; ++s) out.push_back(stage_content(m, l, s).layers);
   return out;
 }
 

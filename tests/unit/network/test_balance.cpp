@@ -68,14 +68,6 @@ TEST_CASE("more flows load the fullest link more, more links less, and it is nev
     }
 }
 
-TEST_CASE("spreading packets costs nothing, hashing costs the wait for the slowest flow") {
-  CHECK(collision_slow_down(8, 8, Balancing::even) == 1);
-  CHECK(collision_slow_down(1, 8, Balancing::hashed) == 1);
-  CHECK(collision_slow_down(2, 2, Balancing::hashed) == Approx(1.5));
-  CHECK(collision_slow_down(8, 8, Balancing::hashed) == Approx(by_throwing(8, 8, 40000)).epsilon(0.01));
-  CHECK(collision_slow_down(100000, 8, Balancing::hashed) == Approx(1).epsilon(0.03));  // many flows even out
-}
-
 TEST_CASE("m senders to one port get an m-th each") {
   CHECK(incast_rate(50e9, 8, 50e9) == 50e9 / 8);
   CHECK(incast_rate(50e9, 8, 5e9) == 5e9);

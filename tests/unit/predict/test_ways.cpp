@@ -266,7 +266,7 @@ TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predi
   refused(systems::hopper_box(), AllToAll{.bytes = KiB(1), .ranks = 8}, {.symmetric = true, .copy_engine = true}, "leave symmetric out");
   refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 8}, engines, "no algorithm of NCCL's", Algorithm::ring);
   System old = systems::hopper_box();
-  old.tuner = *parse_tuner("nccl-2.12");
+  old.tuner = tuner_of_version(2, 12);
   refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
   refused(old, AllGather{.bytes = KiB(1), .ranks = 8}, engines, "2.28");
   System nearly = systems::hopper_box();  // of the tables that have windows

@@ -136,7 +136,6 @@ TEST_CASE("Llama 3's 54 days, RSC's rates and OPT's interruptions follow from on
   CHECK(rsc.mttf(128) / 3600 == within(28.85, 0.001));
   CHECK(FailureRate::per_thousand_node_days(25.8).mttf(124) / 3600 == within(7.5, 0.001));
   CHECK(FailureRate::of_mttf(1e6).mttf(10) == within(1e5, 1e-12));
-  CHECK(survives(3600, 3600) == within(std::exp(-1), 1e-15));
 }
 
 TEST_CASE("Meta's ratio agrees with the exact one for small stalls") {

@@ -18,7 +18,7 @@ MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_
 # (file, a text of it, what it becomes, what the message says)
 BROKEN = [
     ("priors/moe.yaml", "  form.few_sms: {", "  form few sms {", "moe.yaml:"),
-    ("priors/experts.yaml", "{value: 1.83}", "{value: 1.83, spread: 0.1}", "is no number"),
+    ("priors/memory.yaml", "{value: 40000000, ", "{value: 40000000, spread: 0.1, ", "is no number"),
     ("policies/fits.yaml", "  min_width: {value: 0.01}", "  least_width: {}", "is no number"),
     ("engines/vllm.yaml", "hand_over:", "hand over", "is no `key: value` line"),
     ("plugins/aws-p5.yaml", "ring_simple:", "ring_fast:", "is no algorithm with its protocol"),
