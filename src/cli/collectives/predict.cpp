@@ -5,37 +5,29 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/workloads/moe.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
 
 #include <cmath>
-#include <memory>
 
 namespace fabricost::cli {
 namespace {
 
-[[nodiscard]] std::string text_of(const PredictAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(title_of(a, a.system)) + "\n" + explain(a);
+void text_of(Page& page, const PredictAnswer& a) {
+  page.width = 80;
+  page.title(title_of(a, a.system)), page.add(explain(a));
   if (a.norm)
-    out += a.norm->saved_seconds > 0
-               ? fmt::format("  with residual and norm {:.1f} us; fused into the all-reduce {:.1f} us\n", 1e6 * a.norm->apart_seconds,
-                             1e6 * a.norm->fused_seconds)
-               : fmt::format("  with residual and norm {:.1f} us; nothing to fuse: NCCL runs here\n", 1e6 * a.norm->apart_seconds);
+    page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart_seconds,
+              a.norm->saved_seconds > 0 ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused_seconds)
+                                        : "nothing to fuse: NCCL runs here");
   if (a.upgrade)
-    out += wrapped("  ", fmt::format("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm,
-                                     a.upgrade->protocol, time_text(Time::from_value(a.upgrade->seconds)),
-                                     a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
-                                     a.upgrade->saved_seconds >= 0 ? "less" : "more", time_text(Time::from_value(a.upgrade->low_seconds)),
-                                     time_text(Time::from_value(a.upgrade->high_seconds))));
-  for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
-  return out;
+    page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
+             seconds_text(a.upgrade->seconds), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
+             a.upgrade->saved_seconds >= 0 ? "less" : "more", seconds_text(a.upgrade->low_seconds), seconds_text(a.upgrade->high_seconds));
+  for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
-[[nodiscard]] std::string text_of(const ExplainAnswer& a, const Terminal& terminal) { return terminal.strong_headings(a.text); }
+void text_of(Page& page, const ExplainAnswer& a) { page.add_headed(a.text); }
 
 /// \param moe_text prints an exchange of experts
 template <HasFields Request, class MoeText>
@@ -47,7 +39,7 @@ void add_operation_face(CLI::App& app, Runner& runner, const char* name, const c
     if (worded<MoePhase>(operation)) return moe_output(o.typed, o.json, terminal, moe_text);
     refuse_moe_options(o.typed);
     return output_of<Request>(
-        o.typed, o.json, terminal, [](const auto& a, const Terminal& t) { return text_of(a, t); }, nothing_beside);
+        o.typed, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }, nothing_beside);
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words,
                        [](CLI::App& sub, GivenOptions& o) { add_moe_options(sub, o.typed); });

@@ -5,12 +5,6 @@
 
 #include "text/csv.hpp"
 #include "text/error_histogram.hpp"
-#include "text/text_table.hpp"
-
-#include <fabricost/explain/assumed.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -54,20 +48,15 @@ constexpr std::size_t max_rows = 64;
   return out;
 }
 
-[[nodiscard]] std::string beside(const std::vector<const ComparedPoint*>& points) {
-  TextTable rows{{{"size", right},
-                  {"measured us", right},
-                  {"predicted us", right},
-                  {"error %", right},
-                  {"runs"},
-                  {"busbw GB/s measured", right},
-                  {"predicted", right}}};
-  for (const ComparedPoint* p : points)
-    rows.row({size_text(Bytes::from_value(p->point.bytes)), fmt::format("{:.2f}", p->point.seconds * 1e6),
-              fmt::format("{:.2f}", p->prediction.seconds * 1e6), fmt::format("{:+.1f}", 100 * p->error()),
-              fmt::format("{} {}", name(p->prediction.ran.algorithm), name(p->prediction.ran.protocol)),
-              fmt::format("{:.2f}", bus_rate(*p, p->point.seconds)), fmt::format("{:.2f}", bus_rate(*p, p->prediction.seconds))});
-  return rows.text(2);
+void add_points(Page& page, const std::vector<const ComparedPoint*>& points) {
+  const auto hundredths = [](double value) { return fmt::format("{:.2f}", value); };
+  page.table({">size", ">measured us", ">predicted us", ">error %", "runs", ">busbw GB/s measured", ">predicted"}, points,
+             [&](const ComparedPoint* p) {
+               const auto& ran = p->prediction.ran;
+               return cells(bytes_text(p->point.bytes), hundredths(p->point.seconds * 1e6), hundredths(p->prediction.seconds * 1e6),
+                            fmt::format("{:+.1f}", 100 * p->error()), fmt::format("{} {}", name(ran.algorithm), name(ran.protocol)),
+                            hundredths(bus_rate(*p, p->point.seconds)), hundredths(bus_rate(*p, p->prediction.seconds)));
+             });
 }
 
 /// Bus bandwidth against the logarithm of the size: 17 lines of curve, an axis and its labels.
@@ -97,60 +86,43 @@ constexpr std::size_t max_rows = 64;
     out += line + "\n";
   }
   out += std::string(margin - 1, ' ') + "+" + std::string(width, '-') + "\n";
-  const std::string low = size_text(Bytes::from_value(points.front()->point.bytes)),
-                    high = size_text(Bytes::from_value(points.back()->point.bytes));
+  const std::string low = bytes_text(points.front()->point.bytes), high = bytes_text(points.back()->point.bytes);
   const auto between = static_cast<int>(width) - static_cast<int>(low.size()) - static_cast<int>(high.size());
   return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
 }
 
-[[nodiscard]] std::vector<double> errors_of(const std::vector<ComparedPoint>& points) {
-  std::vector<double> out;
-  out.reserve(points.size());
-  for (const ComparedPoint& p : points) out.push_back(p.error());
-  return out;
-}
+/// Errors of all rows and of groups of them, with common columns.
+class ErrorTable {
+ public:
+  explicit ErrorTable(const ErrorSummary& all) { row("all", all); }
+  /// A grouping under its heading; none that has one member, unless `always`.
+  void groups(const char* heading, const std::vector<ErrorGroup>& groups, bool always = false) {
+    if (groups.empty() || (groups.size() < 2 && !always)) return;
+    rows_.row({heading});
+    for (const ErrorGroup& group : groups) row("  " + group.name, group.errors);
+  }
+  [[nodiscard]] const TextTable& rows() const { return rows_; }
 
-void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e) {
-  rows.row({label, std::to_string(e.points), fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape),
-            fmt::format("{:.3f}", e.p90_abs_log2), fmt::format("{:.0f} %", 100 * e.within_10pct),
-            fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
-}
+ private:
+  void row(const std::string& label, const ErrorSummary& e) {
+    rows_.row(label, e.points, fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape), fmt::format("{:.3f}", e.p90_abs_log2),
+              percent(e.within_10pct, 0), percent(e.within_25pct, 0), percent(e.interval_coverage, 0));
+  }
 
-[[nodiscard]] TextTable error_table() {
-  return TextTable{{{""},
-                    {"points", right},
-                    {"median %", right},
-                    {"mean %", right},
-                    {"p90 |log2|", right},
-                    {"within 10 %", right},
-                    {"within 25 %", right},
-                    {"in interval", right}}};
-}
+  TextTable rows_{"", ">points", ">median %", ">mean %", ">p90 |log2|", ">within 10 %", ">within 25 %", ">in interval"};
+};
 
-void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGroup>& groups) {
-  if (groups.size() < 2) return;
-  rows.row({heading});
-  for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
-}
-
-/// All groups in one table with common columns, without groupings that have one member.
-[[nodiscard]] std::string error_tables(const ValidationReport& report) {
-  TextTable rows = error_table();
-  error_row(rows, "all", report.total);
-  add_groups(rows, "by operation", report.by_operation);
-  add_groups(rows, "by system", report.by_system);
-  add_groups(rows, "by size", report.by_size);
-  add_groups(rows, "by library", report.by_library);
-  add_groups(rows, "by launch, release", report.by_launch);
-  return rows.text(2) + (report.by_launch.size() == 1 ? "  priced as: " + report.by_launch.front().name + "\n" : "");
+/// \param counts whether a row does
+template <class Rows, class Counts>
+void add_histogram(Page& page, const Rows& rows, const Counts& counts) {
+  std::vector<double> errors;
+  for (const auto& row : rows)
+    if (counts(row)) errors.push_back(row.error());
+  page.section("Errors: predicted / measured - 1"), page.add(error_histogram(errors));
 }
 
 [[nodiscard]] std::string number_text(double value) {
   return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-}
-
-[[nodiscard]] std::string histogram(const std::vector<double>& errors, const Terminal& terminal) {
-  return "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
 }
 
 /// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
@@ -165,46 +137,68 @@ void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGro
 
 }  // namespace
 
-std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal) {
-  if (reasons.empty()) return "";
-  TextTable rows{{{"rows", right}, {"reason"}}};
-  for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
-  return "\n" + terminal.strong(title) + "\n" + rows.text(2);
+void add_reasons(Page& page, const char* title, const std::vector<Skipped>& reasons) {
+  if (reasons.empty()) return;
+  page.section(title);
+  page.table({">rows", "reason"}, reasons, [](const Skipped& s) { return cells(s.rows, s.reason); });
 }
 
-std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
-  std::string out = terminal.strong(counted(report.total.points, "published figure") + ", fully specified") + "\n";
+void text_of(Page& page, const WorkloadReport& report) {
+  page.title("{}, fully specified", counted(report.total.points, "published figure"));
   if (report.total.points > 0) {
-    TextTable rows = error_table();
-    error_row(rows, "all", report.total);
-    add_groups(rows, "by group", report.by_group);
-    if (!report.memory.empty()) rows.row({"peak of memory"});
-    for (const ErrorGroup& group : report.memory) error_row(rows, "  " + group.name, group.errors);
-    std::vector<double> errors;
-    for (const WorkloadRow& row : report.rows)
-      if (row.skipped.empty() && row.fully_specified) errors.push_back(row.error());
-    out += rows.text(2) + layouts_line(report) + histogram(errors, terminal);
+    ErrorTable errors{report.total};
+    errors.groups("by group", report.by_group);
+    errors.groups("peak of memory", report.memory, true);
+    page.table(errors.rows()), page.add(layouts_line(report));
+    add_histogram(page, report.rows, [](const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; });
   }
-  return out + reasons_text("Not counted", report.skipped, terminal);
+  add_reasons(page, "Not counted", report.skipped);
 }
 
-std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
-  std::string out = terminal.strong(counted(report.total.points, "measured time") + " of expert exchange") + "\n";
+void text_of(Page& page, const MoeKernelReport& report) {
+  page.title("{} of expert exchange", counted(report.total.points, "measured time"));
   if (report.total.points > 0) {
-    TextTable rows = error_table();
-    error_row(rows, "all", report.total);
-    add_groups(rows, "by system", report.by_system);
-    add_groups(rows, "by tokens of a rank", report.by_size);
-    add_groups(rows, "by group", report.by_group);
-    std::vector<double> errors;
-    for (const MoeKernelRow& row : report.rows)
-      if (row.skipped.empty()) errors.push_back(row.error());
-    out += rows.text(2) + histogram(errors, terminal);
+    ErrorTable errors{report.total};
+    errors.groups("by system", report.by_system);
+    errors.groups("by tokens of a rank", report.by_size);
+    errors.groups("by group", report.by_group);
+    page.table(errors.rows());
+    add_histogram(page, report.rows, [](const MoeKernelRow& row) { return row.skipped.empty(); });
   }
-  return out + reasons_text("Not counted", report.skipped, terminal);
+  add_reasons(page, "Not counted", report.skipped);
 }
 
-std::string per_row_csv(const WorkloadReport& report) {
+void text_of(Page& page, const ValidationReport& report) {
+  int measured = 0, complaints = 0;
+  for (const ComparedPoint& p : report.points) {
+    measured += p.point.repeats;
+    if (p.point.health == "complaint") complaints += p.point.repeats;
+  }
+  if (one_run(report.points)) {
+    const auto points = by_bytes(report.points);
+    page.title(run_title(report.points.front().point)), add_points(page, points);
+    page.add("\n" + plot(points) + "\n");
+  }
+  page.title("{} measured times, {}", measured, counted(report.total.points, "point"));
+  if (!report.guessed_system.empty())
+    page.line("against {}, the usual machine of the GPUs in the log; another one: --system NAME", report.guessed_system);
+  if (!report.points.empty()) {
+    ErrorTable errors{report.total};
+    errors.groups("by operation", report.by_operation);
+    errors.groups("by system", report.by_system);
+    errors.groups("by size", report.by_size);
+    errors.groups("by library", report.by_library);
+    errors.groups("by launch, release", report.by_launch);
+    page.table(errors.rows());
+    if (report.by_launch.size() == 1) page.line("priced as: {}", report.by_launch.front().name);
+    if (complaints > 0) page.line("{} times are from runs that their owners thought slow", complaints);
+    add_histogram(page, report.points, [](const ComparedPoint&) { return true; });
+  }
+  add_reasons(page, "Counted, but untrustworthy", report.untrustworthy);
+  add_reasons(page, "Skipped", report.skipped);
+}
+
+std::string csv_of(const WorkloadReport& report) {
   std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
   for (const WorkloadRow& r : report.rows) {
     const bool priced = r.skipped.empty();
@@ -216,30 +210,9 @@ std::string per_row_csv(const WorkloadReport& report) {
   return out;
 }
 
-std::string validation_text(const ValidationReport& report, const Terminal& terminal) {
-  std::string out;
-  int measured = 0, complaints = 0;
-  for (const ComparedPoint& p : report.points) {
-    measured += p.point.repeats;
-    if (p.point.health == "complaint") complaints += p.point.repeats;
-  }
-  if (one_run(report.points)) {
-    const auto points = by_bytes(report.points);
-    out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
-  }
-  out += terminal.strong(fmt::format("{} measured times, {}", measured, counted(report.total.points, "point"))) + "\n";
-  if (!report.guessed_system.empty())
-    out += fmt::format("  against {}, the usual machine of the GPUs in the log; another one: --system NAME\n", report.guessed_system);
-  if (!report.points.empty()) {
-    out += error_tables(report);
-    if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
-    out += histogram(errors_of(report.points), terminal);
-  }
-  return out + reasons_text("Counted, but untrustworthy", report.untrustworthy, terminal) +
-         reasons_text("Skipped", report.skipped, terminal);
-}
+std::string csv_of(const MoeKernelReport& report) { return per_row_csv(report); }
 
-std::string per_point_csv(const ValidationReport& report) {
+std::string csv_of(const ValidationReport& report) {
   std::string out =
       "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
       "path,both_ways,streamed,predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";

@@ -1,9 +1,9 @@
 #pragma once
 /// \file validation_text.hpp
 /// Measurements compared with predictions, as text: tables, a histogram of errors, and for a single run a
-/// plot of its bandwidth.
+/// plot of its bandwidth; and as CSV.
 
-#include "cli/runner.hpp"
+#include "cli/page.hpp"
 
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/evaluation/workload.hpp>
@@ -14,19 +14,18 @@
 
 namespace fabricost::cli {
 
-/// The whole report for a terminal.
-[[nodiscard]] std::string validation_text(const ValidationReport& report, const Terminal& terminal);
-
+void text_of(Page& page, const ValidationReport& report);
 /// The same for tables of published workloads, by group.
-[[nodiscard]] std::string workload_text(const WorkloadReport& report, const Terminal& terminal);
+void text_of(Page& page, const WorkloadReport& report);
 /// The same for measured kernels of expert exchange.
-[[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
-[[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
-
-/// Rows that were left out, by reason; nothing where there are none.
-[[nodiscard]] std::string reasons_text(const char* title, const std::vector<Skipped>& reasons, const Terminal& terminal);
+void text_of(Page& page, const MoeKernelReport& report);
 
 /// One line a point: the columns of a point CSV, then the prediction.
-[[nodiscard]] std::string per_point_csv(const ValidationReport& report);
+[[nodiscard]] std::string csv_of(const ValidationReport& report);
+[[nodiscard]] std::string csv_of(const WorkloadReport& report);
+[[nodiscard]] std::string csv_of(const MoeKernelReport& report);
+
+/// Rows that were left out, by reason; nothing where there are none.
+void add_reasons(Page& page, const char* title, const std::vector<Skipped>& reasons);
 
 }  // namespace fabricost::cli

@@ -1,22 +1,10 @@
 /// \file moe.cpp
-/// moe_dispatch and moe_combine as text, and the reports of validate and calibrate on them.
+/// moe_dispatch and moe_combine as text.
 
 #include "cli/workloads/moe.hpp"
 
-#include "cli/face.hpp"
-#include "faces/names.hpp"
-#include "cli/report.hpp"
-#include "text/text_table.hpp"
-
-#include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/moe.hpp>
-
-#include <fmt/format.h>
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 namespace fabricost::cli {
 namespace {
@@ -32,31 +20,27 @@ struct MoeTyped : MoeRequest {
 
 }  // namespace
 
-std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
+void moe_table(Page& page, const MoeAnswer& a) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
-  const std::string head =
-      fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation, q.tokens, q.hidden, a.dtype,
-                  q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
-  std::string out = terminal.strong(head) + "\n";
-  out +=
-      fmt::format("  {:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}\n", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
+  page.width = 80;
+  page.title("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation, q.tokens, q.hidden, a.dtype,
+             q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  page.line("{:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
   if (p.bytes > 0)
-    out += fmt::format("  {:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent\n", p.copies,
-                       p.bytes / 1e6, (p.inside_bytes + p.across_bytes) / 1e6,
-                       p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "",
-                       p.algorithm_bandwidth() / 1e9, p.bus_bandwidth() / 1e9);
-  TextTable terms{{{"term"}, {"tier"}, {"us", right}, {"share", right}}};
-  for (const Term& t : p.terms)
-    terms.row({std::string{t.name.view()}, std::string{t.tier.view()}, fmt::format("{:.2f}", 1e6 * t.time.value()),
-               fmt::format("{:.0f} %", 100 * t.time.value() / p.seconds)});
-  if (!p.terms.empty()) out += terms.text(2);
-  for (const std::string& what : a.extrapolated) out += fmt::format("  Outside what was measured: {}.\n", what);
-  for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
-  return out;
+    page.line("{:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent", p.copies, p.bytes / 1e6,
+              (p.inside_bytes + p.across_bytes) / 1e6,
+              p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "", p.algorithm_bandwidth() / 1e9,
+              p.bus_bandwidth() / 1e9);
+  if (!p.terms.empty())
+    page.table({"term", "tier", ">us", ">share"}, p.terms, [&](const Term& t) {
+      return cells(t.name, t.tier, fmt::format("{:.2f}", 1e6 * t.time.value()), percent(t.time.value() / p.seconds, 0));
+    });
+  for (const std::string& what : a.extrapolated) page.line("Outside what was measured: {}.", what);
+  for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
-std::string moe_story(const MoeAnswer& a, const Terminal& terminal) { return terminal.strong_headings(explain(*a.machine, a.made)); }
+void moe_story(Page& page, const MoeAnswer& a) { page.add_headed(explain(*a.machine, a.made)); }
 
 void add_moe_options(CLI::App& sub, Typed& typed) { add_options<MoeTyped>(sub, typed, "Of moe_dispatch and moe_combine"); }
 
@@ -67,8 +51,7 @@ void refuse_moe_options(const Typed& typed) {
   }
 }
 
-std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
-                       const std::function<std::string(const MoeAnswer&, const Terminal&)>& text_of) {
+std::string moe_output(const Typed& typed, bool json, const Terminal& terminal, void (*text_of)(Page&, const MoeAnswer&)) {
   if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(typed); !option.empty())
     throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
   if (!typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");

@@ -3,11 +3,9 @@
 /// moe_dispatch and moe_combine on the command line: options, answers as text and JSON.
 
 #include "cli/face.hpp"
-#include "cli/runner.hpp"
 
 #include <fabricost/answers/moe.hpp>
 
-#include <functional>
 #include <string>
 
 namespace fabricost::cli {
@@ -18,10 +16,9 @@ void add_moe_options(CLI::App& subcommand, Typed& typed);
 void refuse_moe_options(const Typed& typed);
 
 /// An exchange as predict prints it, and as explain does.
-[[nodiscard]] std::string moe_table(const MoeAnswer& answer, const Terminal& terminal);
-[[nodiscard]] std::string moe_story(const MoeAnswer& answer, const Terminal& terminal);
+void moe_table(Page& page, const MoeAnswer& answer);
+void moe_story(Page& page, const MoeAnswer& answer);
 /// The whole output. \throws RequestError, SpecError
-[[nodiscard]] std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
-                                     const std::function<std::string(const MoeAnswer&, const Terminal&)>& text_of);
+[[nodiscard]] std::string moe_output(const Typed& typed, bool json, const Terminal& terminal, void (*text_of)(Page&, const MoeAnswer&));
 
 }  // namespace fabricost::cli
