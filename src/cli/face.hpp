@@ -267,7 +267,7 @@ void add_faces(CLI::App& app, Runner& runner, const char* name, const char* word
       out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
       return true;
     };
-    if (!(runs(faces) || ...)) throw_unknown(o->what, fmt::format("a {}", name), known);
+    if (!(runs(faces) || ...)) throw RequestError(unknown_text(o->what, fmt::format("a {}", name), known));
     return out;
   });
 }

@@ -3,7 +3,6 @@
 
 #include "cli/collectives/calibrate_text.hpp"
 
-#include "cli/collectives/validation_text.hpp"
 #include "text/short_text.hpp"
 
 #include <fmt/ranges.h>
@@ -112,7 +111,9 @@ void text_of(Page& page, const TrainingFit& fit) {
   page.table({"stack", ">rows", ">factor", ">+- %", ">left %"}, fit.stacks, [](const FittedStack& s) {
     return cells(s.name, s.rows, fmt::format("{:.3f}", s.scale), figure(100 * s.deviation, 2), figure(100 * s.spread, 2));
   });
-  add_reasons(page, "Not fitted", fit.skipped);
+  if (fit.skipped.empty()) return;
+  page.section("Not fitted");
+  page.table({">rows", "reason"}, fit.skipped, [](const Skipped& s) { return cells(s.rows, s.reason); });
 }
 
 void text_of(Page& page, const ServingFit& fit) {

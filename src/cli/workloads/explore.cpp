@@ -142,7 +142,7 @@ void add_parts(Page& page, const ExploreAnswer& a) {
       priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : "");
 }
 
-void text_of(Page& page, const ExploreAnswer& a) {
+void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
   page.title(a.title);
@@ -188,7 +188,7 @@ template <class Request>
 [[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
   const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
   if (!o.csv.empty()) io::write_file(o.csv, csv_of(found), "--csv");
-  return shown(found, o.json, terminal, text_of);
+  return shown(found, o.json, terminal, explored_text);
 }
 
 [[nodiscard]] std::string run(const ExploreTyped& o, const Terminal& terminal) {
