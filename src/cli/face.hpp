@@ -144,6 +144,16 @@ template <HasFields Request, class Ask>
   }
 }
 
+/// The answer; fields that its texts or a Refusal name are options. \throws RequestError
+template <HasFields Request>
+[[nodiscard]] auto spelled_answer(const Request& request) {
+  return spelled_out<Request>([&] {
+    auto found = answer(request);
+    spell_fields(found, as_option<Request>);
+    return found;
+  });
+}
+
 /// An answer as JSON or for people. \param text_of void(Page&, const Answer&)
 template <class Answer, class Text>
 [[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal, const Text& text_of) {
@@ -158,8 +168,7 @@ template <HasFields Request, class Text, class Beside>
 [[nodiscard]] std::string output_of(const Typed& typed, bool json, const Terminal& terminal, const Text& text_of, const Beside& beside) {
   return spelled_out<Request>([&] {
     const auto request = request_of<Request>(typed);
-    auto found = answer(request);
-    spell_fields(found, as_option<Request>);
+    const auto found = spelled_answer(request);
     std::string out = shown(found, json, terminal, [&](Page& page, const auto& a) {
       if constexpr (std::invocable<Text, Page&, decltype(a), decltype(request)>)
         text_of(page, a, request);

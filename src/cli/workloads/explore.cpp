@@ -5,6 +5,7 @@
 #include "cli/subcommands.hpp"
 #include "text/csv.hpp"
 
+#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/design/explore.hpp>
 
 #include <algorithm>
@@ -15,10 +16,9 @@
 namespace fabricost::cli {
 namespace {
 
-struct ExploreTyped {
-  Typed typed;
+struct ExploreTyped : GivenOptions {
   std::string csv;
-  bool train = false, serve = false, json = false;
+  bool train = false, serve = false;
 };
 
 [[nodiscard]] std::string value_text(const ExploreValue& value) {
@@ -186,7 +186,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
 
 template <class Request>
 [[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
-  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
+  const auto found = spelled_answer(request_of<Request>(o.typed));
   if (!o.csv.empty()) io::write_file(o.csv, csv_of(found), "--csv");
   return shown(found, o.json, terminal, explored_text);
 }

@@ -14,9 +14,8 @@
 namespace fabricost::cli {
 namespace {
 
-struct NeedOptions {
-  Typed typed;
-  bool train = false, serve = false, json = false;
+struct NeedOptions : GivenOptions {
+  bool train = false, serve = false;
 };
 
 /// A requested value in the fewest digits: "31.8", "32768"
@@ -135,8 +134,7 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
 
 template <class Request>
 [[nodiscard]] std::string answered(const NeedOptions& o, const Terminal& terminal) {
-  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
-  return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+  return shown(spelled_answer(request_of<Request>(o.typed)), o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
 }
 
 [[nodiscard]] std::string run(const NeedOptions& o, const Terminal& terminal) {

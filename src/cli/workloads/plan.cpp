@@ -16,10 +16,9 @@
 namespace fabricost::cli {
 namespace {
 
-struct PlanOptions {
-  Typed typed;
+struct PlanOptions : GivenOptions {
   std::string threads, trace;
-  bool train = false, serve = false, rl = false, json = false, graph = false, eager = false;
+  bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
 
 /// \throws RequestError where the folder or a file cannot be written
@@ -33,8 +32,7 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
 
 template <class Request>
 [[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
-  auto found = spelled_out<Request>([&] { return answer(request); });
-  spell_fields(found, as_option<Request>);
+  const auto found = spelled_answer(request);
   if constexpr (std::same_as<Request, PlanRequest>)
     if (!o.trace.empty()) write_timeline(found, o.trace);
   return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
