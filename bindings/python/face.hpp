@@ -12,6 +12,7 @@
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
+#include <fabricost/fields/spelled.hpp>
 
 #include <pybind11/pybind11.h>
 
@@ -275,7 +276,9 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
       function,
       [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
         const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
-        return given(answered([&] { return answer(request); }));
+        auto found = answered([&] { return answer(request); });
+        spell_fields(found, as_argument);
+        return given(std::move(found));
       },
       docstring_of(arguments, function, by_place, words, examples).c_str());
 }

@@ -336,24 +336,25 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     on.push_back({machines[i].name, std::make_shared<const System>(systems[i])});
     for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
   }
-  out.rows.resize(gpus.size()), out.refused.resize(gpus.size());
+  out.rows.resize(gpus.size());
   /// Asks about every run that is still possible; one that is not says why.
   const auto each = [&](auto&& ask) {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       if (!out.rows[i].trouble.empty()) continue;
+      std::string trouble;
       try {
         ask(i);
         continue;
       } catch (const Refusal& error) {
         if (error.missing()) throw;
-        out.refused[i] = error.text();
+        trouble = error.text();
       } catch (const RequestError& error) {
-        out.refused[i] = error.what();
+        trouble = error.what();
       }
-      out.rows[i] = {.system = systems[runs.machine[i]].name, .trouble = with_fields(out.refused[i], detail::as_member)};
+      out.rows[i] = {.system = systems[runs.machine[i]].name, .trouble = trouble};
     }
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
-      throw Refusal(out.rows.front().system + ": " + out.refused.front());
+      throw Refusal(out.rows.front().system + ": " + out.rows.front().trouble);
   };
   Prices prices = load_prices(r.prices);
   prices.kind = r.price_kind;  // whether racks are bought decides what is paid for

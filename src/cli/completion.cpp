@@ -39,9 +39,9 @@ struct Values {
 };
 
 [[nodiscard]] std::string system_words() {
-  std::string out;
-  for (const SystemName& one : system_names()) out += (out.empty() ? "" : " ") + one.name;
-  return out;
+  std::vector<std::string> out;
+  for (const SystemName& one : system_names()) out.emplace_back(one.name);
+  return joined(out, " ");
 }
 
 [[nodiscard]] std::vector<Command> commands_of(const CLI::App& app, const std::string& systems) {
@@ -56,9 +56,9 @@ struct Values {
       const std::string positional = option->get_name(true, false);
       if (!option->get_positional()) continue;
       if (positional == "OP")
-        command.words = joined(listed(collective_names), " ");
+        command.words = joined(collective_names, " ");
       else if (positional == "SHELL")
-        command.words = joined(listed(shells), " ");
+        command.words = joined(shells, " ");
       else if (positional == "SYSTEM")
         command.words = systems;
       else if (positional == "MODEL")
@@ -72,11 +72,11 @@ struct Values {
 
 [[nodiscard]] std::vector<Values> values_of(const std::string& systems) {
   return {{"--system", systems, true},
-          {"--dtype", joined(listed(data_type_names), " ")},
-          {"--algorithm", joined(listed(algorithm_names), " ")},
-          {"--protocol", joined(listed(std::array<std::string_view, 3>{"ll", "ll128", "simple"}), " ")},
+          {"--dtype", joined(data_type_names, " ")},
+          {"--algorithm", joined(algorithm_names, " ")},
+          {"--protocol", "ll ll128 simple"},
           {"--choice", "nccl fastest"},
-          {"--path", joined(listed(path_names), " ")},
+          {"--path", joined(path_names, " ")},
           {"--calibration", "none", true},
           {"--only", "scale_up pcie transport custom memory launch host peer collectives overlap"}};
 }
@@ -88,12 +88,6 @@ struct Values {
   return out + "'";
 }
 
-[[nodiscard]] std::string names_of(const std::vector<Command>& commands) {
-  std::string out;
-  for (const Command& command : commands) out += (out.empty() ? "" : " ") + command.name;
-  return out;
-}
-
 [[nodiscard]] std::string bash_script(const std::vector<Command>& commands, const std::vector<Values>& values) {
   std::string out =
       "# bash completion of fabricost: source <(fabricost completion bash)\n"
@@ -103,7 +97,9 @@ struct Values {
       "  [[ \"$current\" == = ]] && current=\"\"\n"
       "  [[ \"$previous\" == = ]] && previous=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
       "  if (( COMP_CWORD == 1 )); then\n";
-  out += fmt::format("    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n    return\n  fi\n", names_of(commands));
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  out += fmt::format("    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n    return\n  fi\n", joined(names, " "));
   out += "  case \"$previous\" in\n";
   for (const Values& value : values)
     out += fmt::format("    {}) words=\"{}\"{} ;;\n", value.option, value.words, value.files ? "; files=yes" : "");
@@ -184,8 +180,7 @@ void add_completion(CLI::App& app, Runner& runner) {
   sub.add_option("SHELL", *shell, "bash zsh fish")->option_text(" ");
   sub.footer("Example: source <(fabricost completion bash)");
   runner.add(sub, [shell, &app](const Terminal&) {
-    const std::vector<std::string> known = listed(shells);
-    if (shell->empty()) throw RequestError("which shell? One of: " + joined(known));
+    if (shell->empty()) throw RequestError("which shell? One of: " + joined(shells));
     const std::string systems = system_words();
     const std::vector<Command> commands = commands_of(app, systems);
     const std::vector<Values> values = values_of(systems);
@@ -193,7 +188,7 @@ void add_completion(CLI::App& app, Runner& runner) {
     if (wanted == "bash") return bash_script(commands, values);
     if (wanted == "zsh") return zsh_script(commands, values);
     if (wanted == "fish") return fish_script(commands, values);
-    throw_unknown(*shell, "a shell we know", known);
+    throw RequestError(unknown_text(*shell, "a shell we know", shells));
   });
 }
 

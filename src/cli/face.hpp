@@ -3,11 +3,14 @@
 /// The command-line face of any question, made from its tables of fields: options, values parsed from what
 /// was typed, answers as JSON.
 
+#include "cli/page.hpp"
 #include "cli/runner.hpp"
 #include "faces/typed.hpp"
+#include "text/write_file.hpp"
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/json.hpp>
+#include <fabricost/fields/spelled.hpp>
 
 #include <fmt/format.h>
 
@@ -66,6 +69,13 @@ struct Typed {
 template <HasFields Request, HasFields Other>
 [[nodiscard]] std::string_view given_beyond(const Typed& typed) {
   return given_beyond(typed, option_fields<Request>(), option_fields<Other>());
+}
+
+/// \throws RequestError for a given option of the question `of`, Other, that Request does not have
+template <HasFields Request, HasFields Other>
+void refuse_beyond(const Typed& typed, std::string_view of) {
+  if (const std::string_view option = given_beyond<Other, Request>(typed); !option.empty())
+    throw RequestError(fmt::format("{} is of {}; leave it out", option, of));
 }
 
 /// The option of `fields` that ends in the name of another question's option: --global-batch for --batch; empty: none.
@@ -134,24 +144,60 @@ template <HasFields Request, class Ask>
   }
 }
 
+/// The answer; fields that its texts or a Refusal name are options. \throws RequestError
+template <HasFields Request>
+[[nodiscard]] auto spelled_answer(const Request& request) {
+  return spelled_out<Request>([&] {
+    auto found = answer(request);
+    spell_fields(found, as_option<Request>);
+    return found;
+  });
+}
+
+/// An answer as JSON or for people. \param text_of void(Page&, const Answer&)
+template <class Answer, class Text>
+[[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal, const Text& text_of) {
+  if (json) return printed(json_parts::json_value(found, {}));
+  Page page(terminal);
+  text_of(page, found);
+  return page.text();
+}
+
 /// Prints an answer. \param text_of, beside as in add_face
 template <HasFields Request, class Text, class Beside>
 [[nodiscard]] std::string output_of(const Typed& typed, bool json, const Terminal& terminal, const Text& text_of, const Beside& beside) {
   return spelled_out<Request>([&] {
     const auto request = request_of<Request>(typed);
-    const auto found = answer(request);
-    std::string out;
-    if (json)
-      out = printed(json_parts::json_value(found, {}));
-    else if constexpr (std::invocable<Text, decltype(found), const Terminal&, decltype(request)>)
-      out = text_of(found, terminal, request);
-    else
-      out = text_of(found, terminal);
+    const auto found = spelled_answer(request);
+    std::string out = shown(found, json, terminal, [&](Page& page, const auto& a) {
+      if constexpr (std::invocable<Text, Page&, decltype(a), decltype(request)>)
+        text_of(page, a, request);
+      else
+        text_of(page, a);
+    });
     beside(found, request);
     return out;
   });
 }
 inline constexpr auto nothing_beside = [](const auto&, const auto&) {};
+
+/// A file that a command writes beside its output, where the option is given. \param text_of its content: std::string(const Answer&)
+template <class Text>
+struct Writes {
+  std::string_view option;
+  const char* words;
+  Text text_of;
+};
+template <class Text>
+Writes(std::string_view, const char*, Text) -> Writes<Text>;
+/// \throws RequestError where the file cannot be written
+template <class Answer, class... Text>
+void write_given(const Typed& typed, const Answer& found, const Writes<Text>&... files) {
+  const auto write = [&](const auto& file) {
+    if (typed.given(file.option)) io::write_file(typed.texts.at(file.option), file.text_of(found), std::string{long_name(file.option)});
+  };
+  (write(files), ...);
+}
 
 /// The options typed for a subcommand.
 struct GivenOptions {
@@ -176,13 +222,17 @@ void add_command(CLI::App& app, Runner& runner, const char* name, const char* wo
 
 /// The same of a question. What a command asks beyond the question (how wide a picture is)
 /// stands in a struct derived from its request, with fields() of both.
-/// \param text_of the answer as text: std::string(const Answer&, const Terminal&), or with the request as a third argument
-/// \param beside called with (answer, request) before anything is printed
-template <HasFields Request, class Text, class Beside = decltype(nothing_beside)>
+/// \param text_of the answer for people: void(Page&, const Answer&), or with the request as a third argument
+/// \param files that the command writes, too
+template <HasFields Request, class Text, class... Files>
 void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
-              Beside beside = nothing_beside) {
-  add_command<Request>(app, runner, name, words, footer, [text_of, beside](const GivenOptions& o, const Terminal& terminal) {
-    return output_of<Request>(o.typed, o.json, terminal, text_of, beside);
+              Writes<Files>... files) {
+  const auto job = [text_of, files...](const GivenOptions& o, const Terminal& terminal) {
+    return output_of<Request>(o.typed, o.json, terminal, text_of,
+                              [&](const auto& found, const auto&) { write_given(o.typed, found, files...); });
+  };
+  add_command<Request>(app, runner, name, words, footer, job, "Print JSON", [files...](CLI::App& sub, GivenOptions& o) {
+    (sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE"), ...);
   });
 }
 
@@ -226,7 +276,7 @@ void add_faces(CLI::App& app, Runner& runner, const char* name, const char* word
       out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
       return true;
     };
-    if (!(runs(faces) || ...)) throw_unknown(o->what, fmt::format("a {}", name), known);
+    if (!(runs(faces) || ...)) throw RequestError(unknown_text(o->what, fmt::format("a {}", name), known));
     return out;
   });
 }

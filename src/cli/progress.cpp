@@ -18,7 +18,7 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr int cells = 24;
+constexpr int bar_cells = 24;
 constexpr std::chrono::milliseconds redrawn{100};
 constexpr std::chrono::seconds plain_lines{5};
 
@@ -52,10 +52,10 @@ void ProgressLine::show(const std::string& now, double done, double left) {
     fmt::print(stderr, "{:3.0f} %, {}: {}\n", 100 * done, left_text(left), io::plain_text(now));
     return;
   }
-  const int full = std::clamp(static_cast<int>(std::lround(cells * done)), 0, cells);
-  std::string line = fmt::format("[{}{}] {:3.0f} %  {}  {}", std::string(static_cast<std::size_t>(full), '#'),
-                                 std::string(static_cast<std::size_t>(cells - full), '.'), 100 * done, left_text(left),
-                                 io::plain_text(now));
+  const int full = std::clamp(static_cast<int>(std::lround(bar_cells * done)), 0, bar_cells);
+  std::string line =
+      fmt::format("[{}{}] {:3.0f} %  {}  {}", std::string(static_cast<std::size_t>(full), '#'),
+                  std::string(static_cast<std::size_t>(bar_cells - full), '.'), 100 * done, left_text(left), io::plain_text(now));
   line.resize(std::min(line.size(), columns() - 1));
   fmt::print(stderr, "\r{}\033[K", line);
   (void)std::fflush(stderr);

@@ -271,6 +271,10 @@ std::string Runner::output(int argc, char** argv) {
 }
 
 int Runner::run(int argc, char** argv) {
+  const auto refuse = [&](std::string_view text) {
+    complain(fmt::format("{}: {}", full_name(app_), text));
+    return 2;
+  };
   try {
     if (!write_all(stdout, io::plain_text(output(argc, argv), colour_wanted()))) {
       complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
@@ -281,8 +285,7 @@ int Runner::run(int argc, char** argv) {
     (void)write_all(stdout, io::plain_text(failed.output, colour_wanted()));
     return 1;
   } catch (const UsageError& error) {
-    complain(fmt::format("{0}: {1}\nSee {0} --help", full_name(app_), error.what()));
-    return 2;
+    return refuse(fmt::format("{}\nSee {} --help", error.what(), full_name(app_)));
   } catch (const SpecError& error) {
     std::string text;
     for (Issue issue : error.issues()) {
@@ -292,16 +295,13 @@ int Runner::run(int argc, char** argv) {
     complain(text);  // starts with file:line:column, as editors like it
     return 2;
   } catch (const Refusal& error) {
-    complain(fmt::format("{}: {}", full_name(app_), with_fields(error.text(), option_text)));
-    return 2;
+    return refuse(with_fields(error.text(), option_text));
   } catch (const Error& error) {
-    complain(fmt::format("{}: {}", full_name(app_), error.what()));
-    return 2;
+    return refuse(error.what());
   } catch (const std::bad_alloc&) {
-    complain(fmt::format("{}: out of memory", full_name(app_)));
-    return 2;
+    return refuse("out of memory");
   } catch (const std::exception& error) {
-    complain(fmt::format("{}: internal error: {}; please report it with this command line", full_name(app_), error.what()));
+    refuse(fmt::format("internal error: {}; please report it with this command line", error.what()));
     return 1;
   }
 }

@@ -88,9 +88,8 @@ class Sum {
     return "";
   }
 
-  using Align = TextTable::Align;
   const ExplainContext& context_;
-  TextTable table_{{{""}, {""}, {""}, {""}, {"", Align::right}}};
+  TextTable table_{"", "", "", "", ">"};
   double total_ = 0;
   int rows_ = 0;
 };

@@ -15,8 +15,6 @@
 namespace fabricost::detail {
 namespace {
 
-using Align = TextTable::Align;
-
 struct Row {
   Candidate candidate;
   double believed = -1;  ///< negative: the tuner has no estimate
@@ -36,7 +34,7 @@ struct Row {
 }
 
 [[nodiscard]] std::string rows_table(const std::vector<Row>& rows, Candidate ran, std::string_view mark, bool beliefs) {
-  TextTable table{{{"candidate"}, {beliefs ? "tuner believes, us" : "", Align::right}, {"fabricost's price, us", Align::right}, {""}}};
+  TextTable table{"candidate", beliefs ? ">tuner believes, us" : "", ">fabricost's price, us", ""};
   for (const Row& row : rows) {
     const bool won = row.candidate == ran;
     table.row({label(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
@@ -146,11 +144,7 @@ std::string explain_schedule(const ExplainContext& context) {
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
     for (const Phase* q = schedule.begin(); q != p; ++q) (p->stage == q->stage ? shared : staged) = true;
-  TextTable table{{{staged ? "stage" : "", Align::right},
-                   {"tier"},
-                   {"serial steps", Align::right},
-                   {"leaves one endpoint, one way", Align::right},
-                   {"endpoint"}}};
+  TextTable table{staged ? ">stage" : "", "tier", ">serial steps", ">leaves one endpoint, one way", "endpoint"};
   for (const Phase& p : schedule) {
     const bool gpu = p.level == 0 || f.local() <= 1;
     std::string endpoint = gpu ? "a GPU" : fmt::format("a domain of {}", f.local());

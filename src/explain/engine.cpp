@@ -46,7 +46,7 @@ std::string explain_engine(const ExplainContext& context) {
     return wrapped("  ", fmt::format("{} has no kernel of its own for {} in {} here; the library runs at every size.", who,
                                      counted(f.ranks(), "rank"), counted(f.domains(), "scale-up domain")));
   std::string out = wrapped("  ", fmt::format("{} runs kernels of its own by size, and the library's beyond.", who));
-  TextTable table{{{"kernel"}, {"sizes"}, {context.system != nullptr ? "price at this size, us" : "", TextTable::Align::right}, {""}}};
+  TextTable table{"kernel", "sizes", context.system != nullptr ? ">price at this size, us" : "", ""};
   for (const ReducePieces::Piece& piece : pieces)
     table.row({ran_text(candidate_of(piece.kernel)), until_text(piece.until),
                context.system != nullptr ? micro(price_custom(piece.kernel, f, context.system->constants.custom)(context.bytes())) : "",
@@ -59,7 +59,7 @@ std::string explain_host_call(const HostCall& call) {
   if (!(call.launch > 0)) return "";
   const double gpu = call.kernel + call.extra + call.copy;
   std::string out = "  d: called from Python, the host and the GPU beside each other\n";
-  TextTable table{{{""}, {""}, {""}, {""}, {"", TextTable::Align::right}}};
+  TextTable table{"", "", "", "", ">"};
   table.row({"host", "launch", "", "=", micro(call.launch)});
   table.row({"GPU", "kernel + what it takes longer + copy of the buffer",
              fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy)), "=", micro(gpu)});
@@ -109,7 +109,7 @@ std::string explain(const FusedNorm& norm) {
   const auto memory = [&](int times, double seconds) {
     return fmt::format("{} S / {:.4g} GB/s = {}", times, norm.memory_rate / 1e9, micro(seconds));
   };
-  TextTable table{{{""}, {""}, {""}, {"", TextTable::Align::right}}};
+  TextTable table{"", "", "", ">"};
   table.row({"apart", fmt::format("all-reduce {} + gap {} + {}", micro(norm.all_reduce), micro(norm.gap), memory(4, norm.apart_memory)),
              "=", micro(norm.apart)});
   if (norm.fuses)

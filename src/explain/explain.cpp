@@ -65,8 +65,7 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
 }
 
 std::string terms_table(const Terms& terms, double seconds) {
-  using Align = TextTable::Align;
-  TextTable table{{{"term"}, {"tier"}, {"time us", Align::right}, {"share", Align::right}}};
+  TextTable table{"term", "tier", ">time us", ">share"};
   const auto share = [&](double part) { return fmt::format("{:.1f} %", seconds > 0 ? 100 * part / seconds : 0); };
   for (const Term& term : terms)
     table.row({std::string{term.name.view()}, std::string{term.tier.view()}, micro(term.time.value()), share(term.time.value())});

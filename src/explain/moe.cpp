@@ -35,7 +35,7 @@ namespace {
   std::string out =
       wrapped("  ", fmt::format("A token makes {:.6g} copies of {:.6g} bytes; a rank's tokens {} in all, copies that stay included.",
                                 p.copies, w.bytes, moved_text(p.bytes)));
-  TextTable table{{{"leaves"}, {"bytes of a rank", right}}};
+  TextTable table{"leaves", ">bytes of a rank"};
   table.row({"the rank, inside its domain", moved_text(p.inside_bytes)});
   if (p.placement.domains() > 1) table.row({"the domain", moved_text(p.across_bytes)});
   out += table.text(2);
@@ -55,7 +55,7 @@ namespace {
                                      "what such a one is made of.",
                                      counted(p.placement.ranks, "rank"), micro(p.seconds)));
   const double wire = norm(v.inside, v.across, v.wire_order), volume = norm(v.work, wire, v.order);
-  TextTable alone{{{""}, {""}, {""}, {"", right}}};
+  TextTable alone{"", "", "", ">"};
   if (v.work > 0)
     alone.row(
         {"work", fmt::format("of {:.0f} SMs", p.question.kernel == MoeKernel::deepep_normal ? w.sms : w.all_sms), "=", micro(v.work)});
@@ -79,7 +79,7 @@ namespace {
   const double shared = c.work + c.inside + c.across;
   // `start` includes a floor's share of the norm; the rest of it is launch
   const double start = v.floor > 0 ? c.start - (floored - shared) : c.start;
-  TextTable sum{{{""}, {""}, {"", right}}};
+  TextTable sum{"", "", ">"};
   for (const auto& [what, seconds] : {std::pair{"launch", start},
                                       {"serial steps", c.steps},
                                       {"network step", c.network},

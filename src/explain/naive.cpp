@@ -17,8 +17,6 @@ namespace fabricost {
 namespace detail {
 namespace {
 
-using Align = TextTable::Align;
-
 /// Seconds of a prediction by kind of cause.
 struct Causes {
   double latency = 0, wire = 0, copies = 0, peers = 0;  ///< of latency: sends to peers
@@ -231,7 +229,7 @@ std::string explain_naive(const ExplainContext& context) {
                                 size_text(context.operation().bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
                                 ratio >= 1 ? times(ratio) + " as long" : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
   const Causes causes = causes_of(p);
-  TextTable table{{{""}, {"", Align::right}, {""}}};
+  TextTable table{"", ">", ""};
   table.row({"naive", micro(said)});
   table.row(
       {"latency", fmt::format("{:+.3f}", causes.latency * 1e6),
@@ -249,7 +247,7 @@ std::string explain_naive(const ExplainContext& context) {
 
 std::string explain_changes(const ExplainContext& context) {
   const double now = context.prediction.seconds;
-  TextTable table{{{"change"}, {"time us", Align::right}, {"difference", Align::right}}};
+  TextTable table{"change", ">time us", ">difference"};
   for (const Sensitivity& s : sensitivities(*context.system, context.operation(), context.choice()))
     table.row({s.change, micro(s.seconds), changed_by(now > 0 ? 100 * (s.seconds / now - 1) : 0)});
   return table.text(2);

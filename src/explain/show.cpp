@@ -26,16 +26,7 @@ std::string gigabytes(Bandwidth rate) {
 }
 
 std::string tiers_table(const System& system) {
-  TextTable table{{{"tier"},
-                   {"kind"},
-                   {"joins", right},
-                   {"GB/s", right},
-                   {"both", right},
-                   {"latency", right},
-                   {"aggregate", right},
-                   {"bisection", right},
-                   {"to next", right},
-                   {"confidence"}}};
+  TextTable table{"tier", "kind", ">joins", ">GB/s", ">both", ">latency", ">aggregate", ">bisection", ">to next", "confidence"};
   for (std::size_t i = 0; i < system.tiers.size(); ++i) {
     const Tier& tier = system.tiers[i];
     const bool memory = tier.role == TierRole::memory;

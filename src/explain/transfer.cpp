@@ -30,7 +30,7 @@ namespace {
 std::string explain(const TransferTime& t) {
   double slowest = t.parts.empty() ? 0 : t.parts[0].rate;
   for (const TransferPart& part : t.parts) slowest = std::min(slowest, part.rate);
-  TextTable parts{{{""}, {"", right}, {""}}};
+  TextTable parts{"", ">", ""};
   for (const TransferPart& part : t.parts)
     parts.row({std::string{part.name.view()}, gigabytes(part.rate), part.rate == slowest ? "<- slowest" : ""});
   std::string out = parts.text(4);
@@ -49,7 +49,7 @@ std::string explain(const LoadingWays& loading) {
 }
 
 std::string explain(const AccessLines& lines) {
-  TextTable table{{{""}, {""}, {""}}};
+  TextTable table{"", "", ""};
   table.row({"store", line_text(lines.store), crossing(lines.stores_until, faster_from(lines.store, lines.rdma))});
   table.row({"load", line_text(lines.load), crossing(lines.loads_until, faster_from(lines.load, lines.rdma))});
   table.row({"RDMA", line_text(lines.rdma)});
@@ -57,7 +57,7 @@ std::string explain(const AccessLines& lines) {
 }
 
 std::string explain(const Incast& met) {
-  TextTable table{{{""}, {""}, {""}, {"", right}}};
+  TextTable table{"", "", "", ">"};
   table.row({"one alone", line_text(met.one), "=", detail::micro(met.alone) + " us"});
   table.row({"all at once", line_text({met.one.start, met.rate}), "=", detail::micro(met.seconds) + " us"});
   return "The arithmetic, s bytes of each\n" + table.text(2);

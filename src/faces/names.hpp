@@ -1,31 +1,22 @@
 #pragma once
 /// \file names.hpp
-/// Messages about unknown names, with similar known ones.
+/// Names in messages.
 
-#include <fabricost/collective.hpp>
 #include <fabricost/fields/fields.hpp>
 
-#include <span>
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace fabricost::faces {
 
 /// "a, b, c"
-[[nodiscard]] std::string joined(std::span<const std::string> names, std::string_view between = ", ");
+template <class Names>
+[[nodiscard]] std::string joined(const Names& names, std::string_view between = ", ") {
+  return fmt::format("{}", fmt::join(names, between));
+}
 
 using fabricost::unknown_text;
-
-/// \param option that the name was given for; empty: a positional argument \throws RequestError with
-/// unknown_text
-[[noreturn]] void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names,
-                                std::string_view option = {});
-
-/// A fixed table of names as strings.
-template <class Names>
-[[nodiscard]] std::vector<std::string> listed(const Names& names) {
-  return {names.begin(), names.end()};
-}
 
 }  // namespace fabricost::faces

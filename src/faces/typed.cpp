@@ -20,7 +20,9 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   if (const auto phase = worded<MoePhase>(text))
     throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone",
                                    moe_operation_names[static_cast<std::size_t>(*phase)]));
-  if (!found) faces::throw_unknown(text, "an operation", faces::operation_names(), option.starts_with("-") ? option : "");
+  if (!found)
+    throw RequestError((option.starts_with("-") ? std::string{option} + ": " : "") +
+                       unknown_text(text, "an operation", faces::operation_names()));
   out = *found;
 }
 
@@ -42,7 +44,7 @@ std::string as_typed(std::string_view value, Amount amount) {
 }
 
 std::vector<std::string> operation_names() {
-  std::vector<std::string> out = listed(collective_names);
+  std::vector<std::string> out{collective_names.begin(), collective_names.end()};
   out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // prepare, the first, belongs to one kernel only
   return out;
 }

@@ -27,7 +27,7 @@ std::string error_histogram(const std::vector<double>& errors) {
   std::array<long long, edges.size() + 1> counts{};
   for (const double error : errors) ++counts[bin_of(100 * error)];
   const long long max = std::max(1LL, *std::max_element(counts.begin(), counts.end()));
-  TextTable rows{{{"error %", right}, {"points", right}, {"share", right}, {""}}};
+  TextTable rows{">error %", ">points", ">share", ""};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const std::string label = i == 0              ? fmt::format("below {:+.0f}", edges.front())
                               : i == edges.size() ? fmt::format("above {:+.0f}", edges.back())

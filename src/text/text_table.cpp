@@ -14,14 +14,18 @@ std::size_t shown_width(std::string_view text) {
 }
 
 std::string TextTable::text(std::size_t indent) const {
+  Cells headings = headings_;
   std::vector<std::size_t> widths;
+  std::vector<bool> right;
   bool headed = false;
-  for (const Column& column : columns_) {
-    widths.push_back(shown_width(column.heading));
-    headed = headed || !column.heading.empty();
+  for (std::string& heading : headings) {
+    right.push_back(heading.starts_with('>'));
+    if (right.back()) heading.erase(0, 1);
+    widths.push_back(shown_width(heading));
+    headed = headed || !heading.empty();
   }
-  for (const auto& cells : rows_)
-    for (std::size_t i = 0; i < cells.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], shown_width(cells[i]));
+  for (const Cells& row : rows_)
+    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
   std::string out;
   const auto line = [&](const auto& cell, std::size_t count) {
     std::string one(indent, ' ');
@@ -30,13 +34,13 @@ std::string TextTable::text(std::size_t indent) const {
       if (widths[i] == 0) continue;
       const std::string gap(widths[i] - shown_width(shown), ' ');
       if (one.size() > indent) one += "  ";
-      one += columns_[i].align == Align::right ? gap + shown : shown + gap;
+      one += right[i] ? gap + shown : shown + gap;
     }
     one.erase(one.find_last_not_of(' ') + 1);
     out += one + "\n";
   };
-  if (headed) line([&](std::size_t i) -> const std::string& { return columns_[i].heading; }, columns_.size());
-  for (const auto& cells : rows_) line([&](std::size_t i) -> const std::string& { return cells[i]; }, cells.size());
+  if (headed) line([&](std::size_t i) -> const std::string& { return headings[i]; }, headings.size());
+  for (const Cells& row : rows_) line([&](std::size_t i) -> const std::string& { return row[i]; }, row.size());
   return out;
 }
 

@@ -2,32 +2,51 @@
 /// \file text_table.hpp
 /// Plain text layout: tables with aligned columns and paragraphs broken at a margin. Private to the sources.
 
+#include <concepts>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
 
-/// Columns two blanks apart, as wide as their widest cell. Trailing empty cells of a row may be omitted.
+/// A cell of a table: a text or a name as it is, a count in digits, what is absent empty.
+template <class T>
+[[nodiscard]] std::string cell(const T& value) {
+  if constexpr (std::integral<T>)
+    return std::to_string(value);
+  else if constexpr (requires { value.has_value(); })
+    return value ? cell(*value) : "";
+  else if constexpr (requires { value.view(); })
+    return std::string{value.view()};
+  else
+    return std::string{value};
+}
+using Cells = std::vector<std::string>;
+template <class... Values>
+[[nodiscard]] Cells cells(const Values&... values) {
+  return {cell(values)...};
+}
+
+/// Columns two blanks apart, as wide as their widest cell; an empty one is left out. Trailing empty cells of a row may be omitted.
 class TextTable {
  public:
-  enum class Align : unsigned char { left, right };
-  struct Column {
-    std::string heading;
-    Align align = Align::left;
-  };
-
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// \param headings ">time": the column is aligned to the right, as in fmt
+  explicit TextTable(Cells headings) : headings_(std::move(headings)) {}
+  TextTable(std::initializer_list<std::string> headings) : headings_(headings) {}
+  void row(Cells of) { rows_.push_back(std::move(of)); }
+  template <class First, class Second, class... More>
+  void row(const First& first, const Second& second, const More&... more) {
+    row(cells(first, second, more...));
+  }
   /// All lines, each ended; without the line of headings if all are empty.
   [[nodiscard]] std::string text(std::size_t indent = 0) const;
 
  private:
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  Cells headings_;
+  std::vector<Cells> rows_;
 };
-
-inline constexpr TextTable::Align right = TextTable::Align::right;
 
 /// Characters a terminal shows for UTF-8 text.
 [[nodiscard]] std::size_t shown_width(std::string_view text);

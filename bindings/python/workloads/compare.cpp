@@ -41,11 +41,7 @@ and is assumed for others (`kernels` of the rows).)",
 >>> rows = fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=16, train=True, global_batch=64)
 >>> rows[1].seconds < rows[0].seconds
 True
-)",
-      [](C c) {  // the reason why a machine cannot do the job, in Python's spelling
-        for (std::size_t i = 0; i < c.rows.size(); ++i) c.rows[i].trouble = with_fields(c.all[i].refused, as_argument);
-        return c;
-      });
+)");
 }
 
 }  // namespace fabricost::python

@@ -121,11 +121,7 @@ its cache and asks again, and steps slow down: hence headroom.)",
 (16, 'compute')
 >>> abs(sum(term.seconds for term in best.terms) / best.step_seconds - 1) < 1e-9
 True
-)",
-      [](PlanAnswer found) {
-        found.advice = with_fields(found.advice, as_argument);
-        return found;
-      });
+)");
 }
 
 }  // namespace fabricost::python

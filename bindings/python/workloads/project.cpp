@@ -58,11 +58,7 @@ GPUs are given, or found so that the run ends in time. plan, goodput, cost and n
 >>> run = fc.project(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=256, global_batch=512, tokens=1e12)
 >>> run[0].seconds > run[1].seconds, run[0].failures.gpus, run[0].cost.pue
 (True, 256.0, 1.2)
-)",
-      [](ProjectAnswer a) {  // the reason why a machine cannot do the job, in Python's spelling
-        for (std::size_t i = 0; i < a.rows.size(); ++i) a.rows[i].trouble = with_fields(a.refused[i], as_argument);
-        return a;
-      });
+)");
   add_need_machine(module);
 }
 

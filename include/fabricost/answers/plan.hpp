@@ -342,9 +342,10 @@ struct PlanAnswer {
         gives(&A::headroom, "headroom", "headroom", "Share of a GPU's memory left free."),
         gives(&A::unfit, "unfit", "unfit", "Of those left out, the ones that need more memory than a GPU has."),
         gives(&A::fits, "fits", "fits", "Whether the layouts fit; False only where one layout was named: they are priced as named then."),
-        gives(&A::advice, "advice", "advice",
-              "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; or empty.", 1,
-              true),
+        names_fields(
+            gives(&A::advice, "advice", "advice",
+                  "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; or empty.", 1,
+                  true)),
         detail::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
         gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),

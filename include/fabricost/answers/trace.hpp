@@ -266,7 +266,7 @@ struct TraceAnswer {
         gives(&A::clock_doubt_seconds, "clock_doubt_s", "clock_doubt_seconds",
               "How far the ends of a collective still lie apart on the aligned clocks, s, the median."),
         gives(&A::skipped, "skipped", "skipped", "List of TraceSkipped."),
-        gives(&A::notes, "notes", "notes", "What could not be told, and why."),
+        names_fields(gives(&A::notes, "notes", "notes", "What could not be told, and why.")),
         gives(&A::replay, "replay", "replay", "A TraceReplay, with `on` or `without`; else None.", 1, true),
         gives(&A::against, "against.terms", "against", "With `against`: List of TracedAgainst.", 1, true),
         gives(&A::parted, "against.findings", "parted", "Where the run and the plan part, a sentence each, most costly first.", 1, true)};

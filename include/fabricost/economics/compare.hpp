@@ -34,7 +34,7 @@ struct Compared {
   std::string system;
   std::string gpu{};
   std::string_view precision{};               ///< of matrix products; of a serving job that of the weights
-  std::string trouble{};                      ///< the reason why it has none; only `refused` is set besides
+  std::string trouble{};                      ///< the reason why it has none, with fields in angle brackets (Refusal)
   std::optional<PricedLayout> training{};     ///< the layout, for a training job
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token; the 5-95 % interval
@@ -47,7 +47,6 @@ struct Compared {
   std::string_view kernels = "measured";      ///< what their efficiencies rest on, as kernels_known says
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
-  std::string refused{};                      ///< `trouble` with fields in angle brackets (Refusal)
 
   [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
   [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
@@ -143,13 +142,13 @@ template <class Price>
     try {
       out.push_back(price(system));
     } catch (const Refusal& error) {
-      out.push_back({.system = system.name, .trouble = error.what(), .refused = error.text()});
+      out.push_back({.system = system.name, .trouble = error.text()});
     } catch (const RequestError& error) {
-      out.push_back({.system = system.name, .trouble = error.what(), .refused = error.what()});
+      out.push_back({.system = system.name, .trouble = error.what()});
     }
   }
   const bool any = std::any_of(out.begin(), out.end(), [](const Compared& c) { return c.trouble.empty(); });
-  if (!any && !out.empty()) throw Refusal(out.front().system + ": " + out.front().refused);
+  if (!any && !out.empty()) throw Refusal(out.front().system + ": " + out.front().trouble);
   return out;
 }
 

@@ -106,12 +106,27 @@ struct Gives {
   JsonUnit json_unit{};
   bool left_out = false;  ///< an absent, empty or zero value has no key; otherwise an absent optional is null
   bool beside = false;    ///< has a key only where another field has already created the object that contains it
+  bool names_fields = false;  ///< a text, or several, with fields of the request in angle brackets, which each face spells (spelled.hpp)
+  bool alone = false;         ///< where it is present, the fields after it have no key
 };
 
 template <class Answer, class T>
 [[nodiscard]] constexpr Gives<Answer, T> gives(T Answer::*member, std::string_view json, std::string_view name, std::string_view words,
                                                JsonUnit json_unit = {}, bool left_out = false, bool beside = false) {
   return {member, json, name, words, json_unit, left_out, beside};
+}
+/// The same of a text that names fields of the request, as a rule does: "does not fit; it would with <precision=fp8>".
+template <class Answer, class T>
+[[nodiscard]] constexpr Gives<Answer, T> names_fields(Gives<Answer, T> field) {
+  field.names_fields = true;
+  return field;
+}
+/// The reason why there is no answer, as such a text: it has a key only where there is one, and then the fields after it have none.
+template <class Answer>
+[[nodiscard]] constexpr auto gives_trouble(std::string Answer::*member, std::string_view words) {
+  auto out = names_fields(gives(member, "trouble", "trouble", words, 1, true));
+  out.alone = true;
+  return out;
 }
 
 namespace detail {

@@ -3,6 +3,7 @@
 /// Answers as JSON, from their tables of fields: json_of(answer), `out << answer`, fmt::format("{}", answer) and, where the standard
 /// library has it, std::format. Keys, units and order are those of the command's --json. Needs nlohmann/json, which no other header does.
 
+#include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/text/print.hpp>
 
@@ -82,6 +83,12 @@ template <class T>
   else
     return false;
 }
+/// One text, or several, with fields of the request by the names of their members; without effect where a face has spelled them.
+inline void spell(Json& texts) {
+  if (texts.is_string()) texts = with_fields(texts.get_ref<const std::string&>(), detail::as_member);
+  if (texts.is_array())
+    for (Json& text : texts) spell(text);
+}
 /// Whether the key of a path is printed. \param left_out the field may be left out, and its value is absent
 [[nodiscard]] inline bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
   return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
@@ -105,10 +112,15 @@ inline void put(Json& into, std::string_view path, Json value) {
 template <HasFields Answer>
 nlohmann::ordered_json json_of(const Answer& answer) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  bool complete = false;
   for_each_field<Answer>([&](const auto& field) {
     const auto& value = std::invoke(field.member, answer);
-    if (json_parts::is_printed(out, field.json, field.left_out && json_parts::absent(value), field.beside))
-      json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
+    const bool absent = json_parts::absent(value);
+    if (complete || !json_parts::is_printed(out, field.json, field.left_out && absent, field.beside)) return;
+    complete = field.alone && !absent;
+    nlohmann::ordered_json json = json_parts::json_value(value, field.json_unit);
+    if (field.names_fields) json_parts::spell(json);
+    json_parts::put(out, field.json, std::move(json));
   });
   return out;
 }

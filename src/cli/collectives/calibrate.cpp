@@ -5,18 +5,12 @@
 #include "cli/collectives/calibrate_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
-#include "text/write_file.hpp"
 
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
-#include <memory>
 
 namespace fabricost::cli {
 namespace {
@@ -78,7 +72,7 @@ void check(const CalibrateTyped& typed, bool machine) {
   MachineAnswer found =
       answer(CalibrateMachineRequest{.path = points, .system = typed.system, .calibration = typed.calibration, .date = typed.date});
   found.file = typed.out.empty() ? usual_machine : typed.out;
-  std::string out = json ? printed(json_of(found)) : text_of(found.made, found.file, terminal);
+  std::string out = shown(found, json, terminal, [](Page& page, const MachineAnswer& a) { text_of(page, a.made, a.file); });
   io::write_file(found.file, this_machine_yaml(found.made), "--out");
   return out;
 }
@@ -99,7 +93,7 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
   const std::string date = typed.date.empty() ? today() : typed.date;
   return std::visit(
       [&](const auto& fit) {
-        std::string out = json ? printed(json_of(fit)) : text_of(fit.made, terminal);
+        std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
         if (!typed.out.empty()) write(typed, fit, date);
         if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, CalibrationAnswer>)
           for (const std::string& warning : fit.warnings)
@@ -113,8 +107,8 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
 
 [[nodiscard]] std::string list_of(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   if (!typed.samples.empty() || !typed.out.empty()) throw Refusal("<list> fits nothing; leave <samples> and <out> out");
-  const ConstantsAnswer found = answer(ConstantsRequest{typed.system, typed.only, typed.calibration});
-  return json ? printed(json_of(found)) : text_of(found, terminal);
+  return shown(answer(ConstantsRequest{typed.system, typed.only, typed.calibration}), json, terminal,
+               [](Page& page, const ConstantsAnswer& a) { text_of(page, a); });
 }
 
 }  // namespace

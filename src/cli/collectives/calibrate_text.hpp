@@ -2,22 +2,20 @@
 /// \file calibrate_text.hpp
 /// Fits of all kinds as text.
 
-#include "cli/runner.hpp"
+#include "cli/page.hpp"
 
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/evaluation/calibrate.hpp>
 #include <fabricost/machine/this_machine.hpp>
 
-#include <string>
-
 namespace fabricost::cli {
 
-[[nodiscard]] std::string text_of(const Calibration& fit, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const KernelCalibration& fit, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const TrainingFit& fit, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const ServingFit& fit, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const ConstantsAnswer& constants, const Terminal& terminal);
+void text_of(Page& page, const Calibration& fit);
+void text_of(Page& page, const KernelCalibration& fit);
+void text_of(Page& page, const TrainingFit& fit);
+void text_of(Page& page, const ServingFit& fit);
+void text_of(Page& page, const ConstantsAnswer& constants);
 /// \param written the file that it was written to
-[[nodiscard]] std::string text_of(const ThisMachine& machine, const std::string& written, const Terminal& terminal);
+void text_of(Page& page, const ThisMachine& machine, const std::string& written);
 
 }  // namespace fabricost::cli

@@ -3,16 +3,10 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/diagnose.hpp>
-#include <fabricost/explain/assumed.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 
 namespace fabricost::cli {
 namespace {
@@ -33,66 +27,65 @@ constexpr std::ptrdiff_t most_lines = 25;
 }
 
 /// Measured and predicted time of some of the sizes, the largest among them.
-[[nodiscard]] std::string table_of(const DiagnosisAnswer& a, std::size_t most) {
-  TextTable table{{{"operation"}, {"size", right}, {"measured", right}, {"predicted", right}, {"ratio", right}, {"busbw", right}, {""}}};
+void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
+  TextTable table{"operation", ">size", ">measured", ">predicted", ">ratio", ">busbw", ""};
   const std::size_t step = (a.sizes.size() + most - 1) / most;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];
-    table.row({s.operation, size_text(Bytes::from_value(s.bytes)), time_text(Time::from_value(s.measured_seconds)),
-               time_text(Time::from_value(s.predicted_seconds)), fmt::format("{:.2f}", s.ratio),
-               rate_text(Bandwidth::from_value(s.bus_bytes_per_second)), s.measured_seconds > s.high_seconds ? "above the interval" : ""});
+    table.row(s.operation, bytes_text(s.bytes), seconds_text(s.measured_seconds), seconds_text(s.predicted_seconds),
+              fmt::format("{:.2f}", s.ratio), per_second_text(s.bus_bytes_per_second),
+              s.measured_seconds > s.high_seconds ? "above the interval" : "");
   }
-  return table.text(2);
+  page.table(table);
+}
+
+/// "3 steps: 12, here 14".
+[[nodiscard]] std::string difference_text(const DifferenceAnswer& one) {
+  const auto stated = [](const std::string& text) { return text.empty() ? "not stated" : text; };
+  if (one.there.empty() && one.what == "a line only here") return fmt::format("{}: {}", one.what, stated(one.here));
+  return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
 /// The verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
 /// as there is room for. The JSON contains all of it.
-[[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
+void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
-  std::string verdict = few_lines("", a.verdict, 2);
+  const auto left = [&page] { return most_lines - lines_of(page.text()); };
+  std::string verdict = few_lines("", a.verdict, 2), pages, others;
   verdict.pop_back();
-  std::string out = terminal.strong(verdict) + "\n", pages, others;
+  page.title(verdict);
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
     const FindingAnswer& f = a.causes[i];
     if (i >= told) {
       others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", f.cause, 100 * f.confidence);
       continue;
     }
-    out += fmt::format("{} ({:.0f} %){}\n", terminal.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what);
-    out += few_lines("  seen  ", f.evidence, each) + few_lines("  try   ", f.remedy, each);
+    page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
+    page.add(few_lines("  seen  ", f.evidence, each) + few_lines("  try   ", f.remedy, each));
     pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
   }
-  for (std::size_t i = 0; i < a.differences.size() && i < differences_told; ++i) {
-    const DifferenceAnswer& one = a.differences[i];
-    const std::string here = one.here.empty() ? "not stated" : one.here;
-    const bool line = one.there.empty() && one.what == "a line only here";
-    out += few_lines(i == 0 ? "there   " : "        ",
-                     line ? fmt::format("{}: {}", one.what, here)
-                          : fmt::format("{}: {}, here {}", one.what, one.there.empty() ? "not stated" : one.there, here),
-                     1);
-  }
-  if (!others.empty()) out += few_lines("also possible: ", others, 1);
-  for (std::size_t i = 0; i < a.next.size() && i < asked; ++i)
-    out += few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2);
-  if (!pages.empty()) out += "more    " + pages + "\n";
-  if (!a.sizes.empty() && most_lines - lines_of(out) >= least_of_table) {
+  for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
+    page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1));
+  if (!others.empty()) page.add(few_lines("also possible: ", others, 1));
+  for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
+    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2));
+  if (!pages.empty()) page.add("more    " + pages + "\n");
+  if (!a.sizes.empty() && left() >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
-    const auto rows = most_lines - lines_of(out) - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
+    const auto rows = left() - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
     const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
     const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
-    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
-                                       least->ranks == most->ranks
-                                           ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
+    page.title("\nAgainst {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+               least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
                                            : fmt::format("{} to {} ranks", least->ranks, most->ranks),
-                                       a.basis));
-    out += "\n" + table_of(a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
+               a.basis);
+    add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)
-    if (lines_of(out) < most_lines) out += few_lines("note    ", note, 1);
-  return out;
+    if (left() > 0) page.add(few_lines("note    ", note, 1));
 }
 
 struct DiagnoseTyped : DiagnoseRequest {

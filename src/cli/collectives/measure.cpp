@@ -9,17 +9,11 @@
 #include "measure/files/rows.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
-#include "text/write_file.hpp"
 
 #include <fabricost/machine/this_machine.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
 
 #include <csignal>
-#include <memory>
 #include <optional>
-#include <utility>
 
 namespace fabricost {
 
@@ -146,29 +140,20 @@ class Interrupts {
   return found;
 }
 
-template <class Answer>
-[[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal) {
-  return !found.speaks ? "" : json ? printed(json_of(found)) : text_of(found, terminal);
-}
-
 }  // namespace
 
 void add_measure(CLI::App& app, Runner& runner) {
-  struct Options {
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("measure", "Measure this machine: memory, launches, links, collectives");
-  add_options<MeasureTyped>(sub, o->typed);
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost measure --quick && fabricost calibrate");
-  runner.add(sub, [o](const Terminal& terminal) {
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
     return spelled_out<MeasureTyped>([&] {
-      const auto typed = request_of<MeasureTyped>(o->typed);
-      return typed.list ? shown(answer(MeasurePlanRequest{typed}), o->json, terminal) : shown(measured_into(typed), o->json, terminal);
+      const auto as_typed = [&](const auto& found) {
+        return found.speaks ? shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }) : "";
+      };
+      const auto typed = request_of<MeasureTyped>(o.typed);
+      return typed.list ? as_typed(answer(MeasurePlanRequest{typed})) : as_typed(measured_into(typed));
     });
-  });
+  };
+  add_command<MeasureTyped>(app, runner, "measure", "Measure this machine: memory, launches, links, collectives",
+                            "Example: fabricost measure --quick && fabricost calibrate", job);
 }
 
 }  // namespace fabricost::cli

@@ -3,14 +3,7 @@
 
 #include "cli/collectives/measure_text.hpp"
 
-#include "cli/runner.hpp"
 #include "readings/probe_table.hpp"
-#include "text/text_table.hpp"
-
-#include <fabricost/text/quantity.hpp>
-#include <fabricost/units.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,7 +15,7 @@ using measure::Row;
 
 constexpr std::size_t max_listed = 20;
 
-[[nodiscard]] std::string size_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : size_text(units::B(static_cast<double>(bytes))); }
+[[nodiscard]] std::string size_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : bytes_text(static_cast<double>(bytes)); }
 
 /// Bytes that cross a wire or a memory interface per byte of the row.
 [[nodiscard]] double moved_per_byte(const Row& row) {
@@ -109,60 +102,57 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
                      slowest(line.rows)->note(pairs ? "pairs" : "gpu"));
 }
 
-[[nodiscard]] std::string table_of(const std::vector<MeasuredPoint>& rows) {
-  TextTable table{
-      {{"measured"}, {"points", right}, {"time us", right}, {"at", right}, {"GB/s", right}, {"at", right}, {"spread %", right}}};
-  for (const Line& line : lines_of(rows)) {
-    const Row& min =
-        line.many ? *slowest(line.rows)
-                  : **std::min_element(line.rows.begin(), line.rows.end(), [](const Row* a, const Row* b) { return a->bytes < b->bytes; });
-    const auto rate = [](const Row* r) { return moved_per_byte(*r) * static_cast<double>(r->bytes) / r->seconds; };
-    const Row& best =
-        line.many ? min
-                  : **std::max_element(line.rows.begin(), line.rows.end(), [&](const Row* a, const Row* b) { return rate(a) < rate(b); });
-    std::vector<double> spreads;
-    for (const Row* row : line.rows) spreads.push_back(spread_of(*row));
-    std::nth_element(spreads.begin(), spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2), spreads.end());
-    const bool has_rate = rate(&best) > 0;
-    table.row({title_of(line), std::to_string(line.rows.size()), fmt::format("{:.4g}", 1e6 * min.seconds), size_or_dash(min.bytes),
-               has_rate ? fmt::format("{:.4g}", rate(&best) / 1e9) : "-", has_rate ? size_or_dash(best.bytes) : "-",
-               fmt::format("{:.2f}", 100 * spreads[spreads.size() / 2])});
-  }
-  return table.text(2);
+[[nodiscard]] Cells cells_of(const Line& line) {
+  const auto rate = [](const Row* r) { return moved_per_byte(*r) * static_cast<double>(r->bytes) / r->seconds; };
+  const auto smallest =
+      std::min_element(line.rows.begin(), line.rows.end(), [](const Row* a, const Row* b) { return a->bytes < b->bytes; });
+  const auto fastest = std::max_element(line.rows.begin(), line.rows.end(), [&](const Row* a, const Row* b) { return rate(a) < rate(b); });
+  const Row& min = line.many ? *slowest(line.rows) : **smallest;
+  const Row& best = line.many ? min : **fastest;
+  std::vector<double> spreads;
+  for (const Row* row : line.rows) spreads.push_back(spread_of(*row));
+  std::nth_element(spreads.begin(), spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2), spreads.end());
+  const bool has_rate = rate(&best) > 0;
+  return {title_of(line),
+          std::to_string(line.rows.size()),
+          figure(1e6 * min.seconds),
+          size_or_dash(min.bytes),
+          has_rate ? figure(rate(&best) / 1e9) : "-",
+          has_rate ? size_or_dash(best.bytes) : "-",
+          fmt::format("{:.2f}", 100 * spreads[spreads.size() / 2])};
 }
 
-[[nodiscard]] std::string missing_text(const std::vector<NotMeasuredAnswer>& missing) {
-  if (missing.empty()) return "";
-  std::string out = "\nNot measured\n";
+void add_missing(Page& page, const std::vector<NotMeasuredAnswer>& missing) {
+  if (missing.empty()) return;
+  page.section("Not measured");
   for (std::size_t i = 0; i < std::min(max_listed, missing.size()); ++i) {
     const NotMeasuredAnswer& one = missing[i];
-    out += wrapped("  ", fmt::format("{}{}: {}", one.what, one.bytes ? ", " + size_or_dash(*one.bytes) : "", one.reason), 100);
+    page.say("{}{}: {}", one.what, one.bytes ? ", " + size_or_dash(*one.bytes) : "", one.reason);
   }
-  if (missing.size() > max_listed) out += fmt::format("  and {} more, listed beside the machine\n", missing.size() - max_listed);
-  return out;
+  if (missing.size() > max_listed) page.line("and {} more, listed beside the machine", missing.size() - max_listed);
 }
 
 }  // namespace
 
-std::string text_of(const MeasureAnswer& a, const Terminal& terminal) {
-  std::string out = a.title + "\n";
-  out += fmt::format("{} points in {:.0f} s: {}, {}\n", a.rows.size(), a.seconds, a.file, a.machine_file);
-  out += a.system ? fmt::format("Stock system: {} ({})\n", *a.system, a.system_because)
-                  : fmt::format("No stock system: {}; readers of the points need --system\n", a.system_because);
-  for (const std::string& remark : a.remarks) out += wrapped("Note: ", remark, 100);
-  out += "\nMeasured: the time at the smallest size, the best rate (bus bandwidth of collectives)\n" + table_of(a.rows);
-  return terminal.strong_headings(out + missing_text(a.not_measured));
+void text_of(Page& page, const MeasureAnswer& a) {
+  page.title(a.title);
+  page.title("{} points in {:.0f} s: {}, {}", a.rows.size(), a.seconds, a.file, a.machine_file);
+  page.title(a.system ? fmt::format("Stock system: {} ({})", *a.system, a.system_because)
+                      : fmt::format("No stock system: {}; readers of the points need --system", a.system_because));
+  for (const std::string& remark : a.remarks) page.add_headed(wrapped("Note: ", remark, 100));
+  page.section("Measured: the time at the smallest size, the best rate (bus bandwidth of collectives)");
+  page.table({"measured", ">points", ">time us", ">at", ">GB/s", ">at", ">spread %"}, lines_of(a.rows), cells_of);
+  add_missing(page, a.not_measured);
 }
 
-std::string text_of(const MeasurePlanAnswer& a, const Terminal& terminal) {
-  std::string out = a.title + "\n\nWould be measured, in this order while the time lasts\n";
-  TextTable table{{{"what"}, {"sizes", right}, {"from", right}, {"to", right}, {""}}};
-  for (const PlannedStep& step : a.steps) {
+void text_of(Page& page, const MeasurePlanAnswer& a) {
+  page.title(a.title);
+  page.section("Would be measured, in this order while the time lasts");
+  page.table({"what", ">sizes", ">from", ">to", ""}, a.steps, [](const PlannedStep& step) {
     const auto [min, max] = std::minmax_element(step.sizes.begin(), step.sizes.end());
-    table.row(
-        {step.what, std::to_string(step.sizes.size()), size_or_dash(*min), size_or_dash(*max), step.refined ? "and where it bends" : ""});
-  }
-  return terminal.strong_headings(out + table.text(2) + missing_text(a.not_measured));
+    return cells(step.what, step.sizes.size(), size_or_dash(*min), size_or_dash(*max), step.refined ? "and where it bends" : "");
+  });
+  add_missing(page, a.not_measured);
 }
 
 }  // namespace fabricost::cli

@@ -1,16 +1,14 @@
 #pragma once
 /// \file measure_text.hpp
-/// Results of a measurement, or its plan, as text and as JSON.
+/// Results of a measurement, or its plan, as text.
+
+#include "cli/page.hpp"
 
 #include <fabricost/answers/this_machine.hpp>
 
-#include <string>
-
 namespace fabricost::cli {
 
-struct Terminal;
-
-[[nodiscard]] std::string text_of(const MeasureAnswer& a, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const MeasurePlanAnswer& a, const Terminal& terminal);
+void text_of(Page& page, const MeasureAnswer& a);
+void text_of(Page& page, const MeasurePlanAnswer& a);
 
 }  // namespace fabricost::cli

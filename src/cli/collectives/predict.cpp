@@ -1,56 +1,89 @@
 /// \file predict.cpp
-/// fabricost predict and fabricost explain: the time of one operation, and the reasons. moe.cpp prints
-/// exchanges of experts.
+/// fabricost predict and fabricost explain: the time of one operation, an exchange of experts among them, and the reasons.
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "cli/workloads/moe.hpp"
-#include "text/text_table.hpp"
 
+#include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
+#include <fabricost/explain/moe.hpp>
 
 #include <cmath>
-#include <memory>
 
 namespace fabricost::cli {
 namespace {
 
-[[nodiscard]] std::string text_of(const PredictAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(title_of(a, a.system)) + "\n" + explain(a);
+void text_of(Page& page, const PredictAnswer& a) {
+  page.width = 80;
+  page.title(title_of(a, a.system)), page.add(explain(a));
   if (a.norm)
-    out += a.norm->saved_seconds > 0
-               ? fmt::format("  with residual and norm {:.1f} us; fused into the all-reduce {:.1f} us\n", 1e6 * a.norm->apart_seconds,
-                             1e6 * a.norm->fused_seconds)
-               : fmt::format("  with residual and norm {:.1f} us; nothing to fuse: NCCL runs here\n", 1e6 * a.norm->apart_seconds);
+    page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart_seconds,
+              a.norm->saved_seconds > 0 ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused_seconds)
+                                        : "nothing to fuse: NCCL runs here");
   if (a.upgrade)
-    out += wrapped("  ", fmt::format("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm,
-                                     a.upgrade->protocol, time_text(Time::from_value(a.upgrade->seconds)),
-                                     a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
-                                     a.upgrade->saved_seconds >= 0 ? "less" : "more", time_text(Time::from_value(a.upgrade->low_seconds)),
-                                     time_text(Time::from_value(a.upgrade->high_seconds))));
-  for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
-  return out;
+    page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
+             seconds_text(a.upgrade->seconds), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
+             a.upgrade->saved_seconds >= 0 ? "less" : "more", seconds_text(a.upgrade->low_seconds), seconds_text(a.upgrade->high_seconds));
+  for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
-[[nodiscard]] std::string text_of(const ExplainAnswer& a, const Terminal& terminal) { return terminal.strong_headings(a.text); }
+void text_of(Page& page, const ExplainAnswer& a) { page.add_headed(a.text); }
+
+/// The request of an exchange, with the options that predict and explain have for every operation.
+struct MoeTyped : MoeRequest {
+  static constexpr auto fields() {
+    using R = MoeTyped;
+    return tables(MoeRequest::fields(), Table{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
+                                              fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
+  }
+};
+
+/// An exchange as predict prints it.
+void moe_table(Page& page, const MoeAnswer& a) {
+  const MoePrediction& p = a.made;
+  const MoeQuestion& q = p.question;
+  page.width = 80;
+  page.title("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation, q.tokens, q.hidden, a.dtype,
+             q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  page.line("{:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
+  if (p.bytes > 0)
+    page.line("{:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent", p.copies, p.bytes / 1e6,
+              (p.inside_bytes + p.across_bytes) / 1e6,
+              p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "", p.algorithm_bandwidth() / 1e9,
+              p.bus_bandwidth() / 1e9);
+  if (!p.terms.empty())
+    page.table({"term", "tier", ">us", ">share"}, p.terms, [&](const Term& t) {
+      return cells(t.name, t.tier, fmt::format("{:.2f}", 1e6 * t.time.value()), percent(t.time.value() / p.seconds, 0));
+    });
+  for (const std::string& what : a.extrapolated) page.line("Outside what was measured: {}.", what);
+  for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
+}
+
+/// The same as explain does.
+void moe_story(Page& page, const MoeAnswer& a) { page.add_headed(explain(*a.machine, a.made)); }
 
 /// \param moe_text prints an exchange of experts
-template <HasFields Request, class MoeText>
+template <HasFields Request>
 void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
-                        MoeText moe_text) {
+                        void (*moe_text)(Page&, const MoeAnswer&)) {
   const auto job = [moe_text](const GivenOptions& o, const Terminal& terminal) {
     const std::string& operation = o.typed.texts.at("OP");
     if (operation.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
-    if (worded<MoePhase>(operation)) return moe_output(o.typed, o.json, terminal, moe_text);
-    refuse_moe_options(o.typed);
+    if (worded<MoePhase>(operation)) {
+      if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(o.typed); !option.empty())
+        throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
+      if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+      return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
+    }
+    if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(o.typed); !option.empty()) {
+      (void)request_of<PredictRequest>(o.typed);  // an operation that is none comes first
+      throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
+    }
     return output_of<Request>(
-        o.typed, o.json, terminal, [](const auto& a, const Terminal& t) { return text_of(a, t); }, nothing_beside);
+        o.typed, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }, nothing_beside);
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words,
-                       [](CLI::App& sub, GivenOptions& o) { add_moe_options(sub, o.typed); });
+                       [](CLI::App& sub, GivenOptions& o) { add_options<MoeTyped>(sub, o.typed, "Of moe_dispatch and moe_combine"); });
 }
 
 }  // namespace

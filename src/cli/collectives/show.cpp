@@ -58,7 +58,7 @@ void add_show(CLI::App& app, Runner& runner) {
     if (request.of_an_operation() || request.nodes > 0 || request.ranks > 0)
       throw RequestError("--op, --size, --nodes and --ranks colour a picture: add --svg");
     return output_of<ShowTyped>(
-        o.typed, o.json, terminal, [](const ShowAnswer& a, const Terminal& t) { return t.strong_headings(a.text); }, nothing_beside);
+        o.typed, o.json, terminal, [](Page& page, const ShowAnswer& a) { page.add_headed(a.text); }, nothing_beside);
   });
 }
 

@@ -2,16 +2,11 @@
 /// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
 /// as a table, CSV or JSON.
 
-#include "faces/amounts.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/sweep.hpp>
-#include <fabricost/text/quantity.hpp>
-
-#include <fmt/format.h>
 
 namespace fabricost::cli {
 namespace {
@@ -51,33 +46,22 @@ struct SweepTyped : SweepRequest {
 }
 
 /// One row each: time, bandwidths, algorithm and protocol, bottleneck, interval.
-[[nodiscard]] std::string table_of(const SweepAnswer& a) {
-  std::vector<TextTable::Column> columns{{"size", right}};
-  if (a.by_count) columns = {{"nodes", right}, {"ranks", right}};
-  columns.insert(columns.end(),
-                 {{"time", right}, {"algbw GB/s", right}, {"busbw GB/s", right}, {"runs"}, {"bottleneck"}, {"nine in ten within", right}});
-  TextTable rows{columns};
-  for (const PredictAnswer& p : a.rows) {
-    std::vector<std::string> cells{size_text(p.operation.bytes)};
-    if (a.by_count) cells = {std::to_string(p.nodes), std::to_string(p.ranks)};
-    cells.insert(cells.end(), {time_text(p.time()), rate_cell(p.algorithm_bytes_per_second()),
-                               rate_cell(p.bus_bytes_per_second()),
-                               fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), std::string{p.binding_tier()},
-                               fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
-    rows.row(cells);
-  }
-  return rows.text(2);
-}
-
-[[nodiscard]] std::string text_of(const SweepAnswer& a, const Terminal& terminal) {
+void text_of(Page& page, const SweepAnswer& a) {
   const PredictAnswer& first = a.rows.front();
-  const std::string title =
-      a.by_count ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
-                 : title_of(first, first.system, false);
-  std::string out = terminal.strong(title) + "\n" + table_of(a);
-  const std::vector<std::string>& assumed = (a.by_count ? a.rows.back() : first).assumed;
-  for (const std::string& one : assumed) out += wrapped("  ", "Assumed: " + one + ".", a.by_count ? 98 : 80);
-  return out;
+  page.width = a.by_count ? 98 : 80;
+  page.title(a.by_count
+                 ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
+                 : title_of(first, first.system, false));
+  const auto by_count = [&](int count) { return a.by_count ? std::to_string(count) : ""; };
+  page.table({a.by_count ? "" : ">size", a.by_count ? ">nodes" : "", a.by_count ? ">ranks" : "", ">time", ">algbw GB/s", ">busbw GB/s",
+              "runs", "bottleneck", ">nine in ten within"},
+             a.rows, [&](const PredictAnswer& p) {
+               return cells(a.by_count ? "" : size_text(p.operation.bytes), by_count(p.nodes), by_count(p.ranks), time_text(p.time()),
+                            rate_cell(p.algorithm_bytes_per_second()), rate_cell(p.bus_bytes_per_second()),
+                            fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), p.binding_tier(),
+                            fmt::format("{} .. {}", seconds_text(p.low), seconds_text(p.high)));
+             });
+  for (const std::string& one : (a.by_count ? a.rows.back() : first).assumed) page.say("Assumed: {}.", one);
 }
 
 [[nodiscard]] std::string csv_of(const CrossoversAnswer& a) {
@@ -89,8 +73,9 @@ struct SweepTyped : SweepRequest {
   return out;
 }
 
-[[nodiscard]] std::string text_of(const CrossoversAnswer& a, const Terminal& terminal) {
-  TextTable rows{{{"nodes", right}, {"ranks", right}, {"from", right}, {"runs"}, {"from", right}, {"fastest"}}};
+void text_of(Page& page, const CrossoversAnswer& a) {
+  page.title("From which size what runs, and what is fastest: {} ({}), {}", a.operation, a.dtype, a.system);
+  TextTable rows{">nodes", ">ranks", ">from", "runs", ">from", "fastest"};
   const auto cells = [](const std::vector<CrossoverAnswer>& of, std::size_t i) {
     if (i >= of.size()) return std::pair<std::string, std::string>{};
     return std::pair{rough_size(of[i].from_bytes), fmt::format("{} {}", of[i].algorithm, of[i].protocol)};
@@ -99,16 +84,16 @@ struct SweepTyped : SweepRequest {
     for (std::size_t i = 0; i < std::max(s.runs.size(), s.fastest.size()); ++i) {
       const auto [from, runs] = cells(s.runs, i);
       const auto [from_fastest, fastest] = cells(s.fastest, i);
-      rows.row({i == 0 ? std::to_string(s.nodes) : "", i == 0 ? std::to_string(s.ranks) : "", from, runs, from_fastest, fastest});
+      rows.row(i == 0 ? std::to_string(s.nodes) : "", i == 0 ? std::to_string(s.ranks) : "", from, runs, from_fastest, fastest);
     }
-  return terminal.strong(fmt::format("From which size what runs, and what is fastest: {} ({}), {}", a.operation, a.dtype, a.system)) +
-         "\n" + rows.text(2);
+  page.table(rows);
 }
 
 /// In the requested format. \param found the rows
 template <class Answer>
 [[nodiscard]] std::string output_of(const Answer& found, bool json, bool csv, const Terminal& terminal) {
-  return json ? printed(json_parts::json_value(found.rows, {})) : csv ? csv_of(found) : text_of(found, terminal);
+  if (json) return shown(found.rows, true, terminal, nothing_beside);
+  return csv ? csv_of(found) : shown(found, false, terminal, [](Page& page, const auto& a) { text_of(page, a); });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/systems.hpp>
 
@@ -42,22 +41,20 @@ constexpr std::array<Maker, 7> makers{{{"nvidia", "NVIDIA"},
 }
 
 /// Machines and clusters by the maker of their GPUs, one table each; inside a group by name.
-[[nodiscard]] std::string systems_text(const std::vector<ListedSystem>& systems, const Terminal& terminal) {
+void systems_text(Page& page, const std::vector<ListedSystem>& systems) {
   using Group = std::tuple<bool, std::size_t, std::string>;
   std::map<Group, TextTable> groups;
   for (const ListedSystem& one : systems) {
-    const TextTable empty{{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}}};
+    const TextTable empty{"name", ">GPUs", ">domain", "scale-up", "machine"};
     groups.try_emplace({one.cluster, rank_of(one.vendor), one.vendor}, empty)
-        .first->second.row({one.name, std::to_string(one.gpus), std::to_string(one.domain), one.kind, shortened(one.title)});
+        .first->second.row(one.name, one.gpus, one.domain, one.kind, shortened(one.title));
   }
-  std::string out;
   for (const auto& [group, table] : groups) {
     const auto& [cluster, rank, vendor] = group;
-    const std::string heading{cluster ? "Clusters with GPUs of " : "Machines with GPUs of "};
-    out += (out.empty() ? "" : "\n") + terminal.strong(heading + (rank < makers.size() ? std::string{makers[rank].title} : vendor));
-    out += "\n" + table.text(2);
+    if (!page.text().empty()) page.add("\n");
+    page.title("{} with GPUs of {}", cluster ? "Clusters" : "Machines", rank < makers.size() ? makers[rank].title : vendor);
+    page.table(table);
   }
-  return out;
 }
 
 }  // namespace

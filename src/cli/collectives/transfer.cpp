@@ -3,20 +3,12 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
-#include "text/units.hpp"
 
 #include <fabricost/answers/transfer.hpp>
-#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/transfer.hpp>
-#include <fabricost/text/quantity.hpp>
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
 namespace fabricost::cli {
 namespace {
@@ -30,34 +22,26 @@ struct Explained : Request {
     return tables(Request::fields(), Table{asks(&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "",
                                                 "Show the arithmetic behind every time")});
   }
-  [[nodiscard]] std::string below(const Terminal& terminal, const std::string& heading, const std::string& text,
-                                  const std::string& shown) const {
-    return terminal.strong(heading) + "\n" + text + (arithmetic ? "\n" + shown : "");
+  void explain_on(Page& page, const std::string& text) const {
+    if (arithmetic) page.add("\n" + text);
   }
 };
 
-[[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
-[[nodiscard]] std::string bytes_text(double bytes) { return size_text(Bytes::from_value(bytes)); }
-[[nodiscard]] std::string per_second_text(double rate) { return rate_text(Bandwidth::from_value(rate)); }
-
-[[nodiscard]] std::string storage_text(const StorageAnswer& a, const Terminal& terminal, const Explained<StorageRequest>& request) {
+void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageRequest>& request) {
   constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
-  TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
+  page.width = 98;
+  page.title("{} from storage into {} of {}, {}", bytes_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
+  page.say("Read by {}{} a node{}.",
+           request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "",
+           per_second_text(a.node_bytes_per_second), request.behind_host ? ", behind the processor" : "");
+  TextTable rows{"who reads what", ">direct", "held by", ">through the host", "held by"};
   for (std::size_t i = 0; i < a.ways.size(); ++i) {
     const auto sharing = static_cast<std::size_t>(a.made.ways[i].sharing);
-    rows.row({a.nodes == 1 ? std::string{"the node"} : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds),
-              a.ways[i].direct_bottleneck, seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck});
+    rows.row(a.nodes == 1 ? "the node" : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds), a.ways[i].direct_bottleneck,
+             seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck);
   }
-  const std::string source = request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "";
-  return request.below(
-      terminal,
-      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system),
-      wrapped("  ",
-              fmt::format("Read by {}{} a node{}.", source, per_second_text(a.node_bytes_per_second),
-                          request.behind_host ? ", behind the processor" : ""),
-              98) +
-          rows.text(2),
-      explain(a.made));
+  page.table(rows);
+  request.explain_on(page, explain(a.made));
 }
 
 [[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& request) {
@@ -75,38 +59,33 @@ struct Explained : Request {
                      meet > largest ? ", beyond the sizes shown" : "");
 }
 
-[[nodiscard]] std::string access_text(const AccessAnswer& a, const Terminal& terminal, const Explained<AccessRequest>& request) {
-  TextTable rows{{{"size", right}, {"store", right}, {"load", right}, {"RDMA", right}, {"faster than RDMA"}}};
-  for (const AccessOfSize& at : a.sizes()) {
+void access_text(Page& page, const AccessAnswer& a, const Explained<AccessRequest>& request) {
+  page.width = 98;
+  page.title("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system);
+  page.table({">size", ">store", ">load", ">RDMA", "faster than RDMA"}, a.sizes(), [](const AccessOfSize& at) {
     const bool store = at.store_seconds <= at.rdma_seconds, load = at.load_seconds <= at.rdma_seconds;
-    rows.row({bytes_text(at.bytes), seconds_text(at.store_seconds), seconds_text(at.load_seconds), seconds_text(at.rdma_seconds),
-              store && load ? "store, load"
-              : store       ? "store"
-              : load        ? "load"
-                            : "none"});
-  }
-  const double largest = a.bytes.back();
-  return request.below(
-      terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system),
-      rows.text(2) + "\n" +
-          wrapped("  ", crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), largest), 98) +
-          wrapped("  ", crossover_text("Loads", a.load_until_bytes, faster_from(a.made.load, a.made.rdma), largest), 98) +
-          wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98),
-      explain(a.made));
+    return cells(bytes_text(at.bytes), seconds_text(at.store_seconds), seconds_text(at.load_seconds), seconds_text(at.rdma_seconds),
+                 store && load ? "store, load"
+                 : store       ? "store"
+                 : load        ? "load"
+                               : "none");
+  });
+  page.add("\n");
+  page.say(crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), a.bytes.back()));
+  page.say(crossover_text("Loads", a.load_until_bytes, faster_from(a.made.load, a.made.rdma), a.bytes.back()));
+  page.say("A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.");
+  request.explain_on(page, explain(a.made));
 }
 
-[[nodiscard]] std::string incast_text(const IncastAnswer& a, const Terminal& terminal, const Explained<IncastRequest>& request) {
-  TextTable rows{{{""}, {"time", right}, {"rate of each", right}}};
-  rows.row({"one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate)});
-  rows.row({"all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second)});
-  return request.below(
-      terminal, fmt::format("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes), a.system),
-      rows.text(2) +
-          wrapped(
-              "  ",
-              "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.",
-              98),
-      explain(a.made));
+void incast_text(Page& page, const IncastAnswer& a, const Explained<IncastRequest>& request) {
+  page.width = 98;
+  page.title("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes), a.system);
+  TextTable rows{"", ">time", ">rate of each"};
+  rows.row("one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate));
+  rows.row("all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second));
+  page.table(rows);
+  page.say("A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.");
+  request.explain_on(page, explain(a.made));
 }
 
 }  // namespace

@@ -4,29 +4,15 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"
-#include "text/text_table.hpp"
-#include "text/write_file.hpp"
 
 #include <fabricost/answers/tune.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <span>
-#include <tuple>
 
 namespace fabricost::cli {
 namespace {
-
-struct TuneTyped : TuneRequest {
-  std::string out;
-
-  static constexpr auto fields() {
-    return tables(TuneRequest::fields(),
-                  Table{asks(&TuneTyped::out, "", "--out,-o", "FILE", "Write the sure ones for NCCL's example tuner plugin")});
-  }
-};
 
 /// The library's name in its own spelling.
 [[nodiscard]] std::string library_text(const std::string& library) { return library == "rccl" ? "RCCL" : "NCCL"; }
@@ -48,23 +34,16 @@ struct TuneTyped : TuneRequest {
 }
 
 /// The title names the ranks of a row, which follow from its nodes.
-[[nodiscard]] std::string table(const TuneAnswer& a, bool sure) {
+void add_ranges(Page& page, const TuneAnswer& a, bool sure) {
   const bool several = a.groups.size() > 1;
-  TextTable rows{{{"operation"},
-                  {several ? "nodes" : "", right},
-                  {"from", right},
-                  {"to", right},
-                  {library_text(a.library) + " runs"},
-                  {"faster"},
-                  {"lost us", right},
-                  {"lost", right},
-                  {sure ? "at least" : "", right}}};
+  TextTable rows{"operation", several ? ">nodes" : "", ">from", ">to", library_text(a.library) + " runs", "faster", ">lost us",
+                 ">lost",     sure ? ">at least" : ""};
   for (const SlowChoice& r : a.ranges)
     if (r.sure == sure)
-      rows.row({r.operation, several ? std::to_string(r.nodes) : "", rough_size(r.first_bytes), rough_size(r.last_bytes + 1),
-                r.algorithm + " " + r.protocol, r.better_algorithm + " " + r.better_protocol, fmt::format("{:.1f}", r.lost_seconds * 1e6),
-                fmt::format("{:.0f} %", 100 * r.lost_share), sure ? fmt::format("{:.0f} %", 100 * r.least_share) : ""});
-  return rows.text(2);
+      rows.row(r.operation, several ? std::to_string(r.nodes) : "", rough_size(r.first_bytes), rough_size(r.last_bytes + 1),
+               r.algorithm + " " + r.protocol, r.better_algorithm + " " + r.better_protocol, fmt::format("{:.1f}", r.lost_seconds * 1e6),
+               percent(r.lost_share, 0), sure ? percent(r.least_share, 0) : "");
+  page.table(rows);
 }
 
 /// "nvls simple (all_gather, reduce_scatter)", each pair once.
@@ -79,33 +58,29 @@ struct TuneTyped : TuneRequest {
   return out;
 }
 
-[[nodiscard]] std::string tune_text(const TuneAnswer& a, const Terminal& terminal) {
+void tune_text(Page& page, const TuneAnswer& a) {
   const auto sure = static_cast<std::size_t>(std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& r) { return r.sure; }));
   const std::string machine = fmt::format("{}, {} ({})", a.system, groups_text(a.groups), a.dtype);
   const std::string library = library_text(a.library);
-  std::string out;
+  page.width = 98;
   if (sure > 0)
-    out += terminal.strong(fmt::format("Where {}'s own choice loses time: {}", library, machine)) + "\n" + table(a, true);
+    page.title("Where {}'s own choice loses time: {}", library, machine), add_ranges(page, a, true);
   else
-    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time:\n{}", library, machine)) + "\n";
-  if (sure < a.ranges.size()) out += "\n" + terminal.strong("Perhaps: within what the predictions leave open") + "\n" + table(a, false);
-  if (!a.ranges.empty() || !a.unmeasured.empty() || !a.doubts.empty()) out += "\n";
-  if (!a.ranges.empty())
-    out += wrapped("  ", "Lost: at the size of the range that loses most; at least: in nineteen of twenty measurements there.", 98);
-  for (const std::string& doubt : a.doubts) out += wrapped("  ", "Not sure: " + doubt + ".", 98);
-  if (!a.unmeasured.empty())
-    out += wrapped("  ", "Never recommended, because no fit covers them here: " + unmeasured_text(a.unmeasured) + ".", 98);
-  return out;
+    page.title("Nowhere does {}'s own choice surely lose time:\n{}", library, machine);
+  if (sure < a.ranges.size()) page.section("Perhaps: within what the predictions leave open"), add_ranges(page, a, false);
+  if (!a.ranges.empty() || !a.unmeasured.empty() || !a.doubts.empty()) page.add("\n");
+  if (!a.ranges.empty()) page.say("Lost: at the size of the range that loses most; at least: in nineteen of twenty measurements there.");
+  for (const std::string& doubt : a.doubts) page.say("Not sure: {}.", doubt);
+  if (!a.unmeasured.empty()) page.say("Never recommended, because no fit covers them here: {}.", unmeasured_text(a.unmeasured));
 }
 
 }  // namespace
 
 void add_tune(CLI::App& app, Runner& runner) {
-  add_face<TuneTyped>(app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
-                      "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
-                      [](const TuneAnswer& a, const TuneTyped& typed) {
-                        if (!typed.out.empty()) io::write_file(typed.out, a.config, "--out");
-                      });
+  add_face<TuneRequest>(
+      app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
+      "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
+      Writes{"--out,-o", "Write the sure ones for NCCL's example tuner plugin", [](const TuneAnswer& a) { return a.config; }});
 }
 
 }  // namespace fabricost::cli

@@ -1,44 +1,246 @@
 /// \file validate.cpp
-/// fabricost validate: measured times beside predicted ones, and how far apart they are.
+/// fabricost validate: measured times beside predicted ones, and how far apart they are: tables, a histogram of errors, for a single run a
+/// plot of its bandwidth; and as CSV.
 
-#include "cli/collectives/validation_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/write_file.hpp"
+#include "text/csv.hpp"
+#include "text/error_histogram.hpp"
 
 #include <fabricost/evaluation/validate.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace fabricost::cli {
 namespace {
 
-struct ValidateTyped : ValidateFilesRequest {
-  std::string out;
+constexpr std::size_t max_rows = 64;
 
-  static constexpr auto fields() {
-    using enum Amount;
-    return tables(ValidateRequest::fields(),
-                  Table{asks(&ValidateTyped::out, "", "--out,-o", "FILE", "Write every point with its prediction as CSV")});
+[[nodiscard]] double bus_rate(const ComparedPoint& p, double seconds) {
+  return p.point.bytes / seconds * bus_factor(p.point.collective, p.point.ranks()) / 1e9;
+}
+
+[[nodiscard]] bool same_run(const Point& a, const Point& b) {
+  return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective &&
+         a.dtype == b.dtype && a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol &&
+         a.gpu_direct == b.gpu_direct && a.path == b.path && a.both_ways == b.both_ways;
+}
+
+/// True for the points of one operation on one machine, few enough to be shown one by one.
+[[nodiscard]] bool one_run(const std::vector<ComparedPoint>& points) {
+  return !points.empty() && points.size() <= max_rows &&
+         std::all_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return same_run(p.point, points.front().point); });
+}
+
+[[nodiscard]] std::vector<const ComparedPoint*> by_bytes(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> out;
+  out.reserve(points.size());
+  for (const ComparedPoint& p : points) out.push_back(&p);
+  std::stable_sort(out.begin(), out.end(), [](const ComparedPoint* a, const ComparedPoint* b) { return a->point.bytes < b->point.bytes; });
+  return out;
+}
+
+[[nodiscard]] std::string run_title(const Point& p) {
+  std::string out =
+      fmt::format("{} ({}), {} ranks on {}, {}", name(p.collective), name(p.dtype), p.ranks(), counted(p.nodes, "node"), p.system.str());
+  if (!p.library.empty()) out += ", " + p.library;
+  if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
+  if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
+  return out;
+}
+
+void add_points(Page& page, const std::vector<const ComparedPoint*>& points) {
+  const auto hundredths = [](double value) { return fmt::format("{:.2f}", value); };
+  page.table({">size", ">measured us", ">predicted us", ">error %", "runs", ">busbw GB/s measured", ">predicted"}, points,
+             [&](const ComparedPoint* p) {
+               const auto& ran = p->prediction.ran;
+               return cells(bytes_text(p->point.bytes), hundredths(p->point.seconds * 1e6), hundredths(p->prediction.seconds * 1e6),
+                            fmt::format("{:+.1f}", 100 * p->error()), fmt::format("{} {}", name(ran.algorithm), name(ran.protocol)),
+                            hundredths(bus_rate(*p, p->point.seconds)), hundredths(bus_rate(*p, p->prediction.seconds)));
+             });
+}
+
+/// Bus bandwidth against the logarithm of the size: 17 lines of curve, an axis and its labels.
+[[nodiscard]] std::string plot(const std::vector<const ComparedPoint*>& points) {
+  constexpr int height = 16, width = 68, margin = 9;
+  const double first = std::log2(std::max(1.0, points.front()->point.bytes)), last = std::log2(std::max(1.0, points.back()->point.bytes));
+  double top = 0;
+  for (const ComparedPoint* p : points) top = std::max({top, bus_rate(*p, p->point.seconds), bus_rate(*p, p->prediction.seconds)});
+  if (!(top > 0) || !(last > first)) return "";
+  std::vector<std::string> grid(height, std::string(width, ' '));
+  const auto mark = [&](double bytes, double rate, char sign) {
+    const auto x = static_cast<std::size_t>(std::lround((std::log2(std::max(1.0, bytes)) - first) / (last - first) * (width - 1)));
+    const auto y = static_cast<std::size_t>(height - 1 - std::lround(rate / top * (height - 1)));
+    char& at = grid[y][x];
+    at = at == ' ' || at == sign ? sign : '*';
+  };
+  for (const ComparedPoint* p : points) {
+    mark(p->point.bytes, bus_rate(*p, p->point.seconds), 'o');
+    mark(p->point.bytes, bus_rate(*p, p->prediction.seconds), '+');
   }
+  std::string out = "  busbw in GB/s against size: o measured, + predicted, * both\n";
+  for (int y = 0; y < height; ++y) {
+    std::string line =
+        y % 5 == 0 ? fmt::format("{:>{}.4g} |", top * (height - 1 - y) / (height - 1), margin - 2) : std::string(margin - 1, ' ') + "|";
+    line += grid[static_cast<std::size_t>(y)];
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  out += std::string(margin - 1, ' ') + "+" + std::string(width, '-') + "\n";
+  const std::string low = bytes_text(points.front()->point.bytes), high = bytes_text(points.back()->point.bytes);
+  const auto between = static_cast<int>(width) - static_cast<int>(low.size()) - static_cast<int>(high.size());
+  return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
+}
+
+/// Errors of all rows and of groups of them, with common columns.
+class ErrorTable {
+ public:
+  explicit ErrorTable(const ErrorSummary& all) { row("all", all); }
+  /// A grouping under its heading; none that has one member, unless `always`.
+  void groups(const char* heading, const std::vector<ErrorGroup>& groups, bool always = false) {
+    if (groups.empty() || (groups.size() < 2 && !always)) return;
+    rows_.row({heading});
+    for (const ErrorGroup& group : groups) row("  " + group.name, group.errors);
+  }
+  [[nodiscard]] const TextTable& rows() const { return rows_; }
+
+ private:
+  void row(const std::string& label, const ErrorSummary& e) {
+    rows_.row(label, e.points, fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape), fmt::format("{:.3f}", e.p90_abs_log2),
+              percent(e.within_10pct, 0), percent(e.within_25pct, 0), percent(e.interval_coverage, 0));
+  }
+
+  TextTable rows_{"", ">points", ">median %", ">mean %", ">p90 |log2|", ">within 10 %", ">within 25 %", ">in interval"};
 };
 
-[[nodiscard]] std::string text_of(const ValidationReport& report, const Terminal& t) { return validation_text(report, t); }
-[[nodiscard]] std::string text_of(const WorkloadReport& report, const Terminal& t) { return workload_text(report, t); }
-[[nodiscard]] std::string text_of(const MoeKernelReport& report, const Terminal& t) { return moe_kernel_text(report, t); }
-[[nodiscard]] std::string csv_of(const ValidationReport& report) { return per_point_csv(report); }
-template <class Report>
-[[nodiscard]] std::string csv_of(const Report& report) {
-  return per_row_csv(report);
+/// \param counts whether a row does
+template <class Rows, class Counts>
+void add_histogram(Page& page, const Rows& rows, const Counts& counts) {
+  std::vector<double> errors;
+  for (const auto& row : rows)
+    if (counts(row)) errors.push_back(row.error());
+  page.section("Errors: predicted / measured - 1"), page.add(error_histogram(errors));
+}
+
+[[nodiscard]] std::string number_text(double value) {
+  return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+/// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
+[[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
+  if (report.layouts == 0) return "";
+  constexpr std::size_t max_named = 12;
+  const std::size_t named = std::min(max_named, report.unfit.size());
+  std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
+  for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
+  return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";
+}
+
+/// Rows that were left out, by reason; nothing where there are none.
+void add_reasons(Page& page, const char* title, const std::vector<Skipped>& reasons) {
+  if (reasons.empty()) return;
+  page.section(title);
+  page.table({">rows", "reason"}, reasons, [](const Skipped& s) { return cells(s.rows, s.reason); });
+}
+
+void text_of(Page& page, const WorkloadReport& report) {
+  page.title("{}, fully specified", counted(report.total.points, "published figure"));
+  if (report.total.points > 0) {
+    ErrorTable errors{report.total};
+    errors.groups("by group", report.by_group);
+    errors.groups("peak of memory", report.memory, true);
+    page.table(errors.rows()), page.add(layouts_line(report));
+    add_histogram(page, report.rows, [](const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; });
+  }
+  add_reasons(page, "Not counted", report.skipped);
+}
+
+void text_of(Page& page, const MoeKernelReport& report) {
+  page.title("{} of expert exchange", counted(report.total.points, "measured time"));
+  if (report.total.points > 0) {
+    ErrorTable errors{report.total};
+    errors.groups("by system", report.by_system);
+    errors.groups("by tokens of a rank", report.by_size);
+    errors.groups("by group", report.by_group);
+    page.table(errors.rows());
+    add_histogram(page, report.rows, [](const MoeKernelRow& row) { return row.skipped.empty(); });
+  }
+  add_reasons(page, "Not counted", report.skipped);
+}
+
+void text_of(Page& page, const ValidationReport& report) {
+  int measured = 0, complaints = 0;
+  for (const ComparedPoint& p : report.points) {
+    measured += p.point.repeats;
+    if (p.point.health == "complaint") complaints += p.point.repeats;
+  }
+  if (one_run(report.points)) {
+    const auto points = by_bytes(report.points);
+    page.title(run_title(report.points.front().point)), add_points(page, points);
+    page.add("\n" + plot(points) + "\n");
+  }
+  page.title("{} measured times, {}", measured, counted(report.total.points, "point"));
+  if (!report.guessed_system.empty())
+    page.line("against {}, the usual machine of the GPUs in the log; another one: --system NAME", report.guessed_system);
+  if (!report.points.empty()) {
+    ErrorTable errors{report.total};
+    errors.groups("by operation", report.by_operation);
+    errors.groups("by system", report.by_system);
+    errors.groups("by size", report.by_size);
+    errors.groups("by library", report.by_library);
+    errors.groups("by launch, release", report.by_launch);
+    page.table(errors.rows());
+    if (report.by_launch.size() == 1) page.line("priced as: {}", report.by_launch.front().name);
+    if (complaints > 0) page.line("{} times are from runs that their owners thought slow", complaints);
+    add_histogram(page, report.points, [](const ComparedPoint&) { return true; });
+  }
+  add_reasons(page, "Counted, but untrustworthy", report.untrustworthy);
+  add_reasons(page, "Skipped", report.skipped);
+}
+
+[[nodiscard]] std::string csv_of(const WorkloadReport& report) {
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
+  for (const WorkloadRow& r : report.rows) {
+    const bool priced = r.skipped.empty();
+    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
+                       r.measured);
+    out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
+    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
+  }
+  return out;
+}
+
+[[nodiscard]] std::string csv_of(const MoeKernelReport& report) { return per_row_csv(report); }
+
+/// One line a point: the columns of a point CSV, then the prediction.
+[[nodiscard]] std::string csv_of(const ValidationReport& report) {
+  std::string out =
+      "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
+      "path,both_ways,streamed,predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";
+  for (const ComparedPoint& c : report.points) {
+    const Point& p = c.point;
+    const Prediction& q = c.prediction;
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes,
+                       p.gpus_per_node, name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
+                       p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
+                       p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+    const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };
+    out += fmt::format("{},{},{},", p.path ? name(*p.path) : "", flag(p.both_ways), flag(p.streamed));
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol),
+                       100 * c.error(), name(q.basis), p.repeats);
+  }
+  return out;
 }
 
 }  // namespace
 
 void add_validate(CLI::App& app, Runner& runner) {
-  add_face<ValidateTyped>(
+  add_face<ValidateFilesRequest>(
       app, runner, "validate", "Measured times beside predicted ones", "Example: fabricost validate all_reduce.log --system dgx-h100",
-      [](const auto& found, const Terminal& t) { return std::visit([&](const auto& one) { return text_of(one.report, t); }, found); },
-      [](const auto& found, const ValidateTyped& typed) {
-        if (!typed.out.empty()) std::visit([&](const auto& one) { io::write_file(typed.out, csv_of(one.report), "--out"); }, found);
-      });
+      [](Page& page, const auto& found) { std::visit([&](const auto& one) { text_of(page, one.report); }, found); },
+      Writes{"--out,-o", "Write every point with its prediction as CSV",
+             [](const auto& found) { return std::visit([](const auto& one) { return csv_of(one.report); }, found); }});
 }
 
 }  // namespace fabricost::cli

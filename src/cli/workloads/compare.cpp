@@ -3,17 +3,11 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/compared.hpp"
 #include "faces/machines.hpp"
 #include "text/term_words.hpp"
-#include "text/text_table.hpp"
-#include "text/write_file.hpp"
 
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/pictures/compare.hpp>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,35 +15,25 @@
 namespace fabricost::cli {
 namespace {
 
-struct CompareTyped : CompareRequest {
-  std::string plot;
-
-  static constexpr auto fields() {
-    return tables(CompareRequest::fields(), Table{asks(&CompareTyped::plot, "", "--plot", "FILE", "Write a picture (SVG)")});
-  }
-};
-
 /// Bars of tokens per second and GPU.
-[[nodiscard]] std::string bars(const std::vector<Compared>& all) {
+void add_bars(Page& page, const std::vector<Compared>& all) {
   constexpr double width = 50;
   double top = 0;
   std::size_t longest = 0;
   for (const Compared& c : all) top = std::max(top, c.tokens_per_gpu), longest = std::max(longest, c.system.size());
-  std::string out;
   for (const Compared& c : all)
     if (c.trouble.empty())
-      out += fmt::format("  {:<{}}  {} {:.4g}\n", c.system, longest,
-                         std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
-  return out;
+      page.line("{:<{}}  {} {:.4g}", c.system, longest,
+                std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
 }
 
 /// The share of each term, machines side by side; terms below 1 % on all machines are left out.
-[[nodiscard]] std::string shares_text(const std::vector<Compared>& all) {
-  std::vector<TextTable::Column> columns{{""}};
+void add_shares(Page& page, const std::vector<Compared>& all) {
+  Cells headings{""};
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   std::vector<const Compared*> able;
   for (const Compared& c : all)
-    if (c.trouble.empty()) able.push_back(&c), columns.push_back({c.system, right});
+    if (c.trouble.empty()) able.push_back(&c), headings.push_back(">" + c.system);
   for (std::size_t i = 0; i < able.size(); ++i)
     for (const TimeTerm& t : able[i]->terms) {
       const std::string words{io::term_words(t.name)};
@@ -57,14 +41,14 @@ struct CompareTyped : CompareRequest {
       if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
       at->second[i] += share_of(t, able[i]->terms);
     }
-  TextTable out{columns};
+  TextTable out{headings};
   for (const auto& [words, shares] : rows) {
     if (std::none_of(shares.begin(), shares.end(), [](double share) { return std::fabs(share) >= 0.01; })) continue;
-    std::vector<std::string> cells{words};
-    for (const double share : shares) cells.push_back(fmt::format("{:.0f} %", 100 * share));
+    Cells cells{words};
+    for (const double share : shares) cells.push_back(percent(share, 0));
     out.row(cells);
   }
-  return out.text(2);
+  page.table(out);
 }
 
 /// "25 % less energy"; empty where either value is unknown.
@@ -125,92 +109,74 @@ struct CompareTyped : CompareRequest {
   return out + ".";
 }
 
-[[nodiscard]] std::string text_of(const CompareAnswer& of, const Terminal& terminal) {
+void compared_text(Page& page, const CompareAnswer& of) {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
-  std::string out = terminal.strong(of.title) + "\n";
-  std::vector<TextTable::Column> columns{{"machine"},
-                                         {train ? "s a step" : "ms a token", right},
-                                         {"nine in ten", right},
-                                         {"tokens/s/GPU", right},
-                                         {"$/GPU-hour", right},
-                                         {"$/M tokens", right},
-                                         {"J/token", right},
-                                         {"MW", right},
-                                         {train ? "takes most besides computing" : "takes most"}};
-  if (!train) columns.insert(columns.begin() + 1, TextTable::Column{"weights"});  // the title of a training job names its one precision
-  TextTable rows{columns};
+  page.title(of.title);
+  TextTable rows{"machine",
+                 train ? "" : "weights",  // the title of a training job names its one precision
+                 train ? ">s a step" : ">ms a token",
+                 ">nine in ten",
+                 ">tokens/s/GPU",
+                 ">$/GPU-hour",
+                 ">$/M tokens",
+                 ">J/token",
+                 ">MW",
+                 train ? "takes most besides computing" : "takes most"};
   const double unit = train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
     const TimeTerm max = largest_term(c);
-    std::vector<std::string> cells{c.system,
-                                   fmt::format("{:.4g}", unit * c.seconds),
-                                   fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
-                                   fmt::format("{:.4g}", c.tokens_per_gpu),
-                                   c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
-                                   c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?",
-                                   c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
-                                   c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
-                                   fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms))};
-    if (!train) cells.insert(cells.begin() + 1, std::string{c.precision});
-    rows.row(cells);
+    rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
+             fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high), figure(c.tokens_per_gpu),
+             c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
+             c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
+             fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms)));
   }
-  out += rows.text(2);
-  if (formats_differ(all))
-    out += wrapped("  ", "Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.", 100);
+  page.table(rows);
+  if (formats_differ(all)) page.say("Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.");
+  page.width = 120;
   for (const ComparedAnswer& row : of.rows)
-    if (!row.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", row.system, row.trouble), 120);
-  out += "\n" + terminal.strong("Tokens per second and GPU") + "\n" + bars(all);
-  out += "\n" + terminal.strong(train ? "Where a step goes" : "Where the time of a token goes") + "\n" + shares_text(all);
-  out += "\n" + terminal.strong("Laid out as") + "\n";
-  TextTable layouts{{{""}, {""}}};
+    if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
+  page.width = 100;
+  page.section("Tokens per second and GPU"), add_bars(page, all);
+  page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
+  page.section("Laid out as");
+  TextTable layouts{"", ""};
   for (const ComparedAnswer& row : of.rows)
-    if (row.trouble.empty()) layouts.row({row.system, row.layout});
-  out += layouts.text(2);
+    if (row.trouble.empty()) layouts.row(row.system, row.layout);
+  page.table(layouts);
   for (const ComparedAnswer& row : of.rows)
-    if (row.against_usual) out += wrapped("  ", fmt::format("{}: {}", row.system, *row.against_usual), 100);
+    if (row.against_usual) page.say("{}: {}", row.system, *row.against_usual);
   for (const Compared& c : all)
     if (c.part_of_domain)
-      out += wrapped("  ",
-                     fmt::format("{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of "
-                                 "it (--price-kind owned).",
-                                 c.system),
-                     100);
+      page.say(
+          "{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of it "
+          "(--price-kind owned).",
+          c.system);
     else if (c.idle_gpus > 0)
-      out += wrapped("  ",
-                     fmt::format("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money "
-                                 "and the energy. Of the fastest layouts this is the one that pays for the fewest GPU-seconds; plan "
-                                 "lists the fastest first.",
-                                 c.system, c.idle_gpus),
-                     100);
-  out += wrapped("  ",
-                 "GPUs that share a layer's matrices: tp; stages of layers: pp; " +
-                     std::string{train ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), "
-                                         "gradients (2) and weights (3)."
-                                       : "experts: ep; so many engines, each with a batch of requests."},
-                 100);
-  out += wrapped(
-      "  ",
-      fmt::format("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
-                  money_text(of)),
-      100);
-  out += "\n" + wrapped("  ", verdict_text(of), 100);
-  return out;
+      page.say(
+          "{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy. Of the "
+          "fastest layouts this is the one that pays for the fewest GPU-seconds; plan lists the fastest first.",
+          c.system, c.idle_gpus);
+  page.say("GPUs that share a layer's matrices: tp; stages of layers: pp; {}",
+           train
+               ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), gradients (2) and weights "
+                 "(3)."
+               : "experts: ep; so many engines, each with a batch of requests.");
+  page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
+           money_text(of));
+  page.add("\n");
+  page.say(verdict_text(of));
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, Runner& runner) {
-  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
-    const auto request = request_of<CompareTyped>(o.typed);
-    CompareAnswer found = spelled_out<CompareTyped>([&] { return answer(request); });
-    spell_troubles(found, as_option<CompareRequest>);
-    if (!request.plot.empty()) io::write_file(request.plot, comparison_svg(found.all, found.title), "--plot");
-    return o.json ? printed(json_of_compared(found)) : text_of(found, terminal);
-  };
-  add_command<CompareTyped>(app, runner, "compare", "The best machines make of a job, side by side",
-                            "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", job);
+  add_face<CompareRequest>(
+      app, runner, "compare", "The best machines make of a job, side by side",
+      "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
+      Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});
 }
 
 }  // namespace fabricost::cli

@@ -4,12 +4,9 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "text/csv.hpp"
-#include "text/text_table.hpp"
-#include "text/write_file.hpp"
 
+#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/design/explore.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +16,9 @@
 namespace fabricost::cli {
 namespace {
 
-struct ExploreTyped {
-  Typed typed;
+struct ExploreTyped : GivenOptions {
   std::string csv;
-  bool train = false, serve = false, json = false;
+  bool train = false, serve = false;
 };
 
 [[nodiscard]] std::string value_text(const ExploreValue& value) {
@@ -84,57 +80,54 @@ struct Heading {
   return out;
 }
 
-[[nodiscard]] std::string points_text(const ExploreAnswer& a) {
-  std::vector<TextTable::Column> columns;
+void add_points(Page& page, const ExploreAnswer& a) {
+  Cells headings;
   for (const ExploreAxis& axis : a.axes)
-    columns.push_back({axis.unit.empty() ? axis.name : axis.name + ", " + axis.unit, axis.words.empty() ? right : TextTable::Align::left});
+    headings.push_back((axis.words.empty() ? ">" : "") + axis.name + (axis.unit.empty() ? "" : ", " + axis.unit));
   const auto varied = [&](const ExploreObjective& objective) {
     return std::any_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == objective.name; });
   };
   for (const ExploreObjective& objective : a.objectives)
-    if (!varied(objective)) columns.push_back({heading_of(objective).text, right});
-  columns.push_back({"laid out as"}), columns.push_back({"takes most besides computing"}), columns.push_back({""});
-  TextTable rows{columns};
+    if (!varied(objective)) headings.push_back(">" + heading_of(objective).text);
+  headings.insert(headings.end(), {"laid out as", "takes most besides computing", ""});
+  TextTable rows{headings};
   const std::vector<int> shown = shown_points(a);
   const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
   for (const int number : shown) {
     const ExplorePoint& point = *point_of(a, number);
-    std::vector<std::string> cells;
+    Cells cells;
     for (const auto& [axis, value] : point.at) cells.push_back(value_text(value));
     for (std::size_t j = 0; j < a.objectives.size(); ++j)
       if (!varied(a.objectives[j])) cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
-    const std::string why = point.trouble.size() > 70 ? point.trouble.substr(0, 67) + "..." : point.trouble;
-    cells.push_back(point.trouble.empty() ? point.layout : ""), cells.push_back(point.trouble.empty() ? point.binds : why);
-    cells.emplace_back(a.knee == number                        ? "knee"
-                       : all && point.front                    ? "front"
-                       : !point.meets && point.trouble.empty() ? "beyond a limit"
-                                                               : "");
+    const bool runs = point.trouble.empty();
+    cells.insert(cells.end(), {runs ? point.layout : "", runs ? point.binds : shortened(point.trouble, 70),
+                               a.knee == number       ? "knee"
+                               : all && point.front   ? "front"
+                               : !point.meets && runs ? "beyond a limit"
+                                                      : ""});
     rows.row(cells);
   }
-  std::string out = rows.text(2);
-  if (a.front.size() > shown.size()) out += fmt::format("  ... {} more: --json or --csv FILE has all.\n", a.front.size() - shown.size());
-  return out;
+  page.table(rows);
+  if (a.front.size() > shown.size()) page.line("... {} more: --json or --csv FILE has all.", a.front.size() - shown.size());
 }
 
 /// Elasticities and the worth of more, part by part, at the chosen point.
-[[nodiscard]] std::string parts_text(const ExploreAnswer& a, const Terminal& terminal) {
+void add_parts(Page& page, const ExploreAnswer& a) {
   const ExplorePoint* const point = point_of(a, a.chosen);
-  if (point == nullptr || a.worth.empty()) return "";
-  std::string out =
-      "\n" + terminal.strong(fmt::format("What more of a part gives at {}{}", place_text(a, *point), a.knee ? ", the knee" : "")) + "\n";
+  if (point == nullptr || a.worth.empty()) return;
+  page.section("What more of a part gives at {}{}", place_text(a, *point), a.knee ? ", the knee" : "");
   const bool priced = a.worth.front().dollars_per_gpu_hour.has_value();
-  std::vector<TextTable::Column> columns{{"part"}, {"more"}, {"tokens/s", right}};
-  if (priced) columns.push_back({"worth, $/GPU-hour", right});
+  Cells headings{"part", "more", ">tokens/s"};
+  if (priced) headings.emplace_back(">worth, $/GPU-hour");
   for (const auto& [objective, by] : point->elasticities)
     for (const ExploreObjective& one : a.objectives)
       if (one.name == objective) {
-        std::string heading = heading_of(one).text;
-        heading.resize(std::min(heading.find(", "), heading.size()));
-        columns.push_back({"d " + heading, right});
+        const std::string heading = heading_of(one).text;
+        headings.push_back(">d " + heading.substr(0, heading.find(", ")));
       }
-  TextTable rows{columns};
+  TextTable rows{headings};
   for (const ExploreWorth& one : a.worth) {
-    std::vector<std::string> cells{one.dial, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
+    Cells cells{one.dial, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
     if (priced) cells.push_back(fmt::format("{:.3f}", *one.dollars_per_gpu_hour));
     for (const auto& [objective, by] : point->elasticities) {
       const auto at = std::find_if(by.begin(), by.end(), [&](const auto& each) { return each.first == one.dial; });
@@ -142,76 +135,66 @@ struct Heading {
     }
     rows.row(cells);
   }
-  out += rows.text(2);
-  out +=
-      wrapped("  ",
-              fmt::format("Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more "
-                          "of the part, its layout held.",
-                          priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : ""),
-              100);
-  return out;
+  page.table(rows);
+  page.say(
+      "Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more of the part, its "
+      "layout held.",
+      priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : "");
 }
 
-[[nodiscard]] std::string text_of(const ExploreAnswer& a, const Terminal& terminal) {
+void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
-  std::string out = terminal.strong(a.title) + "\n";
+  page.title(a.title);
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
-  std::string said = fmt::format("{} of {} can run", run, a.points.size());
-  if (limited) said += fmt::format(", {} are within the limits", meet);
-  if (!a.front.empty()) said += fmt::format("; {} on the front, which no other beats in all that counts", a.front.size());
-  said += ".";
-  out += wrapped("  ", said, 100);
-  if (run == 0) return out + wrapped("  ", "Nothing can run: " + a.points.back().trouble, 100);
-  if (a.front.empty() && shown_points(a).empty()) return out;
-  out += "\n" + points_text(a) + parts_text(a, terminal);
-  if (a.price_kind)
-    out += wrapped("  ",
-                   *a.price_kind == "owned"
-                       ? "Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate."
-                       : fmt::format("Dollars are rent, {}, which no dial moves.",
-                                     *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand"),
-                   100);
-  if (a.price_kind && a.no_price)
-    out += wrapped("  ", fmt::format("Rows without dollars: {}; give one with --price NAME=USD.", *a.no_price), 100);
-  else if (a.no_price)
-    out += wrapped("  ", fmt::format("Money is left out: {}; give one with --price NAME=USD.", *a.no_price), 100);
-  return out;
+  page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
+           a.front.empty() ? "" : fmt::format("; {} on the front, which no other beats in all that counts", a.front.size()));
+  if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
+  if (a.front.empty() && shown_points(a).empty()) return;
+  page.add("\n");
+  add_points(page, a), add_parts(page, a);
+  if (a.price_kind == "owned")
+    page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
+  else if (a.price_kind)
+    page.say("Dollars are rent, {}, which no dial moves.",
+             *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand");
+  if (a.no_price)
+    page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Rows without dollars" : "Money is left out", *a.no_price);
 }
 
 [[nodiscard]] std::string csv_of(const ExploreAnswer& a) {
+  const auto number = [](double x) { return fmt::format("{:.10g}", x); };
   std::string out = "number";
   for (const ExploreAxis& axis : a.axes) out += "," + io::csv_quoted(axis.name);
   for (const ExploreObjective& objective : a.objectives) out += "," + io::csv_quoted(objective.name);
   out += ",low_seconds,high_seconds,meets,front,layout,binds,trouble\n";
-  const auto number = [](double x) { return fmt::format("{:.10g}", x); };
   for (const ExplorePoint& point : a.points) {
-    out += std::to_string(point.number);
+    Cells cells{std::to_string(point.number)};
     for (const auto& [axis, value] : point.at) {
       const double* const plain = std::get_if<double>(&value);
-      out += "," + (plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
+      cells.push_back(plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
     }
-    for (const auto& [objective, value] : point.objectives) out += "," + (value ? number(*value) : "");
+    for (const auto& [objective, value] : point.objectives) cells.push_back(value ? number(*value) : "");
+    const auto [low, high] = point.interval_seconds;
     const bool runs = point.trouble.empty();
-    out += fmt::format(",{},{},{},{},{},{},{}\n", runs ? number(point.interval_seconds.first) : "",
-                       runs ? number(point.interval_seconds.second) : "", point.meets ? 1 : 0, point.front ? 1 : 0,
-                       io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble));
+    cells.insert(cells.end(), {runs ? number(low) : "", runs ? number(high) : "", point.meets ? "1" : "0", point.front ? "1" : "0",
+                               io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble)});
+    out += joined(cells, ",") + "\n";
   }
   return out;
 }
 
 template <class Request>
 [[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
-  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
+  const auto found = spelled_answer(request_of<Request>(o.typed));
   if (!o.csv.empty()) io::write_file(o.csv, csv_of(found), "--csv");
-  return o.json ? printed(json_of(found)) : text_of(found, terminal);
+  return shown(found, o.json, terminal, explored_text);
 }
 
 [[nodiscard]] std::string run(const ExploreTyped& o, const Terminal& terminal) {
   if (o.serve == o.train) throw RequestError("explore for what? Say --train or --serve");
-  const std::string_view other =
-      o.train ? given_beyond<ExploreServeRequest, ExploreRequest>(o.typed) : given_beyond<ExploreRequest, ExploreServeRequest>(o.typed);
-  if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, o.train ? "--serve" : "--train"));
+  o.train ? refuse_beyond<ExploreRequest, ExploreServeRequest>(o.typed, "--serve")
+          : refuse_beyond<ExploreServeRequest, ExploreRequest>(o.typed, "--train");
   return o.train ? answered<ExploreRequest>(o, terminal) : answered<ExploreServeRequest>(o, terminal);
 }
 

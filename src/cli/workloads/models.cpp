@@ -3,12 +3,8 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/models.hpp>
-#include <fabricost/explain/assumed.hpp>
-
-#include <fmt/format.h>
 
 namespace fabricost::cli {
 namespace {
@@ -41,10 +37,10 @@ namespace {
   return out + (m.gated ? "; three matrices" : "; two matrices");
 }
 
-[[nodiscard]] std::string parameters_table(const Model& m, const ParameterCount& n) {
-  TextTable table{{{"parameters"}, {"each", right}, {"times", right}, {"together", right}}};
+void add_parameters(Page& page, const Model& m, const ParameterCount& n) {
+  TextTable table{"parameters", ">each", ">times", ">together"};
   const auto row = [&](const char* what, double each, double times) {
-    if (each > 0 && times > 0) table.row({what, count_text(each), fmt::format("{:.0f}", times), count_text(each * times)});
+    if (each > 0 && times > 0) table.row(what, count_text(each), fmt::format("{:.0f}", times), count_text(each * times));
   };
   row("attention", n.attention, m.full_layers());
   row("attention with a window", n.window, m.window_layers);
@@ -56,68 +52,57 @@ namespace {
   row("norms", n.norms, m.layers);
   row("embedding", n.embedding, 1);
   row("output table", n.head, 1);
-  table.row({"all", "", "", count_text(n.total)});
-  if (m.mixture()) table.row({"active per token", "", "", count_text(n.active)});
-  return table.text(2);
+  table.row("all", "", "", count_text(n.total));
+  if (m.mixture()) table.row("active per token", "", "", count_text(n.active));
+  page.table(table);
 }
 
-[[nodiscard]] std::string flops_table(const ModelAnswer& a) {
-  TextTable table{{{"GFLOP per token, training"}, {"full scores", right}, {"causal", right}}};
-  const auto cell = [](std::optional<double> flops) { return flops ? fmt::format("{:.4g}", *flops / 1e9) : std::string{"-"}; };
-  for (const auto& [convention, flops] : a.training_flops_per_token) table.row({convention, cell(flops[0].second), cell(flops[1].second)});
-  return table.text(2);
+void add_flops(Page& page, const ModelAnswer& a) {
+  TextTable table{"GFLOP per token, training", ">full scores", ">causal"};
+  const auto cell = [](std::optional<double> flops) { return flops ? figure(*flops / 1e9) : "-"; };
+  for (const auto& [convention, flops] : a.training_flops_per_token) table.row(convention, cell(flops[0].second), cell(flops[1].second));
+  page.table(table);
 }
 
-[[nodiscard]] std::string text(const ModelAnswer& a) {
+void text_of(Page& page, const ModelAnswer& a) {
   const Model& m = a.model;
-  std::string out = fmt::format("{}{}\n", m.name, m.title.empty() ? "" : ": " + m.title);
-  out += wrapped("  ", fmt::format("{} layers, hidden {}, vocabulary {}{}.", m.layers, m.hidden, m.vocab, m.tied ? ", tables tied" : ""));
-  out += wrapped("  attention     ", attention_text(m));
-  out += wrapped("  feed-forward  ", ffn_text(m));
-  if (!m.partial.empty()) out += wrapped("  partial       ", m.partial);
-  out += "\nParameters\n" + parameters_table(m, a.parameters);
-  if (a.dense_layer_parameters) out += fmt::format("  matrices of one dense layer: {}\n", count_text(*a.dense_layer_parameters));
-  if (a.expert_layer_parameters) out += fmt::format("  matrices of one layer with experts: {}\n", count_text(*a.expert_layer_parameters));
+  page.width = 80;
+  page.title(m.name + (m.title.empty() ? "" : ": " + m.title));
+  page.say("{} layers, hidden {}, vocabulary {}{}.", m.layers, m.hidden, m.vocab, m.tied ? ", tables tied" : "");
+  page.item("  attention     ", attention_text(m));
+  page.item("  feed-forward  ", ffn_text(m));
+  if (!m.partial.empty()) page.item("  partial       ", m.partial);
+  page.section("Parameters"), add_parameters(page, m, a.parameters);
+  if (a.dense_layer_parameters) page.line("matrices of one dense layer: {}", count_text(*a.dense_layer_parameters));
+  if (a.expert_layer_parameters) page.line("matrices of one layer with experts: {}", count_text(*a.expert_layer_parameters));
   if (m.stated_parameters > 0)
-    out += wrapped("  ", fmt::format("published: {}{}{}; {}", count_text(m.stated_parameters),
-                                     m.stated_other > 0 ? fmt::format(" with {} beside it", count_text(m.stated_other)) : "",
-                                     m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source));
-  out += fmt::format("\nFLOPs at a sequence of {:.0f}\n", a.sequence) + flops_table(a);
-  out += wrapped("  ", fmt::format("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.",
-                                   a.forward_flops_per_token / 1e9, a.sequence, a.decode_flops / 1e9));
-  out += "\nCache at 2 bytes a value\n";
-  out += fmt::format("  {:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB\n", a.kv_bytes_per_token,
-                     a.kv_bytes_per_token_layer, a.sequence, a.kv_bytes_per_sequence / (1 << 20));
-  if (!m.notes.empty()) out += "\nNotes\n" + wrapped("  ", m.notes);
-  out += "\nSource\n" + wrapped("  ", fmt::format("{} ({})", m.source, m.confidence));
-  if (!m.aliases.empty()) out += "\nAlso called\n" + wrapped("  ", joined(m.aliases));
-  return out;
+    page.say("published: {}{}{}; {}", count_text(m.stated_parameters),
+             m.stated_other > 0 ? fmt::format(" with {} beside it", count_text(m.stated_other)) : "",
+             m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source);
+  page.section("FLOPs at a sequence of {:.0f}", a.sequence), add_flops(page, a);
+  page.say("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.", a.forward_flops_per_token / 1e9, a.sequence,
+           a.decode_flops / 1e9);
+  page.section("Cache at 2 bytes a value");
+  page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token,
+            a.kv_bytes_per_token_layer, a.sequence, a.kv_bytes_per_sequence / (1 << 20));
+  if (!m.notes.empty()) page.section("Notes"), page.say(m.notes);
+  page.section("Source"), page.say("{} ({})", m.source, m.confidence);
+  if (!m.aliases.empty()) page.section("Also called"), page.say(joined(m.aliases));
 }
 
-[[nodiscard]] std::string text(const std::vector<ListedModel>& models) {
-  TextTable table{{{"name"},
-                   {"layers", right},
-                   {"hidden", right},
-                   {"experts", right},
-                   {"parameters", right},
-                   {"active", right},
-                   {"published", right},
-                   {""}}};
-  for (const ListedModel& m : models)
-    table.row({m.name, std::to_string(m.layers), std::to_string(m.hidden), experts_text(m), count_text(m.parameters),
-               m.experts > 0 ? count_text(m.active) : "-", m.stated_parameters > 0 ? count_text(m.stated_parameters) : "-",
-               m.partial.empty() ? "" : "partial"});
-  return table.text(2);
+void text_of(Page& page, const std::vector<ListedModel>& models) {
+  const auto known = [](double parameters) { return parameters > 0 ? count_text(parameters) : "-"; };
+  page.table({"name", ">layers", ">hidden", ">experts", ">parameters", ">active", ">published", ""}, models, [&](const ListedModel& m) {
+    return cells(m.name, m.layers, m.hidden, experts_text(m), count_text(m.parameters), m.experts > 0 ? count_text(m.active) : "-",
+                 known(m.stated_parameters), m.partial.empty() ? "" : "partial");
+  });
 }
 
 }  // namespace
 
 void add_models(CLI::App& app, Runner& runner) {
   add_face<ModelsRequest>(app, runner, "models", "The models that have a name, or one of them", "Example: fabricost models llama3-405b",
-                          [](const auto& answer, const Terminal& terminal) {
-                            if (const auto* const one = std::get_if<ModelAnswer>(&answer)) return terminal.strong_headings(text(*one));
-                            return text(std::get<std::vector<ListedModel>>(answer));
-                          });
+                          [](Page& page, const auto& answer) { std::visit([&](const auto& one) { text_of(page, one); }, answer); });
 }
 
 }  // namespace fabricost::cli

@@ -4,11 +4,8 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "faces/machines.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/design/need.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +14,8 @@
 namespace fabricost::cli {
 namespace {
 
-struct NeedOptions {
-  Typed typed;
-  bool train = false, serve = false, json = false;
+struct NeedOptions : GivenOptions {
+  bool train = false, serve = false;
 };
 
 /// A requested value in the fewest digits: "31.8", "32768"
@@ -44,12 +40,11 @@ struct NeedOptions {
                      d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
 }
 
-[[nodiscard]] std::string range_text(const NeedAnswer& a) {
-  const std::string fast = a.fast_value ? with_unit(*a.fast_value, "") : "none",
-                    slow = a.slow_value ? with_unit(*a.slow_value, "") : "none";
-  if (a.fast_value == a.slow_value && a.value == a.slow_value) return "  The same at both ends of the prediction's interval.\n";
-  return fmt::format("  {} at the fast end of the prediction's interval, {} at its slow end{}.\n", fast, slow,
-                     a.slow_value ? "" : ": there nothing tried is enough");
+void add_range(Page& page, const NeedAnswer& a) {
+  const auto text = [](const std::optional<double>& value) { return value ? min_text(*value) : "none"; };
+  if (a.fast_value == a.slow_value && a.value == a.slow_value) return page.line("The same at both ends of the prediction's interval.");
+  page.line("{} at the fast end of the prediction's interval, {} at its slow end{}.", text(a.fast_value), text(a.slow_value),
+            a.slow_value ? "" : ": there nothing tried is enough");
 }
 
 /// The beginning of a refusal without the numbers in it, by which refusals of neighbouring values differ.
@@ -62,41 +57,40 @@ struct NeedOptions {
 }
 
 /// The values around the answer, or the first and last ones.
-[[nodiscard]] std::string tried_text(const NeedAnswer& a) {
+void add_tried(Page& page, const NeedAnswer& a) {
   constexpr std::ptrdiff_t around = 4;
   const auto middle = std::find_if(a.tried.begin(), a.tried.end(), [&](const NeedTried& one) { return a.value && one.value == *a.value; });
   const auto from = middle - a.tried.begin() > around ? middle - around : a.tried.begin();
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
-  TextTable rows{
-      {{a.unit.empty() ? a.unknown : a.unknown + ", " + a.unit, right}, {a.measured, right}, {"enough"}, {"takes most besides computing"}}};
+  TextTable rows{">" + a.unknown + (a.unit.empty() ? "" : ", " + a.unit), ">" + a.measured, "enough", "takes most besides computing"};
   const auto end = a.value ? until : a.tried.end();
   for (auto one = a.value ? from : a.tried.begin(); one != end;) {
-    const std::string said = one->trouble.size() > 70 ? one->trouble.substr(0, 67) + "..." : one->trouble;
     auto last = one;  // values that are refused for the same reason are one row
-    while (!said.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
-    rows.row({last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
-              one->measure ? fmt::format("{:.4g}", *one->measure) : "", one->holds ? "yes" : "no", said.empty() ? one->binds : said});
+    while (!one->trouble.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
+    rows.row(last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
+             one->measure ? figure(*one->measure) : "", one->holds ? "yes" : "no",
+             one->trouble.empty() ? one->binds : shortened(one->trouble, 70));
     one = last + 1;
   }
-  return rows.text(2);
+  page.table(rows);
 }
 
-[[nodiscard]] std::string text_of(const NeedAnswer& a, const Terminal& terminal) {
-  std::string out =
-      terminal.strong(fmt::format(
-          "{}: {} for {}", a.title,
-          a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal)) +
-      "\n";
-  if (!a.satisfied) return out + wrapped("  ", a.reason, 100) + "\n" + tried_text(a);
-  if (!a.beyond.empty()) out += wrapped("  ", a.beyond + ".", 100);
-  out += range_text(a) + wrapped("  ", "There: " + layout_text(a) + ".", 100);
+void text_of(Page& page, const NeedAnswer& a) {
+  page.title("{}: {} for {}", a.title,
+             a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal);
+  if (!a.satisfied) {
+    page.say(a.reason), page.add("\n"), add_tried(page, a);
+    return;
+  }
+  if (!a.beyond.empty()) page.say(a.beyond + ".");
+  add_range(page, a);
+  page.say("There: " + layout_text(a) + ".");
   if (const auto& beyond = a.most ? a.next_larger : a.next_smaller; beyond)
-    out +=
-        wrapped("  ", fmt::format("{} is {}; there: {}.", with_unit(*beyond, a.unit), a.most ? "too much" : "not enough", a.binding), 100);
+    page.say("{} is {}; there: {}.", with_unit(*beyond, a.unit), a.most ? "too much" : "not enough", a.binding);
   else
-    out += fmt::format("  {} is the {} that was tried: {} may be enough.\n", with_unit(*a.value, a.unit), a.most ? "most" : "least",
-                       a.most ? "more" : "less");
-  return out + "\n" + terminal.strong("Around it") + "\n" + tried_text(a);
+    page.line("{} is the {} that was tried: {} may be enough.", with_unit(*a.value, a.unit), a.most ? "most" : "least",
+              a.most ? "more" : "less");
+  page.section("Around it"), add_tried(page, a);
 }
 
 /// "1.234e+07" dollars, watts or seconds as a person writes them.
@@ -116,60 +110,55 @@ struct NeedOptions {
          (a.slow_value ? "." : ": too late, too dear or too large there.");
 }
 
-[[nodiscard]] std::string text_of(const NeedMachineAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal)) + "\n";
+void text_of(Page& page, const NeedMachineAnswer& a) {
+  page.title("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal);
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
-    if (a.fast_value != a.value || a.slow_value != a.value) out += wrapped("  ", certainty_text(a), 100);
-    out += wrapped(
-        "  ",
-        fmt::format("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
-                    r.seconds / day_seconds, r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds,
-                    r.dollars ? ", " + dollars_text(*r.dollars) : "",
-                    duration_text(r.step_seconds), 100 * r.goodput, r.kernels == "assumed" ? "; what its kernels reach is assumed" : ""),
-        100);
-    if (!r.cost->network_note.empty()) out += wrapped("  ", r.cost->network_note, 100);
-    if (a.next_smaller) out += wrapped("  ", fmt::format("{} would be better, but: {}.", *a.next_smaller, a.binding), 100);
+    if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
+    page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus, r.seconds / day_seconds,
+             r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds,
+             r.dollars ? ", " + dollars_text(*r.dollars) : "", duration_text(r.step_seconds), 100 * r.goodput,
+             r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
+    if (!r.cost->network_note.empty()) page.say(r.cost->network_note);
+    if (a.next_smaller) page.say("{} would be better, but: {}.", *a.next_smaller, a.binding);
   } else {
-    out += wrapped("  ", a.reason, 100);
+    page.say(a.reason);
   }
-  TextTable rows{{{"machine"}, {"GPUs", right}, {a.measured.substr(0, a.measured.find(',')), right}, {"enough"}, {""}}};
-  std::string troubles;
-  for (const NeedMachineTried& one : a.tried) {
-    if (one.trouble.empty())
-      rows.row({one.value, fmt::format("{}", *one.gpus), measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds});
-    else
-      troubles += wrapped("  ", (one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble, 100);
-  }
-  return out + "\n" + rows.text(2) + troubles;
+  TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), "enough", ""};
+  for (const NeedMachineTried& one : a.tried)
+    if (one.trouble.empty()) rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds);
+  page.add("\n"), page.table(rows);
+  for (const NeedMachineTried& one : a.tried)
+    if (!one.trouble.empty()) page.say((one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble);
 }
 
 template <class Request>
 [[nodiscard]] std::string answered(const NeedOptions& o, const Terminal& terminal) {
-  const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o.typed)); });
-  return o.json ? printed(json_of(found)) : text_of(found, terminal);
+  return shown(spelled_answer(request_of<Request>(o.typed)), o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
 }
 
 [[nodiscard]] std::string run(const NeedOptions& o, const Terminal& terminal) {
   if (o.serve == o.train) throw RequestError("need for what? Say --train or --serve");
-  const auto unknown = o.typed.texts.find("UNKNOWN");
-  const bool machine = unknown != o.typed.texts.end() && unknown->second == "machine";
-  if (machine && o.serve) throw RequestError("need machine: of training; compare puts machines that serve side by side");
-  const auto refuse = [](std::string_view other, std::string_view of) {
-    if (!other.empty()) throw RequestError(fmt::format("{} is of {}; leave it out", other, of));
+  const auto typed = [&](std::string_view option) {
+    const auto text = o.typed.texts.find(option);
+    return text == o.typed.texts.end() ? std::string{} : text->second;
   };
-  if (machine) {
-    refuse(given_beyond<NeedServeRequest, NeedMachineRequest>(o.typed), "--serve");
-    refuse(given_beyond<NeedRequest, NeedMachineRequest>(o.typed), "other unknowns than machine");
+  if (typed("UNKNOWN") == "machine") {
+    if (o.serve) throw RequestError("need machine: of training; compare puts machines that serve side by side");
+    refuse_beyond<NeedMachineRequest, NeedServeRequest>(o.typed, "--serve");
+    refuse_beyond<NeedMachineRequest, NeedRequest>(o.typed, "other unknowns than machine");
     return answered<NeedMachineRequest>(o, terminal);
   }
-  if (const auto system = o.typed.texts.find("--system,-s"); system != o.typed.texts.end() && system->second.find(',') != std::string::npos)
+  if (typed("--system,-s").find(',') != std::string::npos)
     throw RequestError("--system: one machine at a time; need machine chooses among several");
-  refuse(o.train ? given_beyond<NeedServeRequest, NeedRequest>(o.typed) : given_beyond<NeedRequest, NeedServeRequest>(o.typed),
-         o.train ? "--serve" : "--train");
-  refuse(o.train ? given_beyond<NeedMachineRequest, NeedRequest>(o.typed) : given_beyond<NeedMachineRequest, NeedServeRequest>(o.typed),
-         "need machine");
-  return o.train ? answered<NeedRequest>(o, terminal) : answered<NeedServeRequest>(o, terminal);
+  if (o.train) {
+    refuse_beyond<NeedRequest, NeedServeRequest>(o.typed, "--serve");
+    refuse_beyond<NeedRequest, NeedMachineRequest>(o.typed, "need machine");
+    return answered<NeedRequest>(o, terminal);
+  }
+  refuse_beyond<NeedServeRequest, NeedRequest>(o.typed, "--train");
+  refuse_beyond<NeedServeRequest, NeedMachineRequest>(o.typed, "need machine");
+  return answered<NeedServeRequest>(o, terminal);
 }
 
 }  // namespace

@@ -4,13 +4,10 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/workloads/plan_text.hpp"
-#include "text/write_file.hpp"
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/rl.hpp>
 #include <fabricost/answers/serve.hpp>
-
-#include <fmt/format.h>
 
 #include <concepts>
 #include <filesystem>
@@ -19,10 +16,9 @@
 namespace fabricost::cli {
 namespace {
 
-struct PlanOptions {
-  Typed typed;
+struct PlanOptions : GivenOptions {
   std::string threads, trace;
-  bool train = false, serve = false, rl = false, json = false, graph = false, eager = false;
+  bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
 
 /// \throws RequestError where the folder or a file cannot be written
@@ -35,13 +31,11 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
 }
 
 template <class Request>
-[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal, const std::string& trace = {}) {
-  auto found = spelled_out<Request>([&] { return answer(request); });
-  if constexpr (std::same_as<Request, PlanRequest>) {
-    found.advice = with_fields(found.advice, as_option<Request>);
-    if (!trace.empty()) write_timeline(found, trace);
-  }
-  return json ? printed(json_of(found)) : text_of(found, terminal);
+[[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
+  const auto found = spelled_answer(request);
+  if constexpr (std::same_as<Request, PlanRequest>)
+    if (!o.trace.empty()) write_timeline(found, o.trace);
+  return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
 }
 
 /// \throws RequestError for an option of other questions that Request does not have
@@ -64,18 +58,18 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
     refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
       throw RequestError("--threads: a search is run on one thread; leave it out");
-    return answered(request_of<PlanRequest>(o.typed), o.json, terminal, o.trace);
+    return answered(o, request_of<PlanRequest>(o.typed), terminal);
   }
   if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of --train; leave it out of {}", o.rl ? "--rl" : "--serve"));
   if (o.rl) {
     refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
-    return answered(request_of<RlRequest>(o.typed), o.json, terminal);
+    return answered(o, request_of<RlRequest>(o.typed), terminal);
   }
   refuse_others<ServeRequest, PlanRequest, RlRequest>(o, "--serve", "--train", "--rl");
   if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
   auto request = request_of<ServeRequest>(o.typed);
   if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
-  return answered(request, o.json, terminal);
+  return answered(o, request, terminal);
 }
 
 }  // namespace

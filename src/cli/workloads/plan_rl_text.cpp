@@ -3,13 +3,10 @@
 
 #include "cli/workloads/plan_text.hpp"
 
-#include "cli/report.hpp"
 #include "text/short_text.hpp"
-#include "text/text_table.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
+#include <initializer_list>
+#include <utility>
 
 namespace fabricost::cli {
 namespace {
@@ -23,45 +20,36 @@ namespace {
 
 }  // namespace
 
-std::string text_of(const RlAnswer& answer, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on "
-                                                "average, the longest {:.0f}; {} and {}",
-                                                answer.model, answer.gpus, answer.system, answer.answers, answer.mean_tokens,
-                                                answer.longest_tokens, answer.stack, answer.rollout_stack)) +
-                    "\n";
-  TextTable rows{{{"iteration s", right},
-                  {"tokens/s/GPU", right},
-                  {"train", right},
-                  {"wait %", right},
-                  {"generate", right},
-                  {"wait %", right},
-                  {"training"},
-                  {"engines"}}};
-  for (const PlannedRl& p : answer.layouts)
-    rows.row({fmt::format("{:.4g}", p.iteration_seconds), fmt::format("{:.4g}", p.tokens_per_second_per_gpu),
-              p.colocated ? "all" : std::to_string(p.train_gpus),
-              fmt::format("{:.0f}", 100 * p.train_idle),
-              !p.colocated ? std::to_string(p.rollout_gpus) : p.offloads ? "all, offloaded" : "all",
-              fmt::format("{:.0f}", 100 * p.rollout_idle),
-              ranks_text({{"tp", p.tp}, {"pp", p.pp}, {"cp", p.cp}, {"ep", p.ep}, {"dp", p.dp}}),
-              fmt::format("{} x {}, batch {:.0f}", p.engines,
-                          ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}),
-                          p.running)});
-  out += rows.text(2);
-  out += fmt::format("  {} generations priced; an update trains {} packed sequences of {} tokens\n", answer.evaluated,
-                     answer.global_batch, answer.sequence);
-  out += "\n" + terminal.strong("The fastest") + "\n";
+void text_of(Page& page, const RlAnswer& answer) {
+  page.title("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the longest {:.0f}; {} and {}",
+             answer.model, answer.gpus, answer.system, answer.answers, answer.mean_tokens, answer.longest_tokens, answer.stack,
+             answer.rollout_stack);
+  page.table(
+      {">iteration s", ">tokens/s/GPU", ">train", ">wait %", ">generate", ">wait %", "training", "engines"}, answer.layouts,
+      [](const PlannedRl& p) {
+        return cells(
+            figure(p.iteration_seconds), figure(p.tokens_per_second_per_gpu), p.colocated ? "all" : std::to_string(p.train_gpus),
+            fmt::format("{:.0f}", 100 * p.train_idle),
+            !p.colocated ? std::to_string(p.rollout_gpus)
+            : p.offloads ? "all, offloaded"
+                         : "all",
+            fmt::format("{:.0f}", 100 * p.rollout_idle), ranks_text({{"tp", p.tp}, {"pp", p.pp}, {"cp", p.cp}, {"ep", p.ep}, {"dp", p.dp}}),
+            fmt::format("{} x {}, batch {:.0f}", p.engines,
+                        ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}), p.running));
+      });
+  page.line("{} generations priced; an update trains {} packed sequences of {} tokens", answer.evaluated, answer.global_batch,
+            answer.sequence);
+  page.section("The fastest");
   const PlannedRl& best = answer.layouts.front();
-  TextTable terms{{{"term"}, {"s", right}, {"share", right}}};
-  for (const StepTerm& t : best.terms)
-    terms.row({t.name, fmt::format("{:.4g}", t.seconds), fmt::format("{:.1f} %", 100 * t.seconds / best.iteration_seconds)});
-  terms.row({"total", fmt::format("{:.4g}", best.iteration_seconds), ""});
-  out += terms.text(2);
-  out += fmt::format("\n  {:.3g} answers and {:.4g} tokens per second, trained on; a token of an answer takes {} at the full batch\n",
-                     best.answers_per_second, best.tokens_per_second, io::short_time_text(best.tpot_seconds));
-  out += fmt::format("  Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.\n", best.interval_seconds.first,
-                     best.interval_seconds.second);
-  return out;
+  TextTable terms{"term", ">s", ">share"};
+  for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.seconds), percent(t.seconds / best.iteration_seconds, 1));
+  terms.row("total", figure(best.iteration_seconds));
+  page.table(terms);
+  page.add("\n");
+  page.line("{:.3g} answers and {:.4g} tokens per second, trained on; a token of an answer takes {} at the full batch",
+            best.answers_per_second, best.tokens_per_second, io::short_time_text(best.tpot_seconds));
+  page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval_seconds.first,
+            best.interval_seconds.second);
 }
 
 }  // namespace fabricost::cli

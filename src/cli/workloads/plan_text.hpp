@@ -2,18 +2,16 @@
 /// \file plan_text.hpp
 /// Plans of training, serving and reinforcement learning as text.
 
-#include "cli/runner.hpp"
+#include "cli/page.hpp"
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/rl.hpp>
 #include <fabricost/answers/serve.hpp>
 
-#include <string>
-
 namespace fabricost::cli {
 
-[[nodiscard]] std::string text_of(const PlanAnswer& answer, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const ServeAnswer& answer, const Terminal& terminal);
-[[nodiscard]] std::string text_of(const RlAnswer& answer, const Terminal& terminal);
+void text_of(Page& page, const PlanAnswer& answer);
+void text_of(Page& page, const ServeAnswer& answer);
+void text_of(Page& page, const RlAnswer& answer);
 
 }  // namespace fabricost::cli

@@ -3,28 +3,18 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/compared.hpp"
 #include "faces/machines.hpp"
-#include "text/text_table.hpp"
 
 #include <fabricost/answers/design/project.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace fabricost::cli {
 namespace {
 
 using Ends = std::pair<double, double>;
-
-[[nodiscard]] std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 /// The given number of digits, without an exponent.
 [[nodiscard]] std::string digits(double value, int count) {
@@ -62,24 +52,24 @@ using Ends = std::pair<double, double>;
 class Rows {
  public:
   explicit Rows(const std::vector<ProjectedRun>& rows) {
-    std::vector<TextTable::Column> columns{{""}};
+    Cells headings{""};
     for (const ProjectedRun& r : rows)
-      if (r.trouble.empty()) able_.push_back(&r), columns.push_back({r.system, right});
-    table_ = TextTable{columns};
+      if (r.trouble.empty()) able_.push_back(&r), headings.push_back(">" + r.system);
+    table_ = TextTable{headings};
   }
   template <class Text>
   void add(const std::string& name, Text&& text) {
-    std::vector<std::string> cells{name};
+    Cells cells{name};
     bool any = false;
     for (const ProjectedRun* r : able_) cells.push_back(text(*r)), any = any || !cells.back().empty();
     if (any) table_.row(cells);
   }
-  [[nodiscard]] std::string text() const { return table_.text(2); }
+  [[nodiscard]] const TextTable& table() const { return table_; }
   [[nodiscard]] const std::vector<const ProjectedRun*>& able() const { return able_; }
 
  private:
   std::vector<const ProjectedRun*> able_;
-  TextTable table_{{}};
+  TextTable table_{};
 };
 
 /// \param dated a day was requested, or a machine is not yet on sale
@@ -92,7 +82,7 @@ void add_work(Rows& rows, bool dated) {
     return r.spares > 0 ? fmt::format("{} of {:.0f} GPUs", r.spares, each) : std::string{"0"};
   });
   rows.add("step, s", [](const R& r) { return ranged(r.step_seconds, r.interval_step_seconds); });
-  rows.add("MFU", [](const R& r) { return percent_text(r.mfu); });
+  rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });
   rows.add("what failures leave, %", [](const R& r) {
     const auto& [low, high] = r.interval_goodput;
     return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
@@ -156,20 +146,20 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
                      c.network_switches, c.network_ports, c.network_cables, c.transceivers, dollars_text(c.network_dollars));
 }
 
-[[nodiscard]] std::string sources_text(const ProjectedRun& r, const Terminal& terminal) {
+void add_sources(Page& page, const ProjectedRun& r) {
   const CostAnswer& c = *r.cost;
-  std::string out = "\n" + terminal.strong(r.system) + "\n";
-  TextTable table{{{""}, {""}}};
-  table.row({"layout", layout_text(*r.layout)});
-  if (r.wait_seconds > 0) table.row({"delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source)});
-  table.row({"kernels", std::string{kernels_words(r.kernels)}});
-  table.row({"failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
-                                     duration_text(r.failures->checkpoint_every_seconds), r.failures->failure_source)});
-  if (c.dollars_per_gpu_hour) table.row({"rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source)});
-  if (c.servers_dollars) table.row({"servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source)});
-  table.row({"network", network_text(c)});
-  if (c.site_watts) table.row({"power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source)});
-  return out + table.text(2);
+  page.section(r.system);
+  TextTable table{"", ""};
+  table.row("layout", layout_text(*r.layout));
+  if (r.wait_seconds > 0) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
+  table.row("kernels", kernels_words(r.kernels));
+  table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
+                                    duration_text(r.failures->checkpoint_every_seconds), r.failures->failure_source));
+  if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
+  if (c.servers_dollars) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source));
+  table.row("network", network_text(c));
+  if (c.site_watts) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));
+  page.table(table);
 }
 
 [[nodiscard]] std::string best_text(const ProjectAnswer& a) {
@@ -182,54 +172,42 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   return out.empty() ? "None ends in time." : out + ".";
 }
 
-[[nodiscard]] std::string text_of(const ProjectAnswer& a, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens),
-                                                a.global_batch, a.sequence, a.precision,
-                                                a.in_seconds ? ", in " + duration_text(*a.in_seconds)
-                                                : a.done_by  ? ", by " + *a.done_by
-                                                             : "")) +
-                    "\n";
+void project_text(Page& page, const ProjectAnswer& a) {
+  page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
+             a.precision,
+             a.in_seconds ? ", in " + duration_text(*a.in_seconds)
+             : a.done_by  ? ", by " + *a.done_by
+                          : "");
   Rows rows{a.rows};
   const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait_seconds > 0; });
   add_work(rows, dated), add_money(rows, a);
-  out += rows.text();
+  page.table(rows.table());
   for (const ProjectedRun& r : a.rows)
     if (r.better_batch)
-      out += wrapped("  ",
-                     fmt::format("{}: {} GPUs divide a batch of {} better, which gives {:.0f} % more tokens a second.", r.system, r.gpus,
-                                 *r.better_batch, 100 * r.better_batch_gain),
-                     100);
+      page.say("{}: {} GPUs divide a batch of {} better, which gives {:.0f} % more tokens a second.", r.system, r.gpus, *r.better_batch,
+               100 * r.better_batch_gain);
   for (const ProjectedRun& r : a.rows)
-    if (!r.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", r.system, r.trouble), 100);
+    if (!r.trouble.empty()) page.say("{}: {}", r.system, r.trouble);
   if (a.no_price)
-    out += wrapped(
-        "  ",
-        fmt::format("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price),
-        100);
-  if (rows.able().size() > 1) out += wrapped("  ", best_text(a), 100);
+    page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price);
+  if (rows.able().size() > 1) page.say(best_text(a));
   if (rows.able().size() > 1 && rows.able().front()->gpus_found)
-    out += wrapped("  ", "Each has the fewest GPUs that end in time; need machine tries more, which can cost less.", 100);
+    page.say("Each has the fewest GPUs that end in time; need machine tries more, which can cost less.");
   for (const ProjectedRun* r : rows.able())
-    if (!r->cost->network_note.empty()) out += wrapped("  ", fmt::format("{}: {}", r->system, r->cost->network_note), 100);
-  for (const ProjectedRun* r : rows.able()) out += sources_text(*r, terminal);
-  return out + "\n" +
-         wrapped("  ",
-                 "In brackets where nine steps in ten, and failures as of the published fleets, would put it; prices are taken as exact. "
-                 "Racks, power and money are of the GPUs, the idle ones and the spares.",
-                 100);
+    if (!r->cost->network_note.empty()) page.say("{}: {}", r->system, r->cost->network_note);
+  for (const ProjectedRun* r : rows.able()) add_sources(page, *r);
+  page.add("\n");
+  page.say(
+      "In brackets where nine steps in ten, and failures as of the published fleets, would put it; prices are taken as exact. "
+      "Racks, power and money are of the GPUs, the idle ones and the spares.");
 }
 
 }  // namespace
 
 void add_project(CLI::App& app, Runner& runner) {
-  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
-    ProjectAnswer found = spelled_out<ProjectRequest>([&] { return answer(request_of<ProjectRequest>(o.typed)); });
-    faces::spell_troubles(found, as_option<ProjectRequest>);
-    return o.json ? printed(faces::json_of_compared(found)) : text_of(found, terminal);
-  };
-  add_command<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
-                              "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", job,
-                              "Print JSON", [](CLI::App& sub, const GivenOptions&) { sub.get_option("--system")->join(','); });
+  add_face<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
+                           "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", project_text);
+  app.get_subcommand("project")->get_option("--system")->join(',');
 }
 
 }  // namespace fabricost::cli

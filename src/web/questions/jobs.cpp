@@ -1,7 +1,6 @@
 /// \file jobs.cpp
 /// Questions about a job's failures, waiting, money and schedule.
 
-#include "faces/compared.hpp"
 #include "faces/requests.hpp"
 #include "web/questions/question.hpp"
 
@@ -14,16 +13,12 @@
 
 namespace fabricost::web {
 
-namespace {
-constexpr auto as_projected = [](const ProjectAnswer& found) { return faces::json_of_compared(found, spelled_field<ProjectRequest>); };
-}  // namespace
-
 std::vector<Question> job_questions() {
   return {question<CostRequest>("cost", "fabricost cost", "cost", "CostRequest"),
           question<GoodputRequest>("goodput", "fabricost goodput", "goodput", "GoodputRequest"),
           question<StragglersRequest>("stragglers", "fabricost stragglers", "stragglers", "StragglersRequest"),
           question<PipelineRequest>("pipeline", "fabricost pipeline", "pipeline", "PipelineRequest"),
-          question<ProjectRequest, as_projected>("project", "fabricost project", "project", "ProjectRequest"),
+          question<ProjectRequest>("project", "fabricost project", "project", "ProjectRequest"),
           question<NeedMachineRequest>("need_machine", "fabricost need machine --train", "need_machine", "NeedMachineRequest")};
 }
 

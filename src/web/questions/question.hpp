@@ -7,6 +7,7 @@
 #include "web/request.hpp"
 
 #include <fabricost/fields/json.hpp>
+#include <fabricost/fields/spelled.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <string>
@@ -43,7 +44,8 @@ template <HasFields Request, class Work>
 template <HasFields Request, auto shown>
 [[nodiscard]] Json answered(const Json& fields) {
   return in_words<Request>([&] {
-    const auto found = answer(request_from<Request>(fields));
+    auto found = answer(request_from<Request>(fields));
+    spell_fields(found, spelled_field<Request>);
     Json out{{"answer", shown(found)}};
     if constexpr (requires { std::string{found.text}; }) out["text"] = found.text;
     return out;

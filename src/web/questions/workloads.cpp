@@ -1,7 +1,6 @@
 /// \file workloads.cpp
 /// Questions about models and their software.
 
-#include "faces/compared.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/answers/compare.hpp>
@@ -14,20 +13,12 @@
 
 namespace fabricost::web {
 
-namespace {
-constexpr auto as_planned = [](PlanAnswer found) {
-  found.advice = with_fields(found.advice, spelled_field<PlanRequest>);
-  return as_fields(found);
-};
-constexpr auto as_compared = [](const CompareAnswer& found) { return faces::json_of_compared(found, spelled_field<CompareRequest>); };
-}
-
 std::vector<Question> workload_questions() {
   return {question<ModelsRequest>("models", "fabricost models", "models", "ModelsRequest"),
-          question<PlanRequest, as_planned>("plan", "fabricost plan --train", "plan", "PlanRequest"),
+          question<PlanRequest>("plan", "fabricost plan --train", "plan", "PlanRequest"),
           question<ServeRequest>("serve", "fabricost plan --serve", "plan_serve", "ServeRequest"),
           question<RlRequest>("rl", "fabricost plan --rl", "plan_rl", "RlRequest"),
-          question<CompareRequest, as_compared>("compare", "fabricost compare", "compare", "CompareRequest"),
+          question<CompareRequest>("compare", "fabricost compare", "compare", "CompareRequest"),
           question<NeedRequest>("need", "fabricost need --train", "need", "NeedRequest"),
           question<NeedServeRequest>("need_serve", "fabricost need --serve", "need_serve", "NeedServeRequest"),
           question<ExploreRequest>("explore", "fabricost explore --train", "", "ExploreRequest"),

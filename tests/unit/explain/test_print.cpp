@@ -4,6 +4,7 @@
 #include <fabricost/explain/print.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/fields/json.hpp>
+#include <fabricost/fields/spelled.hpp>
 
 #include "catch.hpp"
 
@@ -23,6 +24,29 @@ std::string streamed(const T& value) {
   out << value;
   return out.str();
 }
+
+/// Rows that name fields of a request, as compare's do.
+struct AdvisedRow {
+  std::string system{}, trouble{};
+  double seconds = 0;
+
+  static constexpr auto fields() {
+    using A = AdvisedRow;
+    return Table{gives(&A::system, "system", "system", "Its name."), gives_trouble(&A::trouble, "Why not."),
+                 gives(&A::seconds, "time_s", "seconds", "How long.")};
+  }
+};
+struct AdvisedAnswer {
+  std::vector<AdvisedRow> rows{};
+  std::vector<std::string> notes{};
+  std::string plain{};
+
+  static constexpr auto fields() {
+    using A = AdvisedAnswer;
+    return Table{gives(&A::rows, "rows", "rows", "Rows."), names_fields(gives(&A::notes, "notes", "notes", "Notes.")),
+                 gives(&A::plain, "plain", "plain", "Names none.")};
+  }
+};
 }  // namespace
 
 TEST_CASE("print: every kind of quantity says its unit", "[print]") {
@@ -84,4 +108,16 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   const double microseconds = json_of(answer(request))["time_us"];
   const auto machine = load_system("dgx-h100");
   CHECK(microseconds == Approx(1e6 * predict(machine, AllReduce{.bytes = 256 * MiB}).seconds));
+}
+
+TEST_CASE("print: texts that name fields of the request say them in the words of a face, rows and lists among them", "[print]") {
+  AdvisedAnswer found{{{"a", "add <mfu=0.4>", 0}, {"b", "", 2}}, {"name <system>", "nothing"}, "a <b> c"};
+  const nlohmann::ordered_json json = json_of(found);
+  CHECK(json.dump() == R"({"rows":[{"system":"a","trouble":"add mfu = 0.4"},{"system":"b","time_s":2.0}],)"
+                       R"("notes":["name system","nothing"],"plain":"a <b> c"})");
+  spell_fields(found, [](std::string_view name, std::string_view value) { return fmt::format("--{} {}", name, value); });
+  CHECK(found.rows[0].trouble == "add --mfu 0.4");
+  CHECK(found.notes == std::vector<std::string>{"name --system ", "nothing"});
+  CHECK(found.plain == "a <b> c");
+  CHECK(json_of(found)["rows"][0]["trouble"] == "add --mfu 0.4");
 }

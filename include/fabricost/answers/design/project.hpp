@@ -159,7 +159,7 @@ struct ProjectedRun {
     constexpr JsonUnit days{day_seconds};
     return Table{
         detail::give_system<A>,
-        gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out),
+        gives_trouble(&A::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
         gives(&A::gpus_found, "gpus_found", "gpus_found", "Whether they were found, as the least that ends in time."),
         gives(&A::gpus_interval, "gpus_interval", "gpus_interval",
@@ -226,7 +226,6 @@ struct ProjectAnswer {
   std::string precision;
   std::vector<ProjectedRun> rows;
   std::optional<std::string> price_kind, no_price, cheapest, lowest_power, fewest_gpus, soonest;
-  std::vector<std::string> refused;  ///< the troubles of the rows, with fields in angle brackets
 
   static constexpr auto fields() {
     using A = ProjectAnswer;

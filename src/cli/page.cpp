@@ -1,9 +1,7 @@
-/// \file report.cpp
-/// Text shared by several subcommands.
+/// \file page.cpp
+/// Sentences shared by several subcommands.
 
-#include "cli/report.hpp"
-
-#include <fmt/format.h>
+#include "cli/page.hpp"
 
 namespace fabricost::cli {
 
@@ -16,9 +14,10 @@ std::string assumed_kernels_text(const System& system) {
 
 std::string unread_text(const Model& model) {
   return model.unread.empty() ? std::string{}
-                              : fmt::format("Not read of its config.json: {}. If the model's shape follows from them, describe it as in "
-                                            "data/models.",
-                                            model.unread);
+                              : fmt::format(
+                                    "Not read of its config.json: {}. If the model's shape follows from them, describe it as in "
+                                    "data/models.",
+                                    model.unread);
 }
 
 }  // namespace fabricost::cli
