@@ -43,6 +43,19 @@ template <class T>
 /// The text of a str, which it lives as long as. \throws TypeError
 [[nodiscard]] std::string_view text_of(pybind11::handle given, std::string_view argument);
 
+/// Whether it is a str or os.PathLike.
+[[nodiscard]] inline bool is_path(pybind11::handle given) {
+  return PyUnicode_Check(given.ptr()) != 0 || pybind11::hasattr(given, "__fspath__");
+}
+/// The path of such. \throws TypeError naming the argument
+[[nodiscard]] std::string path_of(pybind11::handle path, std::string_view argument);
+/// The path of a file. \throws the same, RequestError for an empty one
+[[nodiscard]] std::string file_of(pybind11::handle path, std::string_view argument);
+/// Whether it is a sequence, and no text.
+[[nodiscard]] inline bool is_list(pybind11::handle given) {
+  return PyUnicode_Check(given.ptr()) == 0 && pybind11::isinstance<pybind11::sequence>(given);
+}
+
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 

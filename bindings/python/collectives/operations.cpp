@@ -217,7 +217,7 @@ template <Collective C>
 /// The class of an operation. \param signature of its __init__
 template <Collective C>
 void add_class(py::module_& module, const std::string& doc, const char* signature) {
-  py::class_<CollectiveRequest<C>, OperationRequest>(module, class_names[static_cast<std::size_t>(C)], doc.c_str())
+  PyClass<CollectiveRequest<C>, OperationRequest>(module, class_names[static_cast<std::size_t>(C)], doc.c_str())
       .def(py::init(&collective_request_of<C>), signature)
       .def(py::pickle([](const CollectiveRequest<C>& op) { return state_of(op); },
                       [](const py::tuple& state) {
@@ -248,18 +248,18 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
 }
 
 void add_operation(py::module_& module) {
-  py::class_<OperationRequest>(module, "Operation",
-                               "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
-      .def_property_readonly(
-          "collective", [](const OperationRequest& op) { return name(op.scalar.collective); },
-          "What the command calls it, as in `all_reduce`.")
-      .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
-      .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
-      .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
-      .def_property_readonly(
-          "dtype", [](const OperationRequest& op) { return name(op.scalar.dtype); }, "Element type.")
-      .def_property_readonly(
-          "path", [](const OperationRequest& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
+  constexpr const char* counts = "int | NDArray[np.int64]";
+  PyClass<OperationRequest>(module, "Operation", "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+      .property(
+          "collective", [](const OperationRequest& op) { return op.scalar.collective; }, "What the command calls it, as in `all_reduce`.")
+      .property("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.",
+                "float | NDArray[np.float64] | None")
+      .property("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.", counts)
+      .property("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.", counts)
+      .property(
+          "dtype", [](const OperationRequest& op) { return op.scalar.dtype; }, "Element type.")
+      .property(
+          "path", [](const OperationRequest& op) { return op.scalar.path; }, "Which wires a send_recv uses; gpu-gpu for the rest.")
       .def(
           "__eq__",
           [](const OperationRequest& a, const py::object& b) -> py::object {
