@@ -334,46 +334,42 @@ PyClass<Class> add_report(pybind11::module_& module, const char* name, const cha
   return type;
 }
 
-/// The answer as a record: members with a name in Python are its fields; named functions are computed on
-/// demand.
-/// \tparam Class of Python, if it is derived from the struct of the table
-template <HasFields Answer, class Class = Answer>
-PyClass<Class> add_answer(pybind11::module_& module, const char* name, const char* words) {
-  Members members;
+/// The members that a table lists, with their names in Python; to_dict has rows without one under their name in JSON. What a search took is
+/// no part of ==. \tparam Class of Python, if it is derived from the struct of the table
+template <HasFields Answer, class Class>
+[[nodiscard]] Members members_of() {
+  Members out;
   for_each_field<Answer>([&](const auto& gives) {
     using T = typename std::remove_cvref_t<decltype(gives)>::Value;
     if constexpr (!std::is_function_v<T>) {
-      members.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
+      out.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
       if constexpr (requires(T rows) { requires HasFields<typename decltype(rows)::value_type>; })
-        if (gives.name.empty()) members.back().key = gives.json.data();  // rows that Python shows as an array
+        if (gives.name.empty()) out.back().key = gives.json.data();
+      // threads that search side by side leave out more or less of what cannot be among the best
+      out.back().compared = gives.name != "search_seconds" && gives.name != "evaluated" && gives.name != "pruned";
     }
   });
+  return out;
+}
+
+/// The answer as a record: members with a name in Python are its fields; named functions are computed on
+/// demand.
+template <HasFields Answer, class Class = Answer>
+PyClass<Class> add_answer(pybind11::module_& module, const char* name, const char* words, Members members = members_of<Answer, Class>()) {
   auto type = add_record<Class>(module, name, words, std::move(members));
   add_properties<Answer, false>(type);
   return type;
 }
 
-/// The answer as a record and a sequence of its rows, which to_dict has under their name in JSON. What a search took is no part of ==.
+/// The answer as a record and a sequence of its rows.
 template <HasFields Answer, class Row>
 PyClass<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words, std::vector<Row> Answer::*rows) {
-  Members members;
-  bool listed = false;
-  for_each_field<Answer>([&](const auto& gives) {
-    using T = typename std::remove_cvref_t<decltype(gives)>::Value;
-    if constexpr (!std::is_function_v<T>) {
-      members.push_back(field<Answer, T>(gives.name.data(), gives.member, gives.words.data()));
-      if constexpr (std::same_as<T, std::vector<Row>>)
-        if (gives.member == rows) members.back().key = gives.json.data(), listed = true;
-      // threads that search side by side leave out more or less of what cannot be among the best
-      members.back().compared = gives.name != "search_seconds" && gives.name != "evaluated" && gives.name != "pruned";
-    }
-  });
-  if (!listed) {
-    members.push_back(field<Answer, std::vector<Row>>("", rows, ""));
+  Members members = members_of<Answer, Answer>();
+  if (std::none_of(members.begin(), members.end(), [&](const Member& one) { return one.offset == offset_of(rows); })) {
+    members.push_back(field("", rows, ""));
     members.back().key = "rows";
   }
-  auto type = add_record<Answer>(module, name, words, std::move(members));
-  add_properties<Answer, false>(type);
+  auto type = add_answer<Answer>(module, name, words, std::move(members));
   add_sequence(type, rows);
   return type;
 }

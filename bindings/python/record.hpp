@@ -123,7 +123,6 @@ struct Member {
 };
 
 /// Equal in every field; rows without == of their own in those of their table.
-[[nodiscard]] inline bool same(const Term& a, const Term& b) { return a.name == b.name && a.tier == b.tier && a.time == b.time; }
 template <class T>
 [[nodiscard]] bool same(const T& a, const T& b) {
   if constexpr (detail::is_list<T>) {

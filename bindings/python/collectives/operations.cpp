@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -26,90 +25,10 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// Whether it is a number or array of NumPy itself, not of a subclass.
-[[nodiscard]] bool is_numpys(py::handle given) { return std::string_view{Py_TYPE(given.ptr())->tp_name}.starts_with("numpy."); }
-
-/// Each element once: one place of the axes along which the array repeats itself.
-[[nodiscard]] py::array without_repeats(const py::array& given) {
-  py::list places;
-  bool repeats = false;
-  for (py::ssize_t i = 0; i < given.ndim(); ++i) {
-    const bool repeated = given.strides(i) == 0 && given.shape(i) > 1;
-    repeats = repeats || repeated;
-    places.append(repeated ? py::slice(0, 1, 1) : py::slice(py::none(), py::none(), py::none()));
-  }
-  return repeats ? py::array(given[py::tuple(places)]) : given;
-}
-
-/// A copy of `elements` as float64 or int64 that cannot be written to, in the order they lie in memory, repeated to a shape.
-[[nodiscard]] py::array own_array(const py::array& elements, const char* type, const py::object& shape) {
-  const py::array own = sealed(py::array(elements.attr("astype")(type, "order"_a = "K", "copy"_a = true)));
-  const py::object own_shape = own.attr("shape");
-  return own_shape.equal(shape) ? own : py::array(numpy().attr("broadcast_to")(own, shape));
-}
-
-/// NumPy's array of the argument, of float64 or int64. \throws TypeError, RequestError
-[[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
-  const bool text = PyUnicode_Check(given.ptr()) != 0 && (whole || is_numpys(given));  // the text of a size has its unit
-  if (text || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
-  const py::array array =
-      is_numpys(given) ? py::array::ensure(given) : py::array(py::module_::import("fabricost._given").attr("numbers")(given, field));
-  if (!array) throw_type(field, "a number or an array of numbers", given);
-  const char kind = array.dtype().kind();
-  if (kind == 'O' && array.ndim() == 0) throw_type(field, "a number or an array of numbers", given);
-  if (kind != 'i' && kind != 'u' && kind != 'f')
-    throw py::type_error(fmt::format("{}: numbers are wanted, not an array of {}{}", field,
-                                     py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>(),
-                                     kind == 'O' ? " (texts, None, or integers beyond 2^63)" : ""));
-  const py::array elements = without_repeats(array);
-  const py::object shape = array.attr("shape");
-  if (!whole) return own_array(elements, "float64", shape);
-  if (py::isinstance<py::array_t<std::int64_t>>(elements)) return own_array(elements, "int64", shape);
-  const py::array_t<double, py::array::c_style | py::array::forcecast> real(elements);
-  for (py::ssize_t i = 0; i < real.size(); ++i)
-    if (const double v = real.data()[i]; !(v == std::floor(v) && v >= 0 && v <= std::numeric_limits<int>::max()))
-      throw RequestError(fmt::format("{}: {} is not a whole number from 0 to {}", field, v, std::numeric_limits<int>::max()));
-  return own_array(elements, "int64", shape);
-}
-
-/// True for objects of other libraries, whose axes may have names.
-[[nodiscard]] bool may_name_axes(py::handle given) {
-  PyObject* const o = given.ptr();
-  if (o == nullptr) return false;
-  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
-           is_numpys(given));
-}
-
-/// The fields of an operation broadcast by position, if some are broadcast by name (xarray); and their axes.
-struct Fields {
-  py::object bytes, ranks, nodes, axes{};
-
-  void by_place() {
-    if (!may_name_axes(bytes) && !may_name_axes(ranks) && !may_name_axes(nodes)) return;
-    py::dict named;
-    const std::array<std::pair<const char*, py::object*>, 3> all{{{"bytes", &bytes}, {"ranks", &ranks}, {"nodes", &nodes}}};
-    for (const auto& [name, field] : all) named[name] = *field ? *field : py::none();
-    const py::tuple both = py::module_::import("fabricost._given").attr("fields")(named);
-    for (const auto& [name, field] : all)
-      if (*field) *field = both[0][name];
-    if (!both[1].is_none()) axes = both[1];
-  }
-};
-
-/// One number into `scalar`, or an array into `array`. \param read turns an object into one number
-template <class Read, class Number>
-void take(const py::object& given, std::string_view field, bool whole, Number& scalar, py::object& array, Read read) {
+/// Whether it is one plain number, or None; anything else fabricost/_given.py looks at.
+[[nodiscard]] bool is_plain(py::handle given) {
   PyObject* const object = given.ptr();
-  if (PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || object == Py_None) {
-    scalar = read(given);
-    return;
-  }
-  py::array many = array_of(given, field, whole);
-  if (many.ndim() == 0) {
-    scalar = read(many.attr("item")());
-    return;
-  }
-  array = std::move(many);
+  return PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || given.is_none();
 }
 
 [[nodiscard]] double size_of(const py::object& given) {
@@ -132,26 +51,36 @@ using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
 template <Collective C>
 [[nodiscard]] CollectiveRequest<C> collective_request(const GivenArguments<C>& given) {
   CollectiveRequest<C> out;
-  Fields fields{given[0], {}, {}};
+  out.scalar.collective = C;
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
     if (given[1]) detail::from_object(given[1], "path", {}, path);
     out.scalar = SendRecv{.path = path};
-    fields.ranks = given[2];
-  } else {
-    out.scalar.collective = C;
-    fields.ranks = given[1], fields.nodes = given[2];
   }
-  fields.by_place();
-  out.axes = fields.axes;
-  double bytes = std::numeric_limits<double>::quiet_NaN();
-  if (fields.bytes) take(fields.bytes, "bytes", false, bytes, out.bytes, size_of);
-  out.scalar.bytes = Bytes::from_value(bytes);
-  const auto take_count = [](const py::object& of, std::string_view field, int& scalar, py::object& array) {
-    if (of) take(of, field, true, scalar, array, [&](const py::object& o) { return count_of(o, field); });
+  py::dict fields;
+  bool plain = true;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (const std::string_view name = argument_names_of<C>[i]; given[i] && name != "path" && name != "dtype") {
+      fields[name.data()] = given[i];
+      plain = plain && is_plain(given[i]);
+    }
+  if (!plain) {
+    const py::tuple both = py::module_::import("fabricost._given").attr("operation")(fields);
+    fields = py::reinterpret_borrow<py::dict>(both[0]);
+    if (!both[1].is_none()) out.axes = both[1];
+  }
+  const auto take = [&](const char* name, py::object& array, auto read) {
+    if (!fields.contains(name)) return;
+    const py::object one = fields[name];
+    if (py::isinstance<py::array>(one))
+      array = one;
+    else
+      read(one);
   };
-  take_count(fields.ranks, "ranks", out.scalar.ranks, out.ranks);
-  take_count(fields.nodes, "nodes", out.scalar.nodes, out.nodes);
+  out.scalar.bytes = Bytes::from_value(std::numeric_limits<double>::quiet_NaN());
+  take("bytes", out.bytes, [&](const py::object& one) { out.scalar.bytes = Bytes::from_value(size_of(one)); });
+  take("ranks", out.ranks, [&](const py::object& one) { out.scalar.ranks = count_of(one, "ranks"); });
+  take("nodes", out.nodes, [&](const py::object& one) { out.scalar.nodes = count_of(one, "nodes"); });
   if constexpr (C != Collective::send_recv)
     if (given[3]) detail::from_object(given[3], "dtype", {}, out.scalar.dtype);
   return out;

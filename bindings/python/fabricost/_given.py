@@ -167,6 +167,48 @@ def _element(given: Any, argument: str, unit: str) -> Any:
     return numbers(given, argument, unit) if isinstance(given, np.ndarray) or hasattr(type(given), "dims") else given
 
 
+# --- fields of an operation
+
+MOST = 2**31 - 1  # GPUs or nodes
+
+
+def operation(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Fields of an operation as numbers, and arrays of float64 or int64 that broadcast by position; and their axes (`fields`)."""
+    by_place, axes = fields(given)
+    return {name: _elements(one, name, name != "bytes") for name, one in by_place.items()}, axes
+
+
+def _type_name(given: Any) -> str:
+    """As the compiled part names types: with their module where they are written in C."""
+    kind = type(given)
+    made_of_python = kind.__flags__ & 1 << 9
+    return kind.__name__ if made_of_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _elements(given: Any, argument: str, whole: bool) -> Any:
+    """One number, or a copy of an array in the order of its memory that cannot be written to; what repeats is kept once."""
+    if given is None or isinstance(given, (float, int, complex)):
+        return given
+    numpys = type(given).__module__ == "numpy"
+    text = isinstance(given, bytes) or isinstance(given, str) and (whole or numpys)  # the text of a size has its unit
+    array = np.empty(0, dtype=object) if text else np.asarray(given) if numpys else numbers(given, argument)
+    if text or array.dtype == object and array.ndim == 0:
+        raise TypeError(f"{argument}: a number or an array of numbers is wanted, not {_type_name(given)}")
+    if array.dtype.kind not in "iuf":
+        why = " (texts, None, or integers beyond 2^63)" if array.dtype == object else ""
+        raise TypeError(f"{argument}: numbers are wanted, not an array of {array.dtype}{why}")
+    repeated = (stride == 0 and count > 1 for stride, count in zip(array.strides, array.shape))
+    once = array[(*(slice(1 if one else None) for one in repeated), ...)]
+    if whole and once.dtype != np.int64:
+        real = once.astype(np.float64)
+        wrong = real[~((real == np.floor(real)) & (real >= 0) & (real <= MOST))]
+        if wrong.size:
+            raise RequestError(f"{argument}: {repr(float(wrong[0])).removesuffix('.0')} is not a whole number from 0 to {MOST}")
+    own = once.astype(np.int64 if whole else np.float64, order="K", copy=True)
+    own.flags.writeable = False
+    return own.item() if own.ndim == 0 else own if own.shape == array.shape else np.broadcast_to(own, array.shape)
+
+
 # --- axes with names
 
 def _unnamed(given: Any, argument: str, unit: str) -> np.ndarray:
