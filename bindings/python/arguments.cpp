@@ -24,7 +24,7 @@ namespace {
   const std::string_view type = Py_TYPE(given.ptr())->tp_name;
   const bool numpys_own = type.starts_with("numpy.") && type != "numpy.timedelta64" && type != "numpy.ndarray";
   if (PyLong_CheckExact(given.ptr()) || numpys_own) return py::reinterpret_borrow<py::object>(given);
-  return py::module_::import("fabricost._given").attr("number")(given, argument);
+  return by_python("_given", "number", given, argument);
 }
 
 template <class Thing, class Load>

@@ -66,15 +66,19 @@ inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole num
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
 
-/// A pandas.DataFrame with the units of its columns (fabricost/_given.py). \throws ImportError naming the extra to install
-[[nodiscard]] inline pybind11::object frame_of(const pybind11::object& rows) {
-  return pybind11::module_::import("fabricost._given").attr("table")(rows);
+/// What a function of a module of the package gives.
+template <class... Arguments>
+[[nodiscard]] pybind11::object by_python(const char* module, const char* function, const Arguments&... arguments) {
+  return pybind11::module_::import((std::string{"fabricost."} + module).c_str()).attr(function)(arguments...);
 }
+
+/// A pandas.DataFrame with the units of its columns (fabricost/_given.py). \throws ImportError naming the extra to install
+[[nodiscard]] inline pybind11::object frame_of(const pybind11::object& rows) { return by_python("_given", "table", rows); }
 
 /// An array of NumPy's own class, without units and mask (fabricost/_given.py). \param unit of its numbers;
 /// null: the one that its name ends with \throws RequestError, TypeError
 [[nodiscard]] inline pybind11::array plain_array(pybind11::handle given, std::string_view name, const char* unit = nullptr) {
-  return pybind11::array(pybind11::module_::import("fabricost._given").attr("numbers")(given, name, unit));
+  return pybind11::array(by_python("_given", "numbers", given, name, unit));
 }
 
 /// A whole number of a range.

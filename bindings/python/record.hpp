@@ -3,6 +3,7 @@
 /// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickling and
 /// copies, to_dict; and a vector of them as a sequence with to_pandas.
 
+#include "arguments.hpp"
 #include "fields.hpp"
 #include "text.hpp"
 #include "types.hpp"
@@ -226,11 +227,6 @@ PyClass<C> add_record(pybind11::module_& module, const char* name, const char* d
   return type;
 }
 
-/// One table row per record: texts and numbers unchanged, an interval as low_ and high_, terms as one column
-/// each.
-/// \throws ImportError naming the package to install
-[[nodiscard]] pybind11::object to_pandas(const pybind11::list& records);
-
 /// __len__, __getitem__ by place and by slice, __iter__, to_pandas. The stub makes its overloads from the annotation.
 template <class Holder, class Row>
 void add_sequence(PyClass<Holder>& type, std::vector<Row> Holder::*rows) {
@@ -250,7 +246,7 @@ void add_sequence(PyClass<Holder>& type, std::vector<Row> Holder::*rows) {
       py::arg("slice"));
   type.def("__iter__", [rows](const Holder& self) { return py::iter(py::cast(self.*rows)); });
   type.def(
-      "to_pandas", [rows](const Holder& self) { return to_pandas(py::list(py::cast(self.*rows))); },
+      "to_pandas", [rows](const Holder& self) { return by_python("_given", "records", py::cast(self.*rows)); },
       "to_pandas(self)\n--\n\nA pandas.DataFrame, one line each: intervals as low_ and high_, terms as a column each. Needs pandas.");
 }
 

@@ -23,9 +23,7 @@ void reword(std::size_t placed, const std::vector<std::string>& named, const std
   try {
     const std::string message = py::str(error.value());
     if (message.find("(): incompatible ") != std::string::npos)
-      return PyErr_SetString(
-          PyExc_TypeError,
-          py::module_::import("fabricost._refused").attr("reworded")(message, placed, named, given).cast<std::string>().c_str());
+      return PyErr_SetString(PyExc_TypeError, by_python("_refused", "reworded", message, placed, named, given).cast<std::string>().c_str());
   } catch (const py::error_already_set&) {  // where it has no other words it keeps its own
   }
   error.restore();

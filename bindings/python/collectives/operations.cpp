@@ -65,7 +65,7 @@ template <Collective C>
       plain = plain && is_plain(given[i]);
     }
   if (!plain) {
-    const py::tuple both = py::module_::import("fabricost._given").attr("operation")(fields);
+    const py::tuple both = by_python("_given", "operation", fields);
     fields = py::reinterpret_borrow<py::dict>(both[0]);
     if (!both[1].is_none()) out.axes = both[1];
   }

@@ -161,12 +161,6 @@ template <class CountOf>
   return sealed(out);
 }
 
-/// `function` of fabricost/_given.py, given the answers.
-template <class... Arguments>
-[[nodiscard]] py::object by_python(const char* function, const py::object& self, const Arguments&... arguments) {
-  return py::module_::import("fabricost._given").attr(function)(self, arguments...);
-}
-
 }  // namespace
 
 void add_columns(PyClass<Predictions>& type) {
@@ -194,7 +188,7 @@ void add_columns(PyClass<Predictions>& type) {
       .def(
           "sample",
           [](const py::object& self, const py::object& count, const py::object& seed) {
-            return py::module_::import("fabricost._sample").attr("sample")(self, count, seed);
+            return by_python("_sample", "sample", self, count, seed);
           },
           py::arg("count"), py::arg("seed") = 0,
           R"(sample(self, count, seed=0)
@@ -223,18 +217,18 @@ Alone, nine in ten samples of a prediction are in its interval; none is below le
       .property("extrapolated", whole("extrapolated"),
                 "Which of sizes, ranks, nodes lie outside what was measured, as in `sizes nodes`; empty: none.", texts_array)
       .def(
-          "to_pandas", [](const py::object& self) { return by_python("frame", self); },
+          "to_pandas", [](const py::object& self) { return by_python("_given", "frame", self); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each prediction in C order; columns are named as the fields here.\n"
           "ImportError without pandas (the extra pandas).")
       .def(
-          "to_polars", [](const py::object& self) { return by_python("polars_frame", self); },
+          "to_polars", [](const py::object& self) { return by_python("_given", "polars_frame", self); },
           "to_polars(self)\n--\n\nA polars.DataFrame with a row for each prediction in C order; columns are named as the fields here,\n"
           "which say their units. ImportError without polars (the extra polars).")
       .def(
           "to_xarray",
           [](const py::object& self) {
             const py::object axes = self.cast<const Predictions&>().operation.axes;
-            return by_python("dataset", self, axes ? axes : py::none());
+            return by_python("_given", "dataset", self, axes ? axes : py::none());
           },
           "to_xarray(self)\n--\n\nAn xarray.Dataset with a variable for each field, units in its attributes. Axes have the names and\n"
           "coordinates of the DataArrays that were asked with, else dim_0, dim_1, ... (of an indexed part, too). A field that has the "

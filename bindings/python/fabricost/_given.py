@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -288,6 +288,24 @@ def table(rows: Any) -> Any:
     out = module("pandas").DataFrame(rows)
     out.attrs["units"] = units(map(str, out.columns))
     return out
+
+
+def records(rows: Iterable[Any]) -> Any:
+    """A pandas.DataFrame with a row for each record: an interval as low_ and high_, terms as a column each."""
+    return table([dict(_cells(one)) for one in rows])
+
+
+def _cells(record: Any) -> Iterator[tuple[str, Any]]:
+    for name in record.to_dict():
+        value = getattr(record, name)
+        if isinstance(value, tuple) and len(value) == 2:
+            for end, one in zip(("low", "high"), value):
+                yield name.replace("interval", end, 1) if "interval" in name else f"{end}_{name}", one
+        elif isinstance(value, list):
+            before = "" if name == "terms" else name.split("terms", 1)[0]
+            yield from ((f"{before}{one.name}_seconds", one.seconds) for one in value if isinstance(one, _core.StepTerm))
+        else:
+            yield name, value
 
 
 def frame(answers: Any) -> Any:

@@ -29,7 +29,7 @@ void add_diagnosis(py::module_& module) {
           "predicted_seconds, low_seconds, high_seconds, bus_bytes_per_second (measured).",
           records_array)
       .def(
-          "to_pandas", [](const D& d) { return data_frame(columns_of(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
+          "to_pandas", [](const D& d) { return frame_of(columns_of(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
       .def("__str__",
            [](const D& d) {
              std::string out = d.verdict;

@@ -201,12 +201,6 @@ py::array structured(const std::vector<std::pair<const char*, py::array>>& colum
   return out;
 }
 
-py::object data_frame(const py::array& structured) {
-  py::dict columns;
-  for (const py::handle name : structured.attr("dtype").attr("names")) columns[name] = structured[name];
-  return frame_of(columns);
-}
-
 py::array samples_of(const std::vector<Point>& points) {
   std::vector<std::pair<const char*, py::array>> columns;
   for_each_column([&](const char* name, auto member) {

@@ -62,8 +62,6 @@ template <class Row, class Get>
 }
 /// Columns of equal length as one structured array.
 [[nodiscard]] pybind11::array structured(const std::vector<std::pair<const char*, pybind11::array>>& columns);
-/// The same as a pandas.DataFrame; pandas is imported here.
-[[nodiscard]] pybind11::object data_frame(const pybind11::array& structured);
 
 }  // namespace fabricost::python
 

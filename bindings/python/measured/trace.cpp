@@ -53,8 +53,10 @@ template <HasFields Row>
   return out;
 }
 
-[[nodiscard]] py::object by_python(const char* function, const py::object& self, const std::string& what) {
-  return py::module_::import("fabricost._tables").attr(function)(self.attr("_columns")(what));
+/// A method that gives the columns of `what` as a table of fabricost/_tables.py.
+[[nodiscard]] auto table_by(const char* function) {
+  return
+      [function](const py::object& self, const std::string& what) { return by_python("_tables", function, self.attr("_columns")(what)); };
 }
 
 /// \throws RequestError for another word
@@ -98,19 +100,13 @@ void add_trace(py::module_& module) {
   add_answer_of_rows(module, "TraceReport", "What a job's traces say: a sequence of its collectives, with all else. Made by read_trace.",
                      &TraceAnswer::collectives)
       .def("_columns", &columns_named, py::arg("what"), "Columns of a table: arrays, of texts with the words that they count.")
-      .def(
-          "to_pandas", [](const py::object& self, const std::string& what) { return by_python("to_pandas", self, what); }, py::prepend(),
-          py::arg("what") = "collectives",
-          "to_pandas(self, what='collectives')\n--\n\nA pandas.DataFrame of the collectives, the waits, the ranks or the groups, made "
-          "by column: texts are\ncategories, an interval is low_seconds and high_seconds. ImportError without pandas.")
-      .def(
-          "to_polars", [](const py::object& self, const std::string& what) { return by_python("to_polars", self, what); },
-          py::arg("what") = "collectives",
-          "to_polars(self, what='collectives')\n--\n\nThe same as a polars.DataFrame. ImportError without polars.")
-      .def(
-          "to_arrow", [](const py::object& self, const std::string& what) { return by_python("to_arrow", self, what); },
-          py::arg("what") = "collectives",
-          "to_arrow(self, what='collectives')\n--\n\nThe same as a pyarrow.Table. ImportError without pyarrow.")
+      .def("to_pandas", table_by("to_pandas"), py::prepend(), py::arg("what") = "collectives",
+           "to_pandas(self, what='collectives')\n--\n\nA pandas.DataFrame of the collectives, the waits, the ranks or the groups, made "
+           "by column: texts are\ncategories, an interval is low_seconds and high_seconds. ImportError without pandas.")
+      .def("to_polars", table_by("to_polars"), py::arg("what") = "collectives",
+           "to_polars(self, what='collectives')\n--\n\nThe same as a polars.DataFrame. ImportError without polars.")
+      .def("to_arrow", table_by("to_arrow"), py::arg("what") = "collectives",
+           "to_arrow(self, what='collectives')\n--\n\nThe same as a pyarrow.Table. ImportError without pyarrow.")
       .saves("save_html", &page_of,
              "save_html(self, path)\n--\n\nWrites one HTML page: tables, who waits for whom, a timeline; nothing is loaded from elsewhere.")
       .saves(

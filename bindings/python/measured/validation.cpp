@@ -71,7 +71,7 @@ void add_validation(py::module_& module) {
                 "high_seconds, error (predicted / measured - 1), what ran, and who measured it.",
                 records_array)
       .def(
-          "to_pandas", [](const ValidationAnswer& v) { return data_frame(compared_of(v)); },
+          "to_pandas", [](const ValidationAnswer& v) { return frame_of(compared_of(v)); },
           "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
       .def(
           "__len__", [](const ValidationAnswer& v) { return v.report.points.size(); }, "Number of merged points.")
@@ -87,8 +87,7 @@ void add_validation(py::module_& module) {
                 "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).",
                 records_array)
       .def(
-          "to_pandas", [](const WorkloadsAnswer& w) { return data_frame(rows_of(w)); },
-          "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
+          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(rows_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
       .def(
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",
