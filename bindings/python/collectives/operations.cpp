@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -25,10 +26,10 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// Whether it is one plain number, or None; anything else fabricost/_given.py looks at.
-[[nodiscard]] bool is_plain(py::handle given) {
+/// Whether it is nothing, or one plain number; anything else fabricost/_given.py looks at.
+[[nodiscard]] bool is_plain(const py::object& given) {
   PyObject* const object = given.ptr();
-  return PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || given.is_none();
+  return object == nullptr || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || given.is_none();
 }
 
 [[nodiscard]] double size_of(const py::object& given) {
@@ -52,35 +53,30 @@ template <Collective C>
 [[nodiscard]] CollectiveRequest<C> collective_request(const GivenArguments<C>& given) {
   CollectiveRequest<C> out;
   out.scalar.collective = C;
+  std::array<py::object, 3> fields{given[0], given[1], given[2]};  // bytes, ranks, nodes
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
     if (given[1]) detail::from_object(given[1], "path", {}, path);
     out.scalar = SendRecv{.path = path};
+    fields = {given[0], given[2], py::object{}};
   }
-  py::dict fields;
-  bool plain = true;
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (const std::string_view name = argument_names_of<C>[i]; given[i] && name != "path" && name != "dtype") {
-      fields[name.data()] = given[i];
-      plain = plain && is_plain(given[i]);
-    }
-  if (!plain) {
-    const py::tuple both = by_python("_given", "operation", fields);
-    fields = py::reinterpret_borrow<py::dict>(both[0]);
-    if (!both[1].is_none()) out.axes = both[1];
+  if (!std::all_of(fields.begin(), fields.end(), is_plain)) {
+    const auto or_none = [](const py::object& one) { return one ? one : py::none(); };
+    const py::tuple found = by_python("_given", "operation", or_none(fields[0]), or_none(fields[1]), or_none(fields[2]));
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (fields[i]) fields[i] = found[i];
+    if (!found[fields.size()].is_none()) out.axes = found[fields.size()];
   }
-  const auto take = [&](const char* name, py::object& array, auto read) {
-    if (!fields.contains(name)) return;
-    const py::object one = fields[name];
-    if (py::isinstance<py::array>(one))
+  const auto take = [](const py::object& one, py::object& array, auto read) {
+    if (one && py::isinstance<py::array>(one))
       array = one;
-    else
+    else if (one)
       read(one);
   };
   out.scalar.bytes = Bytes::from_value(std::numeric_limits<double>::quiet_NaN());
-  take("bytes", out.bytes, [&](const py::object& one) { out.scalar.bytes = Bytes::from_value(size_of(one)); });
-  take("ranks", out.ranks, [&](const py::object& one) { out.scalar.ranks = count_of(one, "ranks"); });
-  take("nodes", out.nodes, [&](const py::object& one) { out.scalar.nodes = count_of(one, "nodes"); });
+  take(fields[0], out.bytes, [&](const py::object& one) { out.scalar.bytes = Bytes::from_value(size_of(one)); });
+  take(fields[1], out.ranks, [&](const py::object& one) { out.scalar.ranks = count_of(one, "ranks"); });
+  take(fields[2], out.nodes, [&](const py::object& one) { out.scalar.nodes = count_of(one, "nodes"); });
   if constexpr (C != Collective::send_recv)
     if (given[3]) detail::from_object(given[3], "dtype", {}, out.scalar.dtype);
   return out;

@@ -170,12 +170,17 @@ def _element(given: Any, argument: str, unit: str) -> Any:
 # --- fields of an operation
 
 MOST = 2**31 - 1  # GPUs or nodes
+_REAL, _WHOLE = np.dtype(np.float64), np.dtype(np.int64)
+_WITHOUT_NAMES = {np.ndarray, list, tuple, str, float, int, type(None)}  # types whose axes have none
 
 
-def operation(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def operation(bytes: Any, ranks: Any, nodes: Any) -> tuple[Any, Any, Any, Any]:
     """Fields of an operation as numbers, and arrays of float64 or int64 that broadcast by position; and their axes (`fields`)."""
-    by_place, axes = fields(given)
-    return {name: _elements(one, name, name != "bytes") for name, one in by_place.items()}, axes
+    axes = None
+    if not {type(bytes), type(ranks), type(nodes)} <= _WITHOUT_NAMES:
+        named, axes = fields({"bytes": bytes, "ranks": ranks, "nodes": nodes})
+        bytes, ranks, nodes = named.values()
+    return _elements(bytes, "bytes", _REAL), _elements(ranks, "ranks", _WHOLE), _elements(nodes, "nodes", _WHOLE), axes
 
 
 def _type_name(given: Any) -> str:
@@ -185,28 +190,37 @@ def _type_name(given: Any) -> str:
     return kind.__name__ if made_of_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _elements(given: Any, argument: str, whole: bool) -> Any:
+def _elements(given: Any, argument: str, wanted: np.dtype[Any]) -> Any:
     """One number, or a copy of an array in the order of its memory that cannot be written to; what repeats is kept once."""
     if given is None or isinstance(given, (float, int, complex)):
         return given
+    whole = wanted is _WHOLE
+    array, once = given, given
+    if type(given) is not np.ndarray or given.dtype != wanted or 0 in given.strides or not given.ndim:
+        array = _array(given, argument, whole)
+        repeated = (stride == 0 and count > 1 for stride, count in zip(array.strides, array.shape))
+        once = array[(*(slice(1 if one else None) for one in repeated), ...)]
+    if whole and once.dtype != wanted:
+        real = once.astype(_REAL)
+        wrong = real[~((real == np.floor(real)) & (real >= 0) & (real <= MOST))]
+        if wrong.size:
+            raise RequestError(f"{argument}: {repr(float(wrong[0])).removesuffix('.0')} is not a whole number from 0 to {MOST}")
+    own = once.astype(wanted, order="K", copy=True)
+    own.flags.writeable = False
+    return own.item() if own.ndim == 0 else own if own.shape == array.shape else np.broadcast_to(own, array.shape)
+
+
+def _array(given: Any, argument: str, whole: bool) -> np.ndarray:
+    """An array of numbers. Raises TypeError for anything else."""
     numpys = type(given).__module__ == "numpy"
     text = isinstance(given, bytes) or isinstance(given, str) and (whole or numpys)  # the text of a size has its unit
-    array = np.empty(0, dtype=object) if text else np.asarray(given) if numpys else numbers(given, argument)
-    if text or array.dtype == object and array.ndim == 0:
+    array = np.empty((), dtype=object) if text else np.asarray(given) if numpys else numbers(given, argument)
+    if array.dtype == object and array.ndim == 0:
         raise TypeError(f"{argument}: a number or an array of numbers is wanted, not {_type_name(given)}")
     if array.dtype.kind not in "iuf":
         why = " (texts, None, or integers beyond 2^63)" if array.dtype == object else ""
         raise TypeError(f"{argument}: numbers are wanted, not an array of {array.dtype}{why}")
-    repeated = (stride == 0 and count > 1 for stride, count in zip(array.strides, array.shape))
-    once = array[(*(slice(1 if one else None) for one in repeated), ...)]
-    if whole and once.dtype != np.int64:
-        real = once.astype(np.float64)
-        wrong = real[~((real == np.floor(real)) & (real >= 0) & (real <= MOST))]
-        if wrong.size:
-            raise RequestError(f"{argument}: {repr(float(wrong[0])).removesuffix('.0')} is not a whole number from 0 to {MOST}")
-    own = once.astype(np.int64 if whole else np.float64, order="K", copy=True)
-    own.flags.writeable = False
-    return own.item() if own.ndim == 0 else own if own.shape == array.shape else np.broadcast_to(own, array.shape)
+    return array
 
 
 # --- axes with names
