@@ -2,8 +2,10 @@
 /// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 
+#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/design/explore.hpp>
 #include <fabricost/kernels/interval.hpp>
 

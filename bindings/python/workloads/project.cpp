@@ -2,6 +2,7 @@
 /// fc.project, fc.need_machine.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 #include "workloads/machines.hpp"
 
