@@ -3,7 +3,6 @@
 
 #include "arguments.hpp"
 
-#include "machine.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -25,14 +24,13 @@ namespace {
   const std::string_view type = Py_TYPE(given.ptr())->tp_name;
   const bool numpys_own = type.starts_with("numpy.") && type != "numpy.timedelta64" && type != "numpy.ndarray";
   if (PyLong_CheckExact(given.ptr()) || numpys_own) return py::reinterpret_borrow<py::object>(given);
-  return py::module_::import("fabricost._given").attr("number")(given, argument);
+  return by_python("_given", "number", given, argument);
 }
 
 template <class Thing, class Load>
 [[nodiscard]] Thing named_or_read(py::handle value, std::string_view name, const char* kind, Load&& load) {
   if (const Thing* const thing = held<Thing>(value)) return *thing;
-  if (PyUnicode_Check(value.ptr()) == 0 && !py::hasattr(value, "__fspath__"))
-    throw_type(name, fmt::format("a {}, or its name or path,", kind), value);
+  if (!is_path(value)) throw_type(name, fmt::format("a {}, or its name or path,", kind), value);
   return load(path_of(value, name));
 }
 
@@ -51,6 +49,18 @@ std::string_view text_of(py::handle given, std::string_view argument) {
     throw RequestError(fmt::format("{}: is not valid Unicode text", argument));
   }
   return {text, static_cast<std::size_t>(size)};
+}
+
+std::string path_of(py::handle path, std::string_view argument) {
+  if (!is_path(path)) throw_type(argument, "a text or a path", path);
+  if (PyUnicode_Check(path.ptr())) return std::string{text_of(path, argument)};
+  return path_of(path.attr("__fspath__")(), argument);
+}
+
+std::string file_of(py::handle path, std::string_view argument) {
+  std::string out = path_of(path, argument);
+  if (out.empty()) throw RequestError(fmt::format("{}: an empty path", argument));
+  return out;
 }
 
 double number_of(py::handle given, std::string_view argument) {

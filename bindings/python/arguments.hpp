@@ -43,6 +43,19 @@ template <class T>
 /// The text of a str, which it lives as long as. \throws TypeError
 [[nodiscard]] std::string_view text_of(pybind11::handle given, std::string_view argument);
 
+/// Whether it is a str or os.PathLike.
+[[nodiscard]] inline bool is_path(pybind11::handle given) {
+  return PyUnicode_Check(given.ptr()) != 0 || pybind11::hasattr(given, "__fspath__");
+}
+/// The path of such. \throws TypeError naming the argument
+[[nodiscard]] std::string path_of(pybind11::handle path, std::string_view argument);
+/// The path of a file. \throws the same, RequestError for an empty one
+[[nodiscard]] std::string file_of(pybind11::handle path, std::string_view argument);
+/// Whether it is a sequence, and no text.
+[[nodiscard]] inline bool is_list(pybind11::handle given) {
+  return PyUnicode_Check(given.ptr()) == 0 && pybind11::isinstance<pybind11::sequence>(given);
+}
+
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
 
@@ -53,15 +66,19 @@ inline constexpr double max_counted = 10'000'000;  ///< maximum of any whole num
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
 
-/// A pandas.DataFrame with the units of its columns (fabricost/_given.py). \throws ImportError naming the extra to install
-[[nodiscard]] inline pybind11::object frame_of(const pybind11::object& rows) {
-  return pybind11::module_::import("fabricost._given").attr("table")(rows);
+/// What a function of a module of the package gives.
+template <class... Arguments>
+[[nodiscard]] pybind11::object by_python(const char* module, const char* function, const Arguments&... arguments) {
+  return pybind11::module_::import((std::string{"fabricost."} + module).c_str()).attr(function)(arguments...);
 }
+
+/// A pandas.DataFrame with the units of its columns (fabricost/_given.py). \throws ImportError naming the extra to install
+[[nodiscard]] inline pybind11::object frame_of(const pybind11::object& rows) { return by_python("_given", "table", rows); }
 
 /// An array of NumPy's own class, without units and mask (fabricost/_given.py). \param unit of its numbers;
 /// null: the one that its name ends with \throws RequestError, TypeError
 [[nodiscard]] inline pybind11::array plain_array(pybind11::handle given, std::string_view name, const char* unit = nullptr) {
-  return pybind11::array(pybind11::module_::import("fabricost._given").attr("numbers")(given, name, unit));
+  return pybind11::array(by_python("_given", "numbers", given, name, unit));
 }
 
 /// A whole number of a range.

@@ -66,13 +66,13 @@ void translate(std::exception_ptr thrown) {
 }  // namespace
 
 void add_errors(py::module_& module) {
-  py::class_<Issue> type(module, "Issue", "One fault of an input file.");
-  type.def_readonly("file", &Issue::file, "Path of the file.")
-      .def_readonly("line", &Issue::line, "Line, counted from 1; 0 when the whole file is meant.")
-      .def_readonly("column", &Issue::column, "Column, counted from 1.")
-      .def_readonly("path", &Issue::path, "Where the value is inside the document, as in `tiers[0].bandwidth`; may be empty.")
-      .def_readonly("message", &Issue::message, "What is wrong, with the value.")
-      .def_readonly("remedy", &Issue::remedy, "What to write instead; may be empty.")
+  PyClass<Issue> type(module, "Issue", "One fault of an input file.");
+  type.property("file", &Issue::file, "Path of the file.")
+      .property("line", &Issue::line, "Line, counted from 1; 0 when the whole file is meant.")
+      .property("column", &Issue::column, "Column, counted from 1.")
+      .property("path", &Issue::path, "Where the value is inside the document, as in `tiers[0].bandwidth`; may be empty.")
+      .property("message", &Issue::message, "What is wrong, with the value.")
+      .property("remedy", &Issue::remedy, "What to write instead; may be empty.")
       .def("__str__", [](const Issue& issue) { return issue.text(); })
       .def("__repr__", [](const Issue& issue) {
         return "Issue(" + issue.file + ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column) + ": " + issue.message + ")";

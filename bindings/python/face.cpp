@@ -48,7 +48,7 @@ void detail::from_object(py::handle given, std::string_view name, const Range&, 
   if (const auto* const machine = held<Machine>(given))
     out = {machine->origin.extends, std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
            machine->origin.set, machine->origin.calibration};
-  else if (PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__"))
+  else if (is_path(given))
     out = {path_of(given, name), nullptr};
   else
     throw_type(name, "a System, or its name or path,", given);
@@ -76,7 +76,7 @@ void place_arguments(std::string_view function, std::span<const std::string_view
   for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value) != 0;) {
     const std::string_view name = text_of(key, "the name of an argument");
     const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    if (place == names.size()) detail::throw_no_such(function, name, names);
+    if (place == names.size()) throw py::type_error(detail::no_such(function, name, {names.begin(), names.end()}));
     if (place < count) throw py::type_error(fmt::format("{}() was given {} twice", function, name));
     given[place] = value;
   }
@@ -90,6 +90,13 @@ void add_argument(std::vector<Argument>& out, std::string_view name, std::string
   argument.offset = static_cast<std::size_t>(static_cast<const char*>(value) - static_cast<const char*>(request));
   if (const int* const count = type.count(value)) argument.range.min = std::min<double>(range.min, *count);
   out.push_back(std::move(argument));
+}
+
+void tell_types(const py::module_& module, const char* function, std::span<const Argument> arguments, const std::string& gives) {
+  py::dict types;
+  for (const Argument& one : arguments) types[one.name.data()] = one.type;
+  types["return"] = gives;
+  module.attr("_types")[function] = types;
 }
 
 void read_arguments(std::span<const Argument> arguments, std::string_view function, std::size_t by_place, const py::args& args,
@@ -172,12 +179,12 @@ namespace {
 
 }  // namespace
 
-void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string_view> names) {
+std::string detail::no_such(std::string_view function, std::string_view given, const std::vector<std::string_view>& names) {
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
   std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);
-  throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
-                                    : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or ")));
+  return near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
+                      : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or "));
 }
 
 }  // namespace fabricost::python

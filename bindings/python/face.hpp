@@ -124,8 +124,8 @@ inline constexpr bool may_be_none =
 
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
-/// "cost() has no seq_len; did you mean sequence?" \throws TypeError
-[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, std::span<const std::string_view> names);
+/// "cost() has no seq_len; did you mean sequence?"
+[[nodiscard]] std::string no_such(std::string_view function, std::string_view given, const std::vector<std::string_view>& names);
 
 }  // namespace detail
 
@@ -228,6 +228,9 @@ template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::span<const Argument> arguments, std::string_view function, std::size_t by_place,
                                        std::string_view words, std::string_view examples);
 
+/// Tells the stub the types of a function or class. \param gives that of its answer
+void tell_types(const pybind11::module_& module, const char* function, std::span<const Argument> arguments, const std::string& gives);
+
 /// Reads a call into a request. \throws TypeError for an unknown argument, RequestError for an invalid value
 void read_arguments(std::span<const Argument> arguments, std::string_view function, std::size_t by_place, const pybind11::args& args,
                     const pybind11::kwargs& kwargs, void* request);
@@ -262,30 +265,33 @@ template <class Ask>
   return spelled_out([&] { return searched(std::forward<Ask>(ask)); });
 }
 
+/// Adds module.function(...) with the arguments of a request. \param call of (args, kwargs) \param gives type of its answer in the stub
+template <HasFields Request, class Call>
+void add_function(pybind11::module_& module, const char* function, std::size_t by_place, Call call, const std::string& gives,
+                  const char* words, const char* examples) {
+  const std::vector<Argument> arguments = arguments_of<Request>();
+  tell_types(module, function, arguments, gives);
+  module.def(function, std::move(call), docstring_of(arguments, function, by_place, words, examples).c_str());
+}
+
 /// Adds module.function(...), which answers the request.
 /// \param given selects the part of the answer that Python gets; by default all of it
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {
-  const std::vector<Argument> arguments = arguments_of<Request>();
-  pybind11::dict types;
-  for (const Argument& one : arguments) types[one.name.data()] = one.type;
-  types["return"] = type_text<decltype(given(answer(std::declval<const Request&>())))>();
-  module.attr("_types")[function] = types;
-  module.def(
-      function,
-      [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
-        const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
-        auto found = answered([&] { return answer(request); });
-        spell_fields(found, as_argument);
-        return given(std::move(found));
-      },
-      docstring_of(arguments, function, by_place, words, examples).c_str());
+  const auto call = [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
+    const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
+    auto found = answered([&] { return answer(request); });
+    spell_fields(found, as_argument);
+    return given(std::move(found));
+  };
+  add_function<Request>(module, function, by_place, call, type_text<decltype(given(answer(std::declval<const Request&>())))>(), words,
+                        examples);
 }
 
 /// Adds the properties that the answer's table names to a class: members, functions or both.
 template <HasFields Answer, bool members, class Class>
-void add_properties(pybind11::class_<Class>& type) {
+void add_properties(PyClass<Class>& type) {
   for_each_field<Answer>([&](const auto& gives) {
     using T = typename std::remove_cvref_t<decltype(gives)>::Value;
     if (gives.name.empty()) return;
@@ -320,8 +326,8 @@ template <HasFields Answer>
 
 /// The answer as a class with properties only. \tparam Class of Python, if it is derived from Answer
 template <HasFields Answer, class Class = Answer>
-pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
-  pybind11::class_<Class> type(module, name, words);
+PyClass<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
+  PyClass<Class> type(module, name, words);
   add_properties<Answer, true>(type);
   std::vector<const char*> names;
   for_each_field<Answer>([&](const auto& gives) {
@@ -331,47 +337,42 @@ pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, 
   return type;
 }
 
-/// The answer as a record: members with a name in Python are its fields; named functions are computed on
-/// demand.
-/// \tparam Class of Python, if it is derived from the struct of the table
-template <HasFields Answer, class Class = Answer>
-pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, const char* words) {
-  Members members;
+/// The members that a table lists, with their names in Python; to_dict has rows without one under their name in JSON. What a search took is
+/// no part of ==. \tparam Class of Python, if it is derived from the struct of the table
+template <HasFields Answer, class Class>
+[[nodiscard]] Members members_of() {
+  Members out;
   for_each_field<Answer>([&](const auto& gives) {
     using T = typename std::remove_cvref_t<decltype(gives)>::Value;
     if constexpr (!std::is_function_v<T>) {
-      members.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
+      out.push_back(field<Class, T>(gives.name.data(), gives.member, gives.words.data()));
       if constexpr (requires(T rows) { requires HasFields<typename decltype(rows)::value_type>; })
-        if (gives.name.empty()) members.back().key = gives.json.data();  // rows that Python shows as an array
+        if (gives.name.empty()) out.back().key = gives.json.data();
+      // threads that search side by side leave out more or less of what cannot be among the best
+      out.back().compared = gives.name != "search_seconds" && gives.name != "evaluated" && gives.name != "pruned";
     }
   });
+  return out;
+}
+
+/// The answer as a record: members with a name in Python are its fields; named functions are computed on
+/// demand.
+template <HasFields Answer, class Class = Answer>
+PyClass<Class> add_answer(pybind11::module_& module, const char* name, const char* words, Members members = members_of<Answer, Class>()) {
   auto type = add_record<Class>(module, name, words, std::move(members));
   add_properties<Answer, false>(type);
   return type;
 }
 
-/// The answer as a record and a sequence of its rows, which to_dict has under their name in JSON. What a search took is no part of ==.
+/// The answer as a record and a sequence of its rows.
 template <HasFields Answer, class Row>
-pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words,
-                                            std::vector<Row> Answer::*rows) {
-  Members members;
-  bool listed = false;
-  for_each_field<Answer>([&](const auto& gives) {
-    using T = typename std::remove_cvref_t<decltype(gives)>::Value;
-    if constexpr (!std::is_function_v<T>) {
-      members.push_back(field<Answer, T>(gives.name.data(), gives.member, gives.words.data()));
-      if constexpr (std::same_as<T, std::vector<Row>>)
-        if (gives.member == rows) members.back().key = gives.json.data(), listed = true;
-      // threads that search side by side leave out more or less of what cannot be among the best
-      members.back().compared = gives.name != "search_seconds" && gives.name != "evaluated" && gives.name != "pruned";
-    }
-  });
-  if (!listed) {
-    members.push_back(field<Answer, std::vector<Row>>("", rows, ""));
+PyClass<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words, std::vector<Row> Answer::*rows) {
+  Members members = members_of<Answer, Answer>();
+  if (std::none_of(members.begin(), members.end(), [&](const Member& one) { return one.offset == offset_of(rows); })) {
+    members.push_back(field("", rows, ""));
     members.back().key = "rows";
   }
-  auto type = add_record<Answer>(module, name, words, std::move(members));
-  add_properties<Answer, false>(type);
+  auto type = add_answer<Answer>(module, name, words, std::move(members));
   add_sequence(type, rows);
   return type;
 }
@@ -388,10 +389,7 @@ template <HasFields Row>
 [[nodiscard]] pybind11::array columns_of(const std::vector<Row>& rows) {
   std::vector<std::pair<const char*, pybind11::array>> columns;
   for_each_field<Row>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    using Cell = std::conditional_t<std::same_as<T, std::string>, std::string_view, T>;
-    if (!field.name.empty())
-      columns.emplace_back(field.name.data(), column_of(rows, [&](const Row& row) -> Cell { return row.*(field.member); }));
+    if (!field.name.empty()) columns.emplace_back(field.name.data(), column_of(rows, field.member));
   });
   return structured(columns);
 }

@@ -11,11 +11,12 @@
 #include <fabricost/label.hpp>
 #include <fabricost/shared_text.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -108,142 +109,124 @@ inline constexpr bool is_pair<std::pair<A, B>> = true;
 
 }  // namespace detail
 
-/// Writes values as bytes.
+/// Values go this way into bytes, and by FieldReader out of them.
 class FieldWriter {
  public:
-  template <class T>
-  void operator()(const T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
-      raw(&value, sizeof value);
-    else if constexpr (std::same_as<T, Label>)
-      text(value.view());
-    else if constexpr (std::same_as<T, SharedText>)
-      text(value.str());
-    else if constexpr (std::same_as<T, std::filesystem::path>)
-      text(value.native());
-    else if constexpr (std::convertible_to<const T&, std::string_view>)
-      text(value);
-    else if constexpr (detail::Quantity<T>)
-      (*this)(static_cast<double>(value.value()));
-    else if constexpr (detail::is_list<T>) {
-      size(value.size());
-      for (std::size_t i = 0; i < value.size(); ++i) (*this)(static_cast<const typename T::value_type&>(value[i]));
-    } else if constexpr (detail::is_fixed_list<T>) {
-      size(static_cast<std::size_t>(value.size()));
-      for (const auto& each : value) (*this)(each);
-    } else if constexpr (detail::is_array<T>) {
-      for (const auto& each : value) (*this)(each);
-    } else if constexpr (detail::is_optional<T>) {
-      (*this)(value.has_value());
-      if (value) (*this)(*value);
-    } else if constexpr (detail::is_pair<T>) {
-      (*this)(value.first);
-      (*this)(value.second);
-    } else if constexpr (requires { write_fields(*this, value); }) {
-      write_fields(*this, value);
-    } else {
-      detail::for_each_field(value, *this);
-    }
-  }
-  void size(std::size_t count) { (*this)(static_cast<std::uint64_t>(count)); }
+  static constexpr bool reads = false;
+  void raw(const void* bytes, std::size_t count) { out_.append(static_cast<const char*>(bytes), count); }
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
-  void text(std::string_view text) {
-    size(text.size());
-    out_.append(text);
-  }
-  void raw(const void* bytes, std::size_t count) { out_.append(static_cast<const char*>(bytes), count); }
-
   std::string out_;
 };
 
-/// Reads values from bytes. \throws std::invalid_argument for missing bytes
 class FieldReader {
  public:
+  static constexpr bool reads = true;
   explicit FieldReader(std::string_view bytes) : left_(bytes) {}
-
-  template <class T>
-  void operator()(T& value) {
-    if constexpr (std::same_as<T, bool>) {
-      value = *take(1) != 0;
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      std::memcpy(&value, take(sizeof value), sizeof value);
-    } else if constexpr (std::same_as<T, Label>) {
-      value = Label{text()};
-    } else if constexpr (std::same_as<T, SharedText> || std::same_as<T, std::string> || std::same_as<T, std::filesystem::path>) {
-      value = T{std::string{text()}};
-    } else if constexpr (detail::Quantity<T>) {
-      double number = 0;
-      (*this)(number);
-      value = T::from_value(number);
-    } else if constexpr (detail::is_list<T>) {
-      const std::size_t count = size();
-      value.clear();
-      for (std::size_t i = 0; i < count; ++i) {
-        typename T::value_type one{};
-        (*this)(one);
-        value.push_back(std::move(one));
-      }
-    } else if constexpr (detail::is_fixed_list<T>) {
-      const std::size_t count = size();
-      if (count > T::capacity) throw std::invalid_argument("the pickled bytes hold too many items");
-      value = {};
-      for (std::size_t i = 0; i < count; ++i) {
-        std::remove_cvref_t<decltype(value[0])> one{};
-        (*this)(one);
-        value.add(one);
-      }
-    } else if constexpr (detail::is_array<T>) {
-      for (auto& each : value) (*this)(each);
-    } else if constexpr (detail::is_optional<T>) {
-      bool there = false;
-      (*this)(there);
-      if (!there) {
-        value.reset();
-      } else {
-        typename T::value_type one{};
-        (*this)(one);
-        value = std::move(one);
-      }
-    } else if constexpr (detail::is_pair<T>) {
-      (*this)(value.first);
-      (*this)(value.second);
-    } else if constexpr (requires { read_fields(*this, value); }) {
-      read_fields(*this, value);
-    } else {
-      detail::for_each_field(value, *this);
-    }
-  }
-  /// A length; at most the remaining bytes, so that damaged data cannot allocate memory.
-  [[nodiscard]] std::size_t size() {
-    std::uint64_t count = 0;
-    (*this)(count);
+  /// \throws std::invalid_argument for missing bytes
+  void raw(void* bytes, std::size_t count) {
     if (count > left_.size()) throw std::invalid_argument("the pickled bytes are cut short");
-    return static_cast<std::size_t>(count);
+    std::copy_n(left_.data(), count, static_cast<char*>(bytes));
+    left_.remove_prefix(count);
   }
-  [[nodiscard]] bool done() const { return left_.empty(); }
+  [[nodiscard]] std::size_t left() const { return left_.size(); }
 
  private:
-  [[nodiscard]] std::string_view text() {
-    const std::size_t count = size();
-    return {take(count), count};
-  }
-  [[nodiscard]] const char* take(std::size_t count) {
-    if (count > left_.size()) throw std::invalid_argument("the pickled bytes are cut short");
-    const char* const at = left_.data();
-    left_.remove_prefix(count);
-    return at;
-  }
-
   std::string_view left_;
 };
+
+/// Writes the values or reads them, whichever way the stream goes; a writer changes none. Types with constructors or a base name their
+/// fields in a function pass_fields(stream, value), which is found by the type.
+template <class Stream, class... T>
+void pass(Stream& stream, T&... values);
+
+namespace detail {
+
+/// A value that is written as one of another type.
+template <class Stream, class T, class As, class Back>
+void pass_as(Stream& stream, T& value, As as, Back back) {
+  pass(stream, as);
+  if constexpr (Stream::reads) value = back(std::move(as));
+}
+/// A length; at most the remaining bytes, so that damaged data cannot allocate memory.
+template <class Stream>
+[[nodiscard]] std::size_t pass_size(Stream& stream, std::size_t size) {
+  auto count = static_cast<std::uint64_t>(size);
+  pass(stream, count);
+  if constexpr (Stream::reads)
+    if (count > stream.left()) throw std::invalid_argument("the pickled bytes are cut short");
+  return static_cast<std::size_t>(count);
+}
+template <class One, class Stream, class List, class Add>
+void pass_list(Stream& stream, List& list, std::size_t most, Add add) {
+  const std::size_t count = pass_size(stream, static_cast<std::size_t>(list.size()));
+  if (count > most) throw std::invalid_argument("the pickled bytes hold too many items");
+  if constexpr (Stream::reads) list = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (Stream::reads) {
+      One one{};
+      pass(stream, one);
+      add(std::move(one));
+    } else if constexpr (std::same_as<One, bool>) {
+      bool one = list[i];  // a vector holds no bool that could be passed
+      pass(stream, one);
+    } else {
+      pass(stream, list.begin()[i]);
+    }
+  }
+}
+
+template <class Stream, class T>
+void pass_one(Stream& stream, T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    pass_as(stream, value, static_cast<unsigned char>(value), [](unsigned char byte) { return byte != 0; });
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    stream.raw(&value, sizeof value);
+  } else if constexpr (std::same_as<T, std::string>) {
+    value.resize(pass_size(stream, value.size()));
+    stream.raw(value.data(), value.size());
+  } else if constexpr (std::same_as<T, Label>) {
+    pass_as(stream, value, std::string{value.view()}, [](const std::string& text) { return Label{text}; });
+  } else if constexpr (std::same_as<T, SharedText>) {
+    pass_as(stream, value, value.str(), [](std::string text) { return T{std::move(text)}; });
+  } else if constexpr (std::same_as<T, std::filesystem::path>) {
+    pass_as(stream, value, value.native(), [](std::string text) { return T{std::move(text)}; });
+  } else if constexpr (Quantity<T>) {
+    pass_as(stream, value, static_cast<double>(value.value()), [](double number) { return T::from_value(number); });
+  } else if constexpr (is_list<T>) {
+    pass_list<typename T::value_type>(stream, value, std::numeric_limits<std::size_t>::max(),
+                                      [&](auto&& one) { value.push_back(std::move(one)); });
+  } else if constexpr (is_fixed_list<T>) {
+    pass_list<std::remove_cvref_t<decltype(*value.begin())>>(stream, value, T::capacity, [&](const auto& one) { value.add(one); });
+  } else if constexpr (is_array<T>) {
+    for (auto& each : value) pass(stream, each);
+  } else if constexpr (is_optional<T>) {
+    bool there = value.has_value();
+    pass(stream, there);
+    if constexpr (Stream::reads) value = there ? T{std::in_place} : T{};
+    if (there) pass(stream, *value);
+  } else if constexpr (is_pair<T>) {
+    pass(stream, value.first, value.second);
+  } else if constexpr (requires { pass_fields(stream, value); }) {
+    pass_fields(stream, value);
+  } else {
+    for_each_field(value, [&](auto& each) { pass(stream, each); });
+  }
+}
+
+}  // namespace detail
+
+template <class Stream, class... T>
+void pass(Stream& stream, T&... values) {
+  (detail::pass_one(stream, values), ...);
+}
 
 /// All fields of a value as bytes; equal bytes mean equal values.
 template <class T>
 [[nodiscard]] std::string bytes_of(const T& value) {
   FieldWriter out;
-  out(value);
+  pass(out, const_cast<T&>(value));  // only read
   return out.take();
 }
 
@@ -252,8 +235,8 @@ template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
   FieldReader in{bytes};
   T value{};
-  in(value);
-  if (!in.done()) throw std::invalid_argument("the pickled bytes are too long");
+  pass(in, value);
+  if (in.left() > 0) throw std::invalid_argument("the pickled bytes are too long");
   return value;
 }
 

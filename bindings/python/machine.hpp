@@ -17,13 +17,10 @@ namespace fabricost::python {
 struct Machine : System {
   SavedSystem origin;
 };
-inline void write_fields(FieldWriter& out, const Machine& machine) {
-  out(static_cast<const System&>(machine));
-  out(machine.origin);
-}
-inline void read_fields(FieldReader& in, Machine& machine) {
-  in(static_cast<System&>(machine));
-  in(machine.origin);
+/// Found by fields.hpp.
+template <class Stream>
+void pass_fields(Stream& stream, Machine& machine) {
+  pass(stream, static_cast<System&>(machine), machine.origin);
 }
 
 /// Loads the machine of `origin`. \throws as load_system
@@ -31,8 +28,5 @@ inline void read_fields(FieldReader& in, Machine& machine) {
 
 /// The origin of a System, or of a name or path. \throws TypeError naming the argument
 [[nodiscard]] SavedSystem origin_of(pybind11::handle system, std::string_view argument = "system");
-
-/// The path of a str or os.PathLike. \throws TypeError naming the argument
-[[nodiscard]] std::string path_of(pybind11::handle path, std::string_view argument);
 
 }  // namespace fabricost::python

@@ -5,6 +5,8 @@
 
 #include "arguments.hpp"
 
+#include <text/write_file.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,30 +16,6 @@ namespace py = pybind11;
 
 namespace fabricost::python {
 namespace {
-
-/// interval_seconds becomes low_seconds and high_seconds.
-[[nodiscard]] std::string end_of(std::string name, const char* end) {
-  const std::string word = "interval";
-  const auto at = name.find(word);
-  return at == std::string::npos ? end + ("_" + name) : name.replace(at, word.size(), end);
-}
-
-void add_cell(py::dict& row, const std::string& name, const py::object& value) {
-  if (py::isinstance<py::tuple>(value) && py::len(value) == 2) {
-    const auto ends = value.cast<py::tuple>();
-    row[end_of(name, "low").c_str()] = ends[0];
-    row[end_of(name, "high").c_str()] = ends[1];
-  } else if (py::isinstance<py::list>(value)) {
-    for (const py::handle one : value)
-      if (py::isinstance<StepTerm>(one)) {
-        const auto& term = one.cast<const StepTerm&>();
-        const std::string prefix = name == "terms" ? "" : name.substr(0, name.find("terms"));
-        row[(prefix + term.name + "_seconds").c_str()] = term.seconds;
-      }
-  } else {
-    row[name.c_str()] = value;
-  }
-}
 
 [[nodiscard]] const char* place_of(const void* record, const Member& member) { return static_cast<const char*>(record) + member.offset; }
 
@@ -114,6 +92,8 @@ struct Record {
 
 }  // namespace
 
+void write_text(py::handle path, const std::string& text) { io::write_file(path_of(path, "path"), text, "path"); }
+
 void add_property(py::handle type, const char* name, const char* doc, Getter get, const std::string& text) {
   const py::cpp_function getter([get = std::move(get), of = type_of(type)](py::handle self) { return get(self_in(self, of)); },
                                 py::is_method(type));
@@ -168,17 +148,6 @@ void add_to_dict(py::object type, std::vector<const char*> names) {
         return out;
       },
       "to_dict(self)\n--\n\nField names and values.");
-}
-
-py::object to_pandas(const py::list& records) {
-  py::list rows;
-  for (const py::handle record : records) {
-    py::dict row;
-    const py::dict fields = record.attr("to_dict")();
-    for (const auto& [name, value] : fields) add_cell(row, name.cast<std::string>(), record.attr(name));
-    rows.append(row);
-  }
-  return frame_of(rows);
 }
 
 }  // namespace fabricost::python

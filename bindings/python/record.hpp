@@ -3,6 +3,7 @@
 /// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickling and
 /// copies, to_dict; and a vector of them as a sequence with to_pandas.
 
+#include "arguments.hpp"
 #include "fields.hpp"
 #include "text.hpp"
 #include "types.hpp"
@@ -43,6 +44,9 @@ struct type_caster<fabricost::ByName<T>> {
 
 namespace fabricost::python {
 
+/// Writes a text whole or not at all. \throws RequestError naming `path`, TypeError
+void write_text(pybind11::handle path, const std::string& text);
+
 /// A value as Python sees it: a name as text, a quantity as a number, a fixed-length list as a list.
 template <class T>
 [[nodiscard]] auto plain(const T& value) {
@@ -56,6 +60,49 @@ template <class T>
     return name(value);
   else
     return value;
+}
+
+/// A class of Python whose properties tell the stub their types.
+template <class C, class... Bases>
+class PyClass : public pybind11::class_<C, Bases...> {
+ public:
+  using Base = pybind11::class_<C, Bases...>;
+  using Base::Base;
+  template <class... Arguments>
+  PyClass& def(Arguments&&... arguments) {
+    Base::def(std::forward<Arguments>(arguments)...);
+    return *this;
+  }
+  /// \param get a member, or a function of the object \param type in the stub, of an object of Python
+  template <class Get>
+  PyClass& property(const char* name, Get get, const char* doc, const char* type = nullptr) {
+    using T = std::remove_cvref_t<std::invoke_result_t<Get&, C&>>;
+    using Plain = decltype(plain(std::declval<const T&>()));
+    Base::def_property_readonly(
+        name,
+        [get](C& self) -> decltype(auto) {
+          if constexpr (std::same_as<T, Plain>)
+            return std::invoke(get, self);
+          else
+            return plain(std::invoke(get, self));
+        },
+        doc);
+    annotate(*this, name, type == nullptr ? type_text<Plain>() : type);
+    return *this;
+  }
+  /// A method that writes text(self) to a path.
+  template <class Text>
+  PyClass& saves(const char* method, Text text, const char* doc) {
+    return def(
+        method, [text](const C& self, const pybind11::object& path) { write_text(path, std::invoke(text, self)); }, pybind11::arg("path"),
+        doc);
+  }
+};
+
+/// repr() of a value.
+template <class T>
+[[nodiscard]] std::string repr_of(const T& value) {
+  return pybind11::cast<std::string>(pybind11::repr(pybind11::cast(value)));
 }
 
 /// The functions that show a member of a type in Python: shared by all classes with such a member.
@@ -77,7 +124,6 @@ struct Member {
 };
 
 /// Equal in every field; rows without == of their own in those of their table.
-[[nodiscard]] inline bool same(const Term& a, const Term& b) { return a.name == b.name && a.tier == b.tier && a.time == b.time; }
 template <class T>
 [[nodiscard]] bool same(const T& a, const T& b) {
   if constexpr (detail::is_list<T>) {
@@ -98,9 +144,20 @@ template <class T>
 
 template <class T>
 inline constexpr MemberType member_type{
-    [](const void* member) { return pybind11::cast(*static_cast<const T*>(member)); },
+    [](const void* member) {
+      const T& value = *static_cast<const T*>(member);
+      if constexpr (std::is_enum_v<T>)
+        return pybind11::cast(plain(value));
+      else
+        return pybind11::cast(value);
+    },
     [](const void* a, const void* b) { return same(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
-    [](void* member, pybind11::handle value) { *static_cast<T*>(member) = value.cast<T>(); }};
+    [](void* member, pybind11::handle value) {
+      if constexpr (std::is_enum_v<T>)
+        *static_cast<T*>(member) = worded<T>(value.cast<std::string>()).value();
+      else
+        *static_cast<T*>(member) = value.cast<T>();
+    }};
 
 /// A member as Python shows it in a class that is no record.
 template <class T>
@@ -164,21 +221,17 @@ void add_members(pybind11::object type, Members members, const RecordType& made)
 void add_to_dict(pybind11::object type, std::vector<const char*> names);
 
 template <class C>
-pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {
-  pybind11::class_<C> type(module, name, doc);
+PyClass<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {
+  PyClass<C> type(module, name, doc);
   add_members(type, std::move(fields), record_type<C>());
   return type;
 }
 
-/// One table row per record: texts and numbers unchanged, an interval as low_ and high_, terms as one column
-/// each.
-/// \throws ImportError naming the package to install
-[[nodiscard]] pybind11::object to_pandas(const pybind11::list& records);
-
-/// __len__, __getitem__ by place and by slice, __iter__, to_pandas.
+/// __len__, __getitem__ by place and by slice, __iter__, to_pandas. The stub makes its overloads from the annotation.
 template <class Holder, class Row>
-void add_sequence(pybind11::class_<Holder>& type, std::vector<Row> Holder::*rows) {
+void add_sequence(PyClass<Holder>& type, std::vector<Row> Holder::*rows) {
   namespace py = pybind11;
+  annotate(type, "__getitem__", type_text<Row>());
   type.def("__len__", [rows](const Holder& self) { return (self.*rows).size(); });
   type.def(
       "__getitem__",
@@ -193,7 +246,7 @@ void add_sequence(pybind11::class_<Holder>& type, std::vector<Row> Holder::*rows
       py::arg("slice"));
   type.def("__iter__", [rows](const Holder& self) { return py::iter(py::cast(self.*rows)); });
   type.def(
-      "to_pandas", [rows](const Holder& self) { return to_pandas(py::list(py::cast(self.*rows))); },
+      "to_pandas", [rows](const Holder& self) { return by_python("_given", "records", py::cast(self.*rows)); },
       "to_pandas(self)\n--\n\nA pandas.DataFrame, one line each: intervals as low_ and high_, terms as a column each. Needs pandas.");
 }
 

@@ -5,14 +5,9 @@
 #include "refused.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace py = pybind11;
@@ -20,129 +15,18 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-constexpr std::string_view mark = "(): incompatible ";
-
-/// The arguments that a signature of pybind11's message names: "1. (self: T, path: object = '') -> U", of a
-/// constructor "1. fabricost._core.T(path: object = '')". `needed` of them have no default.
-struct Signature {
-  std::vector<std::string_view> names, types;
-  std::size_t needed = 0;
-  bool by_name = false;  ///< it takes others by any name
-};
-[[nodiscard]] Signature signature_of(std::string_view message, std::string_view number = "1. ") {
-  Signature out;
-  std::size_t at = message.find(number);
-  if (at == std::string_view::npos) return out;
-  at = std::min(message.find('(', at), message.size() - 1) + 1;
-  out.by_name = message.substr(at, message.find('\n', at) - at).find("**") != std::string_view::npos;
-  int depth = 0;
-  bool quoted = false, named = false;
-  for (std::size_t start = at; at < message.size(); ++at) {
-    const char c = message[at];
-    if (c == '\'') quoted = !quoted;
-    if (quoted) continue;
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if (depth > 0) {
-      depth -= c == ')' || c == ']' || c == '}';
-      continue;
-    }
-    if (c == ':' && !named) {
-      std::string_view name = message.substr(start, at - start);
-      name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-      out.names.push_back(name);
-      named = true;
-      ++out.needed;
-    }
-    if (named && out.types.size() < out.names.size() && (c == '=' || c == ',' || c == ')')) {
-      const std::size_t from = static_cast<std::size_t>(out.names.back().data() + out.names.back().size() + 2 - message.data());
-      out.types.push_back(message.substr(from, at - from - (c == '=' ? 1 : 0)));
-    }
-    if (c == '=' && named) out.needed = std::min(out.needed, out.names.size() - 1);
-    if (c == ',') named = false, start = at + 1;
-    if (c == ')') break;
-  }
-  return out;
-}
-
-/// A type as users write it: "int" for "typing.SupportsInt | typing.SupportsIndex", "System" for "fabricost._core.System".
-[[nodiscard]] std::string plain_type(std::string_view type) {
-  std::string out(type);
-  for (const auto& [compiled, written] : {std::pair<std::string_view, std::string_view>{"typing.SupportsInt | typing.SupportsIndex", "int"},
-                                          {"typing.SupportsFloat | typing.SupportsIndex", "float"},
-                                          {"typing.SupportsInt", "int"},
-                                          {"typing.SupportsFloat", "float"},
-                                          {"collections.abc.", ""},
-                                          {"fabricost._core.", ""}})
-    for (std::size_t at = out.find(compiled); at != std::string::npos; at = out.find(compiled)) out.replace(at, compiled.size(), written);
-  return out;
-}
-
-/// What the values were to be, for all signatures: "an argument of another type than place: int or place: slice".
-[[nodiscard]] std::string wanted(std::string_view message) {
-  std::string out;
-  for (int number = 1;; ++number) {
-    const Signature one = signature_of(message, fmt::format("\n    {}. ", number));
-    if (one.names.empty()) return out;
-    std::string takes;
-    for (std::size_t i = 0; i < std::min(one.names.size(), one.types.size()); ++i)
-      if (one.names[i] != "self") takes += fmt::format("{}{}: {}", takes.empty() ? "" : ", ", one.names[i], plain_type(one.types[i]));
-    if (!takes.empty()) out += (out.empty() ? "" : " or ") + takes;
-  }
-}
-
-/// \param placed arguments without a name, self included; \param named names of the others; \param given types of all but self
-[[nodiscard]] std::string reworded(std::string_view message, std::size_t placed, const std::vector<std::string>& named,
-                                   const std::vector<std::string>& given) {
-  std::string function{message.substr(0, message.find(mark))};
-  Signature asked = signature_of(message);
-  const bool makes = function == "__init__", method = !asked.names.empty() && asked.names.front() == "self";
-  if (makes) {
-    const std::size_t from = std::min(message.find("1. ") + 3, message.size());
-    function = plain_type(message.substr(from, message.find('(', from) - from));
-  }
-  if (method) {
-    asked.names.erase(asked.names.begin());
-    asked.needed -= asked.needed > 0;
-  }
-  if (makes || method) placed -= placed > 0;
-  if (asked.names.empty()) return fmt::format("{}() takes {}", function, asked.by_name ? "no argument without its name" : "no arguments");
-  for (const std::string& name : named) {
-    const auto place = static_cast<std::size_t>(std::find(asked.names.begin(), asked.names.end(), name) - asked.names.begin());
-    if (place == asked.names.size()) detail::throw_no_such(function, name, asked.names);
-    if (place < placed) return fmt::format("{}() was given {} twice", function, name);
-  }
-  if (const std::size_t most = asked.names.size(); placed > most)
-    return fmt::format("{}() takes {} argument{}, not {}", function, most, most == 1 ? "" : "s", placed);
-  for (std::size_t i = placed; i < asked.needed; ++i)
-    if (std::find(named.begin(), named.end(), asked.names[i]) == named.end())
-      return fmt::format("{}() needs {}", function, asked.names[i]);
-  const std::vector<std::string> values(given.begin() + (makes || method ? 1 : 0), given.end());
-  return fmt::format("{} takes {}, not {}", function == "__getitem__" ? "[]" : function + "()", wanted(message),
-                     plain_type(fmt::format("{}", fmt::join(values, ", "))));
-}
-
-/// Changes the error that is set, if it is pybind11's own.
+/// Changes the error that is set, if it is pybind11's own (fabricost/_refused.py). \param placed arguments without a name, self included
+/// \param named names of the others \param given types of all
 void reword(std::size_t placed, const std::vector<std::string>& named, const std::vector<std::string>& given) {
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return;
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  const py::object text = py::reinterpret_steal<py::object>(value == nullptr ? nullptr : PyObject_Str(value));
-  const char* const message = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
-  if (message == nullptr || std::string_view{message}.find(mark) == std::string_view::npos) {
-    PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return;
-  }
-  std::string words;
+  py::error_already_set error;
   try {
-    words = reworded(message, placed, named, given);
-  } catch (const py::type_error& error) {
-    words = error.what();
+    const std::string message = py::str(error.value());
+    if (message.find("(): incompatible ") != std::string::npos)
+      return PyErr_SetString(PyExc_TypeError, by_python("_refused", "reworded", message, placed, named, given).cast<std::string>().c_str());
+  } catch (const py::error_already_set&) {  // where it has no other words it keeps its own
   }
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
-  PyErr_SetString(PyExc_TypeError, words.c_str());
+  error.restore();
 }
 
 [[nodiscard]] std::string name_in(PyObject* key) {
@@ -209,7 +93,10 @@ int refuse_to_make(PyObject* self, PyObject* /*args*/, PyObject* /*kwargs*/) {
 
 }  // namespace
 
-void reword_refused_calls(const py::module_& module) {
+void reword_refused_calls(py::module_& module) {
+  module.def("_no_such", [](const std::string& function, const std::string& given, const std::vector<std::string>& names) {
+    return detail::no_such(function, given, {names.begin(), names.end()});
+  });
   for (const auto& [name, thing] : py::dict(module.attr("__dict__"))) {
     reword_function(thing);
     if (PyType_Check(thing.ptr()) == 0 || PyExceptionClass_Check(thing.ptr())) continue;

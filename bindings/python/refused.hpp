@@ -7,6 +7,6 @@
 namespace fabricost::python {
 
 /// Words their errors as those of all other calls, and those of classes that nobody makes by hand. Once all of the module is defined.
-void reword_refused_calls(const pybind11::module_& module);
+void reword_refused_calls(pybind11::module_& module);
 
 }  // namespace fabricost::python

@@ -3,9 +3,11 @@
 
     stub.py MODULE HAND STUB    MODULE: the built _core; HAND: _core.pyi.in; STUB: the file to write
 
-Properties of records, arguments and answers of functions come from the tables, as the module tells them (`__annotations__`, `_types`).
-HAND has the rest: classes and functions without a table, and of a class with one the members that are no fields. There
-`Literal["function.argument"]` stands for the names that the table of that argument lists. Docstrings are the module's. The build runs this.
+Properties, arguments and answers of functions come from the tables, as the module tells them (`__annotations__`, `_types`), members that
+many classes have from COMMON. HAND has the rest: functions without a table and other members of classes. There
+`Literal["function.argument"]` stands for the names that the table of that argument lists, `others: Literal["function"]` for the arguments
+of that function that are not written, and `B = A` of two classes for B with the members that A has. Docstrings are the module's. The build
+runs this.
 """
 import ast
 import importlib.machinery
@@ -18,10 +20,17 @@ import sys
 WIDE = 120
 COMMON = {  # members of many classes
     "__eq__": "def __eq__(self, other: object) -> bool: ...", "__hash__": "def __hash__(self) -> int: ...",
+    "__copy__": "def __copy__(self) -> Self: ...", "__deepcopy__": "def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...",
     "__getstate__": "def __getstate__(self) -> object: ...", "__setstate__": "def __setstate__(self, state: Any, /) -> None: ...",
     "__len__": "def __len__(self) -> int: ...", "to_dict": "def to_dict(self) -> dict[str, Any]: ...",
     "to_pandas": "def to_pandas(self) -> pd.DataFrame: ...", "to_yaml": "def to_yaml(self) -> str: ...",
+    "explain": "def explain(self) -> str: ...", "save": "def save(self, path: _Path) -> None: ...",
 }
+SEQUENCE = """    @overload
+    def __getitem__(self, place: SupportsIndex) -> {0}: ...
+    @overload
+    def __getitem__(self, slice: slice) -> list[{0}]: ...
+    def __iter__(self) -> Iterator[{0}]: ..."""
 
 
 def loaded(path):
@@ -46,15 +55,18 @@ def described(kind, member):
     return None if member.startswith("__") else getattr(kind, member, None)
 
 
-def class_text(name, kind, by_hand):
-    """`by_hand`: texts of members, by name; they come before those of COMMON."""
-    base = "" if kind.__base__.__name__ == "pybind11_object" else f"({kind.__base__.__name__})"
-    typed = {member: text for member, text in kind.__annotations__.items() if member not in by_hand}
-    lines = [documented(f"class {name}{base}: ...", kind).removesuffix(" ...")]
+def class_text(kind, head, by_hand):
+    """`head`: how it begins, of people's; `by_hand`: texts of members, by name; they come before those of COMMON."""
+    name, base = kind.__name__, "" if kind.__base__.__name__ == "pybind11_object" else f"({kind.__base__.__name__})"
+    typed = {member: text for member, text in vars(kind).get("__annotations__", {}).items() if member not in by_hand}
+    row = typed.pop("__getitem__", None)
+    lines = [documented(f"{head or f'class {name}{base}'}: ...", kind).removesuffix(" ...")]
     lines += [documented(f"    @property\n    def {member}(self) -> {text}: ...", getattr(kind, member)) for member, text in typed.items()]
+    lines += [SEQUENCE.format(row)] if row else []
     for member, texts in by_hand.items():
         lines += [documented(text, described(kind, member)) for text in texts]
-    lines += [f"    {text}" for member, text in COMMON.items() if member in vars(kind) and vars(kind)[member] and member not in by_hand]
+    lines += [documented(f"    {text}", described(kind, member)) for member, text in COMMON.items()
+              if vars(kind).get(member) and member not in by_hand]
     return "\n".join(lines)
 
 
@@ -79,17 +91,21 @@ def with_aliases(text, aliases):
 QUANTITY = re.compile(r"^bytes|(bytes|bytes_per_second|seconds|hours|years)$")  # what _given.py reads from a text
 
 
+def argument_text(one, typed):
+    default = "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
+    given = typed[one.name]
+    if QUANTITY.search(one.name):
+        given = re.sub(r"^float\b", "float | str", given)
+    return f"{one.name}: {given}{default}"
+
+
 def function_text(name, function, typed):
     arguments, starred = [], False
     for one in inspect.signature(function).parameters.values():
         if one.kind is one.KEYWORD_ONLY and not starred:
             arguments.append("*")
             starred = True
-        default = "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
-        given = typed[one.name]
-        if QUANTITY.search(one.name):
-            given = re.sub(r"^float\b", "float | str", given)
-        arguments.append(f"{one.name}: {given}{default}")
+        arguments.append(argument_text(one, typed))
     first, *others = typed["return"].split(" | ")
     given = first if not others else f"{first} | None" if others == ["None"] else f"{first} | Any"  # nobody should have to ask which
     line = f"def {name}({', '.join(arguments)}) -> {given}: ..."
@@ -98,47 +114,63 @@ def function_text(name, function, typed):
     return documented(line, function)
 
 
+def others_written(hand, module, types):
+    """`others: Literal["function"]` as the arguments of that function that stand for themselves nowhere before it."""
+    def arguments(match):
+        thing = getattr(module, match[1])
+        parameters = inspect.signature(thing.__init__ if inspect.isclass(thing) else thing).parameters.values()
+        before = hand[hand.rfind("def ", 0, match.start()):match.start()]
+        return ", ".join(argument_text(one, types[match[1]]) for one in parameters
+                         if one.name in types[match[1]] and not re.search(rf"\b{one.name}: ", before))
+    return re.sub(r'others: Literal\["(\w+)"\]', arguments, hand)
+
+
 def first_line(node):
     return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
 
 
-def with_docstrings(node, lines, end, module):
-    """The lines from `end` to the end of a statement of HAND; definitions with the docstrings of the module."""
-    thing, start = getattr(module, getattr(node, "name", ""), None), first_line(node) - 1
-    text = "\n".join(lines[start:node.end_lineno])
-    if isinstance(node, ast.FunctionDef) or isinstance(node, ast.ClassDef) and node.body[0].lineno == node.lineno:
-        return [*lines[end:start], documented(text, thing)]
-    if not isinstance(node, ast.ClassDef):
-        return lines[end:node.end_lineno]
-    at = first_line(node.body[0]) - 1
-    head = "\n".join(lines[start:at])
-    out = [*lines[end:start], documented(f"{head} ...", thing).removesuffix(" ...")]
+def text_of(node, lines):
+    return "\n".join(lines[first_line(node) - 1:node.end_lineno])
+
+
+def statement_text(node, lines, thing):
+    text = text_of(node, lines)
+    if isinstance(node, ast.ClassDef) and "\n" in text:  # an exception with attributes
+        head, attributes = text.split("\n", 1)
+        return documented(f"{head} ...", thing) + "\n" + attributes
+    return documented(text, thing)
+
+
+def members_of(node, lines):
+    out = {}
     for member in node.body:
-        begins = first_line(member) - 1
-        text = "\n".join(lines[begins:member.end_lineno])
-        out += [*lines[at:begins], documented(text, described(thing, member.name)) if isinstance(member, ast.FunctionDef) else text]
-        at = member.end_lineno
+        if not isinstance(member, ast.Expr):
+            out.setdefault(member.name if isinstance(member, ast.FunctionDef) else member.targets[0].id, []).append(text_of(member, lines))
     return out
 
 
 def written(module, hand):
     hand, aliases = lists_named(hand, module._types)
-    lines = hand.splitlines()
-    classes = {name: thing for name, thing in vars(module).items()
-               if inspect.isclass(thing) and thing.__name__ == name and "__annotations__" in vars(thing)}
-    out, by_hand, end = [], {name: {} for name in classes}, 0
-    for node in ast.parse(hand).body:
-        if isinstance(node, ast.ClassDef) and node.name in classes:
-            for member in node.body:
-                if isinstance(member, ast.FunctionDef):
-                    text = "\n".join(lines[first_line(member) - 1:member.end_lineno])
-                    by_hand[node.name].setdefault(member.name, []).append(text)
+    types = {name: {one: with_aliases(text, aliases) for one, text in typed.items()} for name, typed in module._types.items()}
+    lines = others_written(hand, module, types).splitlines()
+    classes = {name: kind for name, kind in vars(module).items() if type(kind).__name__ == "pybind11_type" and kind.__name__ == name}
+    out, heads, by_hand, functions, end = [], {}, {}, set(), 0
+    for node in ast.parse("\n".join(lines)).body:
+        name = getattr(node, "name", "")
+        if isinstance(node, ast.ClassDef) and name in classes:
+            heads[name] = lines[node.lineno - 1].split(":")[0] if node.bases else ""
+            by_hand[name] = members_of(node, lines)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in by_hand:
+            like = node.value.id
+            for other in [target.id for target in node.targets]:
+                heads[other] = heads[like].replace(like, other)
+                by_hand[other] = {member: [text.replace(like, other) for text in texts] for member, texts in by_hand[like].items()}
         else:
-            out += with_docstrings(node, lines, end, module)
+            functions.add(name)
+            out += [*lines[end:first_line(node) - 1], statement_text(node, lines, getattr(module, name, None))]
         end = node.end_lineno
-    out += [class_text(name, kind, by_hand[name]) for name, kind in classes.items()]
-    for name, typed in module._types.items():
-        out.append(function_text(name, getattr(module, name), {one: with_aliases(text, aliases) for one, text in typed.items()}))
+    out += [class_text(kind, heads.get(name), by_hand.get(name, {})) for name, kind in classes.items()]
+    out += [function_text(name, getattr(module, name), typed) for name, typed in types.items() if name not in functions | {*classes}]
     names = ", ".join(f'"{name}"' for name in module.__all__)
     return "\n".join([*out, f"__all__ = [{names}]"]) + "\n"
 

@@ -98,6 +98,10 @@ template <class T>
     return "Any";
 }
 
+/// Arrays of NumPy in the stub.
+inline constexpr const char *numbers_array = "NDArray[np.float64]", *counts_array = "NDArray[np.int64]", *texts_array = "NDArray[np.str_]",
+                            *records_array = "NDArray[np.void]";
+
 /// Annotates a property of a class.
 inline void annotate(pybind11::handle into, const char* name, const std::string& type) {
   if (!into.attr("__dict__").contains("__annotations__")) pybind11::setattr(into, "__annotations__", pybind11::dict());

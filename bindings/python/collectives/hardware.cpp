@@ -64,22 +64,20 @@ struct Tiers {
 };
 
 void add_tier(py::module_& module) {
-  py::class_<Tier> type(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.");
-  type.def_property_readonly(
-          "name", [](const Tier& t) { return t.name.view(); }, "Name within its system, as in `nvlink`.")
-      .def_property_readonly(
-          "kind", [](const Tier& t) { return name(t.kind); },
-          "Shape: memory, switch, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree or dragonfly.")
-      .def_property_readonly(
-          "bytes_per_second", [](const Tier& t) { return t.bandwidth.value.value(); },
+  PyClass<Tier> type(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.");
+  type.property("name", &Tier::name, "Name within its system, as in `nvlink`.")
+      .property("kind", &Tier::kind,
+                "Shape: memory, switch, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree or dragonfly.")
+      .property(
+          "bytes_per_second", [](const Tier& t) { return t.bandwidth.value; },
           "Datasheet rate of one endpoint in ONE direction, byte/s: links x lanes x lane rate x encoding / 8.")
-      .def_property_readonly(
-          "latency_seconds", [](const Tier& t) { return t.latency.value.value(); }, "Latency of one hop, s; 0 when unknown.")
-      .def_readonly("endpoints", &Tier::endpoints, "How many children it joins: GPUs of a domain, NICs of a node, nodes below a switch.")
-      .def_property_readonly(
+      .property(
+          "latency_seconds", [](const Tier& t) { return t.latency.value; }, "Latency of one hop, s; 0 when unknown.")
+      .property("endpoints", &Tier::endpoints, "How many children it joins: GPUs of a domain, NICs of a node, nodes below a switch.")
+      .property(
           "source", [](const Tier& t) { return t.bandwidth.provenance.source; }, "Where bytes_per_second comes from.")
-      .def_property_readonly(
-          "confidence", [](const Tier& t) { return name(t.bandwidth.provenance.confidence); },
+      .property(
+          "confidence", [](const Tier& t) { return t.bandwidth.provenance.confidence; },
           "How far to trust bytes_per_second: datasheet, measured, vendor-code, derived, secondary, relative, press, announced or assumed.")
       .def("__repr__", [](const Tier& t) {
         return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way, {:.4g} us", t.name.view(), name(t.kind), t.endpoints,
@@ -90,9 +88,9 @@ void add_tier(py::module_& module) {
 
 void add_tiers(py::module_& module) {
   constexpr auto inside = py::return_value_policy::reference_internal;
-  py::class_<Tiers> type(module, "Tiers",
-                         "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
-                         "`\"nvlink\" in tiers`, `for tier in tiers`.");
+  PyClass<Tiers> type(module, "Tiers",
+                      "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
+                      "`\"nvlink\" in tiers`, `for tier in tiers`.");
   type.def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
       .def("__getitem__", &Tiers::by_place, inside, "place"_a)
       .def("__getitem__", &Tiers::by_name, inside, "name"_a)
@@ -185,9 +183,9 @@ void add_tiers(py::module_& module) {
 }
 
 void add_system(py::module_& module) {
-  py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
-  py::class_<Machine, System> type(module, "System",
-                                   "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
+  PyClass<System> plain(module, "_System", "What prices: a System without how it was asked for.");
+  PyClass<Machine, System> type(module, "System",
+                                "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
   type.def(py::init(&made), "given"_a,
            R"(System(given)
 
@@ -197,38 +195,37 @@ A machine from the text of a system's YAML file, or a dict of the same keys, rea
 >>> fc.System({"name": "own", "extends": "dgx-h100", "source": "a quote", "confidence": "assumed", "nodes": 4}).nodes
 4
 )")
-      .def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
-      .def_readonly("title", &System::title, "What a person calls it.")
-      .def_property_readonly(
+      .property("name", &System::name, "Its name, as in `dgx-h100`.")
+      .property("title", &System::title, "What a person calls it.")
+      .property(
           "gpu", [](const Machine& s) { return s.gpu.name; }, "Name of its GPU, as in `h100-sxm`.")
-      .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
-      .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
-      .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
-      .def_readonly("pod", &System::pod, "The most GPUs whose own links join in slices, a torus for each job; 0: the domain's.")
-      .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
-      .def_property_readonly(
-          "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU as its driver shows it, byte.")
-      .def_property_readonly("flops_per_second", &dense_rates,
-                             R"(Dense arithmetic of one GPU by type of number, operations per second; types that it lacks are left out.
+      .property("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
+      .property("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
+      .property("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
+      .property("pod", &System::pod, "The most GPUs whose own links join in slices, a torus for each job; 0: the domain's.")
+      .property("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
+      .property("memory_bytes", &System::memory, "Memory of one GPU as its driver shows it, byte.")
+      .property("flops_per_second", &dense_rates,
+                R"(Dense arithmetic of one GPU by type of number, operations per second; types that it lacks are left out.
 
 >>> import fabricost as fc
 >>> fc.load_system("dgx-h100").flops_per_second["bf16"] / 1e12
 989.0
-)")
-      .def_property_readonly(
+)",
+                "dict[str, float]")
+      .property(
           "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
-      .def_property_readonly(
+      .property(
           "calibration", [](const Machine& s) { return s.constants.name; }, "Name of the calibration it is priced with inside a domain.")
-      .def_property_readonly(
-          "basis", [](const Machine& s) { return name(s.constants.basis); },
-          "What that calibration rests on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
+      .property(
+          "basis", [](const Machine& s) { return s.constants.basis; },
+          "What that calibration rests on: calibrated (runs on this machine), sibling (on one like it) or datasheet.", "_Basis")
       .def("to_yaml", &saved_yaml,
            "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is "
            "priced with.")
-      .def(
-          "save", [](const Machine& s, const py::object& path) { io::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
-          "cannot.")
+      .saves("save", &saved_yaml,
+             "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
+             "cannot.")
       .def("without_rails", &without_rails, "lost"_a,
            R"(without_rails(self, lost)
 --
@@ -298,14 +295,8 @@ Machine loaded(SavedSystem origin) {
 
 SavedSystem origin_of(py::handle system, std::string_view argument) {
   if (py::isinstance<Machine>(system)) return system.cast<const Machine&>().origin;
-  if (!PyUnicode_Check(system.ptr()) && !py::hasattr(system, "__fspath__")) throw_type(argument, "a System, or the name of one,", system);
+  if (!is_path(system)) throw_type(argument, "a System, or the name of one,", system);
   return loaded({.extends = path_of(system, argument), .set = {}, .calibration = {}}).origin;
-}
-
-std::string path_of(py::handle path, std::string_view argument) {
-  if (PyUnicode_Check(path.ptr())) return std::string{text_of(path, argument)};
-  if (!py::hasattr(path, "__fspath__")) throw_type(argument, "a text or a path", path);
-  return path_of(path.attr("__fspath__")(), argument);
 }
 
 void add_hardware(py::module_& module) {

@@ -99,9 +99,12 @@ struct MoeCall {
 template <MoePhase P>
 void add_exchange(py::module_& module, const char* what) {
   using E = Exchange<P>;
-  const std::string doc = std::string{what} + "\n\n" + lines_of(arguments_of<MoeRequest>());
+  const char* const name = exchange_classes[static_cast<std::size_t>(P)];
+  const std::vector<Argument> arguments = arguments_of<MoeRequest>();
+  tell_types(module, name, arguments, name);
+  const std::string doc = std::string{what} + "\n\n" + lines_of(arguments);
   add_record<E>(
-      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(),
+      module, name, doc.c_str(),
       {field("tokens", &E::tokens, "Tokens of every rank."), field("hidden", &E::hidden, "Numbers of a token."),
        field("experts", &E::experts, "Experts over all ranks."), field("top_k", &E::top_k, "Experts a token goes to."),
        field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
@@ -112,10 +115,9 @@ void add_exchange(py::module_& module, const char* what) {
        field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
        field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
        field("sms", &E::sms, "SMs of deepep-normal; 0: its default.")})
-      .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
+      .def(py::init([name](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
-               const auto request =
-                   fabricost::python::request_of<MoeRequest>(exchange_classes[static_cast<std::size_t>(P)], 1, args, kwargs);
+               const auto request = fabricost::python::request_of<MoeRequest>(name, 1, args, kwargs);
                check(request);
                return exchange_of<P>(request);
              });
@@ -128,7 +130,7 @@ void add_exchange(py::module_& module, const char* what) {
 void add_predicted(py::module_& module) {
   using P = MoeAnswer;
   add_answer<P>(module, "MoePrediction", "How long dispatch or combine of one expert layer takes, and why. Made by predict_moe.")
-      .def_property_readonly(
+      .property(
           "bottleneck",
           [](const P& p) {
             return *std::max_element(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) { return a.time < b.time; });
@@ -166,10 +168,9 @@ void add_moe(py::module_& module) {
   add_exchange<MoePhase::combine>(module, "What the experts made of them travels back and is added up.");
   add_exchange<MoePhase::prepare>(module, "What trtllm-NVLinkTwoSided exchanges before it dispatches.");
   add_predicted(module);
-  module.def("predict_moe", &predict_exchange,
-             docstring_of(arguments_of<MoeCall>(), "predict_moe", 2,
-                          "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
-                          R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
+  add_function<MoeCall>(module, "predict_moe", 2, &predict_exchange, "MoePrediction",
+                        "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
+                        R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
 
 >>> import fabricost as fc
 >>> p = fc.predict_moe("dgx-h100", fc.MoeDispatch(4096, hidden=7168, experts=256, top_k=8))
@@ -177,8 +178,7 @@ void add_moe(py::module_& module) {
 (8, 'fp8', 'moe_dispatch')
 >>> abs(sum(term.seconds for term in p.terms) / p.seconds - 1) < 1e-9
 True
-)")
-                 .c_str());
+)");
 }
 
 }  // namespace fabricost::python

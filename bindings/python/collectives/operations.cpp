@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -26,90 +26,10 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// Whether it is a number or array of NumPy itself, not of a subclass.
-[[nodiscard]] bool is_numpys(py::handle given) { return std::string_view{Py_TYPE(given.ptr())->tp_name}.starts_with("numpy."); }
-
-/// Each element once: one place of the axes along which the array repeats itself.
-[[nodiscard]] py::array without_repeats(const py::array& given) {
-  py::list places;
-  bool repeats = false;
-  for (py::ssize_t i = 0; i < given.ndim(); ++i) {
-    const bool repeated = given.strides(i) == 0 && given.shape(i) > 1;
-    repeats = repeats || repeated;
-    places.append(repeated ? py::slice(0, 1, 1) : py::slice(py::none(), py::none(), py::none()));
-  }
-  return repeats ? py::array(given[py::tuple(places)]) : given;
-}
-
-/// A copy of `elements` as float64 or int64 that cannot be written to, in the order they lie in memory, repeated to a shape.
-[[nodiscard]] py::array own_array(const py::array& elements, const char* type, const py::object& shape) {
-  const py::array own = sealed(py::array(elements.attr("astype")(type, "order"_a = "K", "copy"_a = true)));
-  const py::object own_shape = own.attr("shape");
-  return own_shape.equal(shape) ? own : py::array(numpy().attr("broadcast_to")(own, shape));
-}
-
-/// NumPy's array of the argument, of float64 or int64. \throws TypeError, RequestError
-[[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
-  const bool text = PyUnicode_Check(given.ptr()) != 0 && (whole || is_numpys(given));  // the text of a size has its unit
-  if (text || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
-  const py::array array =
-      is_numpys(given) ? py::array::ensure(given) : py::array(py::module_::import("fabricost._given").attr("numbers")(given, field));
-  if (!array) throw_type(field, "a number or an array of numbers", given);
-  const char kind = array.dtype().kind();
-  if (kind == 'O' && array.ndim() == 0) throw_type(field, "a number or an array of numbers", given);
-  if (kind != 'i' && kind != 'u' && kind != 'f')
-    throw py::type_error(fmt::format("{}: numbers are wanted, not an array of {}{}", field,
-                                     py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>(),
-                                     kind == 'O' ? " (texts, None, or integers beyond 2^63)" : ""));
-  const py::array elements = without_repeats(array);
-  const py::object shape = array.attr("shape");
-  if (!whole) return own_array(elements, "float64", shape);
-  if (py::isinstance<py::array_t<std::int64_t>>(elements)) return own_array(elements, "int64", shape);
-  const py::array_t<double, py::array::c_style | py::array::forcecast> real(elements);
-  for (py::ssize_t i = 0; i < real.size(); ++i)
-    if (const double v = real.data()[i]; !(v == std::floor(v) && v >= 0 && v <= std::numeric_limits<int>::max()))
-      throw RequestError(fmt::format("{}: {} is not a whole number from 0 to {}", field, v, std::numeric_limits<int>::max()));
-  return own_array(elements, "int64", shape);
-}
-
-/// True for objects of other libraries, whose axes may have names.
-[[nodiscard]] bool may_name_axes(py::handle given) {
-  PyObject* const o = given.ptr();
-  if (o == nullptr) return false;
-  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
-           is_numpys(given));
-}
-
-/// The fields of an operation broadcast by position, if some are broadcast by name (xarray); and their axes.
-struct Fields {
-  py::object bytes, ranks, nodes, axes{};
-
-  void by_place() {
-    if (!may_name_axes(bytes) && !may_name_axes(ranks) && !may_name_axes(nodes)) return;
-    py::dict named;
-    const std::array<std::pair<const char*, py::object*>, 3> all{{{"bytes", &bytes}, {"ranks", &ranks}, {"nodes", &nodes}}};
-    for (const auto& [name, field] : all) named[name] = *field ? *field : py::none();
-    const py::tuple both = py::module_::import("fabricost._given").attr("fields")(named);
-    for (const auto& [name, field] : all)
-      if (*field) *field = both[0][name];
-    if (!both[1].is_none()) axes = both[1];
-  }
-};
-
-/// One number into `scalar`, or an array into `array`. \param read turns an object into one number
-template <class Read, class Number>
-void take(const py::object& given, std::string_view field, bool whole, Number& scalar, py::object& array, Read read) {
+/// Whether it is nothing, or one plain number; anything else fabricost/_given.py looks at.
+[[nodiscard]] bool is_plain(const py::object& given) {
   PyObject* const object = given.ptr();
-  if (PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || object == Py_None) {
-    scalar = read(given);
-    return;
-  }
-  py::array many = array_of(given, field, whole);
-  if (many.ndim() == 0) {
-    scalar = read(many.attr("item")());
-    return;
-  }
-  array = std::move(many);
+  return object == nullptr || PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || given.is_none();
 }
 
 [[nodiscard]] double size_of(const py::object& given) {
@@ -132,26 +52,31 @@ using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
 template <Collective C>
 [[nodiscard]] CollectiveRequest<C> collective_request(const GivenArguments<C>& given) {
   CollectiveRequest<C> out;
-  Fields fields{given[0], {}, {}};
+  out.scalar.collective = C;
+  std::array<py::object, 3> fields{given[0], given[1], given[2]};  // bytes, ranks, nodes
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
     if (given[1]) detail::from_object(given[1], "path", {}, path);
     out.scalar = SendRecv{.path = path};
-    fields.ranks = given[2];
-  } else {
-    out.scalar.collective = C;
-    fields.ranks = given[1], fields.nodes = given[2];
+    fields = {given[0], given[2], py::object{}};
   }
-  fields.by_place();
-  out.axes = fields.axes;
-  double bytes = std::numeric_limits<double>::quiet_NaN();
-  if (fields.bytes) take(fields.bytes, "bytes", false, bytes, out.bytes, size_of);
-  out.scalar.bytes = Bytes::from_value(bytes);
-  const auto take_count = [](const py::object& of, std::string_view field, int& scalar, py::object& array) {
-    if (of) take(of, field, true, scalar, array, [&](const py::object& o) { return count_of(o, field); });
+  if (!std::all_of(fields.begin(), fields.end(), is_plain)) {
+    const auto or_none = [](const py::object& one) { return one ? one : py::none(); };
+    const py::tuple found = by_python("_given", "operation", or_none(fields[0]), or_none(fields[1]), or_none(fields[2]));
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (fields[i]) fields[i] = found[i];
+    if (!found[fields.size()].is_none()) out.axes = found[fields.size()];
+  }
+  const auto take = [](const py::object& one, py::object& array, auto read) {
+    if (one && py::isinstance<py::array>(one))
+      array = one;
+    else if (one)
+      read(one);
   };
-  take_count(fields.ranks, "ranks", out.scalar.ranks, out.ranks);
-  take_count(fields.nodes, "nodes", out.scalar.nodes, out.nodes);
+  out.scalar.bytes = Bytes::from_value(std::numeric_limits<double>::quiet_NaN());
+  take(fields[0], out.bytes, [&](const py::object& one) { out.scalar.bytes = Bytes::from_value(size_of(one)); });
+  take(fields[1], out.ranks, [&](const py::object& one) { out.scalar.ranks = count_of(one, "ranks"); });
+  take(fields[2], out.nodes, [&](const py::object& one) { out.scalar.nodes = count_of(one, "nodes"); });
   if constexpr (C != Collective::send_recv)
     if (given[3]) detail::from_object(given[3], "dtype", {}, out.scalar.dtype);
   return out;
@@ -217,7 +142,7 @@ template <Collective C>
 /// The class of an operation. \param signature of its __init__
 template <Collective C>
 void add_class(py::module_& module, const std::string& doc, const char* signature) {
-  py::class_<CollectiveRequest<C>, OperationRequest>(module, class_names[static_cast<std::size_t>(C)], doc.c_str())
+  PyClass<CollectiveRequest<C>, OperationRequest>(module, class_names[static_cast<std::size_t>(C)], doc.c_str())
       .def(py::init(&collective_request_of<C>), signature)
       .def(py::pickle([](const CollectiveRequest<C>& op) { return state_of(op); },
                       [](const py::tuple& state) {
@@ -248,18 +173,18 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
 }
 
 void add_operation(py::module_& module) {
-  py::class_<OperationRequest>(module, "Operation",
-                               "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
-      .def_property_readonly(
-          "collective", [](const OperationRequest& op) { return name(op.scalar.collective); },
-          "What the command calls it, as in `all_reduce`.")
-      .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
-      .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
-      .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
-      .def_property_readonly(
-          "dtype", [](const OperationRequest& op) { return name(op.scalar.dtype); }, "Element type.")
-      .def_property_readonly(
-          "path", [](const OperationRequest& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
+  constexpr const char* counts = "int | NDArray[np.int64]";
+  PyClass<OperationRequest>(module, "Operation", "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+      .property(
+          "collective", [](const OperationRequest& op) { return op.scalar.collective; }, "What the command calls it, as in `all_reduce`.")
+      .property("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.",
+                "float | NDArray[np.float64] | None")
+      .property("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.", counts)
+      .property("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.", counts)
+      .property(
+          "dtype", [](const OperationRequest& op) { return op.scalar.dtype; }, "Element type.")
+      .property(
+          "path", [](const OperationRequest& op) { return op.scalar.path; }, "Which wires a send_recv uses; gpu-gpu for the rest.")
       .def(
           "__eq__",
           [](const OperationRequest& a, const py::object& b) -> py::object {

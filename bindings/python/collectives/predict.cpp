@@ -100,14 +100,13 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 
 void add_predict(py::module_& module) {
   add_answer<UpgradeAnswer>(module, "Upgrade", "The same question with another NCCL. Made by predict with upgrade=.");
-  module.def(
-      "predict", &predict_request,
-      docstring_of(
-          arguments_of<PredictCall>(), "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
+  add_function<PredictCall>(
+      module, "predict", 2, &predict_request, "Any",
+      R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
 
 With arrays in the operation, Predictions: one for each element of what the fields broadcast to, as NumPy does it. An exchange of experts
 is answered with a MoePrediction.)",
-          R"(What runs between which sizes is worked out once per (ranks, nodes), so a size of an array costs some nanoseconds; other Python
+      R"(What runs between which sizes is worked out once per (ranks, nodes), so a size of an array costs some nanoseconds; other Python
 threads run meanwhile. A time of an array is that of its size alone to 1e-9, and to 2e-14 where nothing overlaps.
 
 Raises RequestError when the ranks do not fit the machine, a size is negative or not a number, or nothing allowed can run; ValueError
@@ -128,14 +127,13 @@ True
 >>> small = fc.AllReduce(bytes=64 * fc.KiB)
 >>> fc.predict("dgx-h100", small, library="vllm").seconds < fc.predict("dgx-h100", small).seconds
 True
-)")
-          .c_str());
-  module.def("explain", &explain_request,
-             docstring_of(arguments_of<ExplainCall>(), "explain", 2, R"(The whole story of one prediction as text.
+)");
+  add_function<ExplainCall>(module, "explain", 2, &explain_request, "str",
+                            R"(The whole story of one prediction as text.
 
 The schedule, the arithmetic with numbers put in (s, byte, byte/s), where each constant comes from, which tier binds, and what would change
 the answer. A prediction made for this system is told as it is: nothing is predicted again.)",
-                          R"(Raises RequestError as predict.
+                            R"(Raises RequestError as predict.
 
 >>> import fabricost as fc
 >>> system = fc.load_system("dgx-h100")
@@ -144,8 +142,7 @@ True
 >>> p = fc.predict(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
 >>> fc.explain(system, p) == fc.explain(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
 True
-)")
-                 .c_str());
+)");
 }
 
 }  // namespace fabricost::python

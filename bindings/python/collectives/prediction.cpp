@@ -14,39 +14,27 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
-#include <type_traits>
-
 namespace py = pybind11;
 using namespace py::literals;
 
 namespace fabricost {
 
 // Found by fields.hpp. Types with constructors or a base have their fields named here; one that is added there stops the build here.
-template <class F, class Visit>
-static void each_field_of_fabric(F& fabric, Visit&& visit) {
+template <class Stream>
+static void pass_fields(Stream& stream, Fabric& f) {
   static_assert(sizeof(Fabric) == 360, "a field was added to Fabric or taken from it: here, too, then write its new size");
-  auto& base = static_cast<std::conditional_t<std::is_const_v<F>, const Connectivity, Connectivity>&>(fabric);
-  auto& [levels, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus] = base;
-  [&visit](auto&... each) {
-    (visit(each), ...);
-  }(levels.sizes, levels.count, fabric.nodes, fabric.inner_rate, fabric.inner_latency, fabric.full_rate, fabric.inner_exchanges,
-    fabric.outer_rate, fabric.outer_latency, fabric.nics, fabric.ring_taper, fabric.all_to_all_taper, fabric.inner_tier, fabric.outer_tier,
-    fabric.held_tier, fabric.ring_taper_tier, fabric.all_to_all_taper_tier, fabric.planned_per_gpu, fabric.channels, fabric.host_link_rate,
-    fabric.host_latency, fabric.pcie_rate, fabric.over_pcie, fabric.per_socket, fabric.peer_to_peer, in_switch, fabric.switched,
-    neighbours_only, fabric.host_bridge, fabric.gpu_direct, sharp, wrap, open_axes, torus_axes, torus, fabric.generation, fabric.library,
-    fabric.tuner, fabric.cpu, fabric.ll128, fabric.tuner_assumed, fabric.back_to_back, fabric.communicator, fabric.pcie_carried,
-    fabric.pcie_exchanged, fabric.ll_until, fabric.ll128_until, fabric.ring_until, fabric.plugin);
+  auto& [levels, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus] = static_cast<Connectivity&>(f);
+  python::pass(stream, levels.sizes, levels.count, in_switch, sharp, neighbours_only, wrap, open_axes, torus_axes, torus, f.nodes,
+               f.inner_rate, f.inner_latency, f.full_rate, f.inner_exchanges, f.outer_rate, f.outer_latency, f.nics, f.ring_taper,
+               f.all_to_all_taper, f.inner_tier, f.outer_tier, f.held_tier, f.ring_taper_tier, f.all_to_all_taper_tier, f.planned_per_gpu,
+               f.channels, f.host_link_rate, f.host_latency, f.pcie_rate, f.over_pcie, f.per_socket, f.peer_to_peer, f.switched,
+               f.host_bridge, f.gpu_direct, f.generation, f.library, f.tuner, f.cpu, f.ll128, f.tuner_assumed, f.back_to_back,
+               f.communicator, f.pcie_carried, f.pcie_exchanged, f.ll_until, f.ll128_until, f.ring_until, f.plugin);
 }
-static void write_fields(python::FieldWriter& out, const Fabric& fabric) { each_field_of_fabric(fabric, out); }
-static void read_fields(python::FieldReader& in, Fabric& fabric) { each_field_of_fabric(fabric, in); }
-
-template <class A, class Visit>
-static void each_field_of_answer(A& answer, Visit&& visit) {
-  visit(static_cast<std::conditional_t<std::is_const_v<A>, const Prediction, Prediction>&>(answer));
-  visit(answer.system), visit(answer.assumed), visit(answer.norm);
+template <class Stream>
+static void pass_fields(Stream& stream, PredictAnswer& answer) {
+  python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm);
 }
-static void write_fields(python::FieldWriter& out, const PredictAnswer& answer) { each_field_of_answer(answer, out); }
-static void read_fields(python::FieldReader& in, PredictAnswer& answer) { each_field_of_answer(answer, in); }
 
 }  // namespace fabricost
 
@@ -66,11 +54,10 @@ void add_prediction(py::module_& module) {
   using P = PredictAnswer;
   auto type =
       add_report<P>(module, "Prediction", "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.");
-  type.def_property_readonly(
+  type.property(
           "operation", [](const P& p) { return operation_object({.scalar = p.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
-          "The question, an Operation.")
-      .def_property_readonly(
-          "bottleneck", [](const P& p) { return p.bottleneck(); }, "The largest Term.")
+          "The question, an Operation.", "Operation[Prediction]")
+      .property("bottleneck", &P::bottleneck, "The largest Term.")
       .def(
           "explain",
           [](const P& p, const py::object& system) { return system.is_none() ? explain_alone(p) : explain(system_from(system), p); },

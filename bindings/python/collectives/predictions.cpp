@@ -176,20 +176,22 @@ Predictions predict_all(py::object system, const OperationRequest& operation, co
 }
 
 void add_predictions(py::module_& module) {
-  py::class_<Predictions> type(
+  PyClass<Predictions> type(
       module, "Predictions",
       "Answers to a question whose fields are arrays, shaped as they broadcast. An index gives a Prediction or, as NumPy\n"
       "does it, a part. seconds are there at once; the rest is worked out when it is asked for. Arrays cannot be written to.");
   add_columns(type);
-  type.def_readonly("system", &Predictions::system, "The System they are for.")
-      .def_property_readonly(
-          "operation", [](const Predictions& p) { return operation_object(p.operation); }, "The question, an Operation with arrays.")
-      .def_property_readonly(
-          "shape", [](const Predictions& p) { return py::tuple(py::cast(p.shape)); }, "What the fields of the operation broadcast to.")
-      .def_property_readonly("size", &Predictions::size, "Number of predictions.")
-      .def_property_readonly(
+  type.property("system", &Predictions::system, "The System they are for.", "System")
+      .property(
+          "operation", [](const Predictions& p) { return operation_object(p.operation); }, "The question, an Operation with arrays.",
+          "Operation[Predictions]")
+      .property(
+          "shape", [](const Predictions& p) { return py::tuple(py::cast(p.shape)); }, "What the fields of the operation broadcast to.",
+          "tuple[int, ...]")
+      .property("size", &Predictions::size, "Number of predictions.")
+      .property(
           "ndim", [](const Predictions& p) { return p.shape.size(); }, "Number of axes.")
-      .def_readonly("seconds", &Predictions::seconds, "Times, s.")
+      .property("seconds", &Predictions::seconds, "Times, s.", numbers_array)
       .def(
           "__len__", [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
       .def("__getitem__", &selected, "key"_a, "A Prediction, or Predictions of a part.")

@@ -7,6 +7,7 @@
 /// intervals are cached.
 
 #include "collectives/operations.hpp"
+#include "record.hpp"
 
 #include <fabricost/predict/predict.hpp>
 
@@ -60,6 +61,6 @@ struct Predictions {
 [[nodiscard]] pybind11::object stretched(const pybind11::object& field, const Predictions& p);
 
 /// Adds the properties of fc.Predictions that are computed on demand.
-void add_columns(pybind11::class_<Predictions>& type);
+void add_columns(PyClass<Predictions>& type);
 
 }  // namespace fabricost::python

@@ -23,6 +23,7 @@
 #include <vector>
 
 namespace py = pybind11;
+using namespace py::literals;
 
 namespace fabricost::python {
 namespace {
@@ -55,20 +56,9 @@ class Words {
     if (found == words_.end()) found = words_.insert(found, std::string{word});
     code_[static_cast<std::size_t>(at)] = static_cast<unsigned char>(found - words_.begin());
   }
-  /// An array of text as wide as the longest.
   [[nodiscard]] py::array array(const std::vector<py::ssize_t>& shape) const {
-    std::size_t width = 1;
-    for (const std::string& word : words_) width = std::max(width, word.size());
-    std::vector<char32_t> wide(words_.size() * width, U'\0');  // names are ASCII
-    for (std::size_t i = 0; i < words_.size(); ++i)
-      std::copy(words_[i].begin(), words_[i].end(), wide.begin() + static_cast<std::ptrdiff_t>(i * width));
-    py::array out(py::dtype(fmt::format("=U{}", width)), shape);
-    auto* to = static_cast<char32_t*>(out.mutable_data());
-    {
-      const py::gil_scoped_release released;
-      for (const unsigned char code : code_) to = std::copy_n(wide.begin() + static_cast<std::ptrdiff_t>(code * width), width, to);
-    }
-    return sealed(out);
+    const py::array_t<unsigned char> codes(shape, code_.data());
+    return sealed(py::array(numpy().attr("array")(words_, "dtype"_a = "U").attr("take")(codes)));
   }
 
  private:
@@ -171,37 +161,34 @@ template <class CountOf>
   return sealed(out);
 }
 
-/// `function` of fabricost/_given.py, given the answers.
-template <class... Arguments>
-[[nodiscard]] py::object by_python(const char* function, const py::object& self, const Arguments&... arguments) {
-  return py::module_::import("fabricost._given").attr(function)(self, arguments...);
-}
-
 }  // namespace
 
-void add_columns(py::class_<Predictions>& type) {
+void add_columns(PyClass<Predictions>& type) {
   const auto whole = [](const char* field) { return [field](Predictions& p) { return whole_answers(p, field); }; };
-  type.def_property_readonly(
-          "bytes", [](const Predictions& p) { return stretched(operation_object(p.operation).attr("bytes"), p); }, "Sizes, byte.")
-      .def_property_readonly(
+  type.property(
+          "bytes", [](const Predictions& p) { return stretched(operation_object(p.operation).attr("bytes"), p); }, "Sizes, byte.",
+          numbers_array)
+      .property(
           "ranks", [](Predictions& p) { return counts(p, "ranks", [](const Prediction& one) { return one.ranks; }); },
-          "GPUs that take part, also where the question left them to the machine.")
-      .def_property_readonly(
+          "GPUs that take part, also where the question left them to the machine.", counts_array)
+      .property(
           "nodes", [](Predictions& p) { return counts(p, "nodes", [](const Prediction& one) { return one.nodes; }); },
-          "Nodes they sit on, also where the question left them to the machine.")
-      .def_property_readonly(
-          "algorithm_bytes_per_second", [](const Predictions& p) { return rates(p, false); }, "algbw = bytes / seconds, byte/s.")
-      .def_property_readonly(
+          "Nodes they sit on, also where the question left them to the machine.", counts_array)
+      .property(
+          "algorithm_bytes_per_second", [](const Predictions& p) { return rates(p, false); }, "algbw = bytes / seconds, byte/s.",
+          numbers_array)
+      .property(
           "bus_bytes_per_second", [](const Predictions& p) { return rates(p, true); },
-          "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
-      .def_property_readonly("low_seconds", whole("low_seconds"), "Lower ends of the intervals, s.")
-      .def_property_readonly("high_seconds", whole("high_seconds"), "Upper ends, s: nine in ten measurements fall between low and high.")
-      .def_property_readonly("least_seconds", whole("least_seconds"),
-                             "What the bytes take over the links at their full rate, s: no answer is below.")
+          "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
+          numbers_array)
+      .property("low_seconds", whole("low_seconds"), "Lower ends of the intervals, s.", numbers_array)
+      .property("high_seconds", whole("high_seconds"), "Upper ends, s: nine in ten measurements fall between low and high.", numbers_array)
+      .property("least_seconds", whole("least_seconds"), "What the bytes take over the links at their full rate, s: no answer is below.",
+                numbers_array)
       .def(
           "sample",
           [](const py::object& self, const py::object& count, const py::object& seed) {
-            return py::module_::import("fabricost._sample").attr("sample")(self, count, seed);
+            return by_python("_sample", "sample", self, count, seed);
           },
           py::arg("count"), py::arg("seed") = 0,
           R"(sample(self, count, seed=0)
@@ -218,30 +205,30 @@ Alone, nine in ten samples of a prediction are in its interval; none is below le
 >>> fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(bytes=np.array([1e6, 1e9]))).sample(1000).shape
 (1000, 2)
 )")
-      .def_property_readonly(
+      .property(
           "algorithm", [](Predictions& p) { return ran_column(p, "algorithm", [](const Candidate& ran) { return name(ran.algorithm); }); },
-          "What runs, as in `ring`: an array of text.")
-      .def_property_readonly(
+          "What runs, as in `ring`: an array of text.", texts_array)
+      .property(
           "protocol", [](Predictions& p) { return ran_column(p, "protocol", [](const Candidate& ran) { return name(ran.protocol); }); },
-          "What it runs under: ll, ll128 or simple.")
-      .def_property_readonly("bottleneck", whole("bottleneck"), "Name of the tier of the largest term.")
-      .def_property_readonly("basis", whole("basis"),
-                             "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
-      .def_property_readonly("extrapolated", whole("extrapolated"),
-                             "Which of sizes, ranks, nodes lie outside what was measured, as in `sizes nodes`; empty: none.")
+          "What it runs under: ll, ll128 or simple.", texts_array)
+      .property("bottleneck", whole("bottleneck"), "Name of the tier of the largest term.", texts_array)
+      .property("basis", whole("basis"),
+                "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet.", texts_array)
+      .property("extrapolated", whole("extrapolated"),
+                "Which of sizes, ranks, nodes lie outside what was measured, as in `sizes nodes`; empty: none.", texts_array)
       .def(
-          "to_pandas", [](const py::object& self) { return by_python("frame", self); },
+          "to_pandas", [](const py::object& self) { return by_python("_given", "frame", self); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each prediction in C order; columns are named as the fields here.\n"
           "ImportError without pandas (the extra pandas).")
       .def(
-          "to_polars", [](const py::object& self) { return by_python("polars_frame", self); },
+          "to_polars", [](const py::object& self) { return by_python("_given", "polars_frame", self); },
           "to_polars(self)\n--\n\nA polars.DataFrame with a row for each prediction in C order; columns are named as the fields here,\n"
           "which say their units. ImportError without polars (the extra polars).")
       .def(
           "to_xarray",
           [](const py::object& self) {
             const py::object axes = self.cast<const Predictions&>().operation.axes;
-            return by_python("dataset", self, axes ? axes : py::none());
+            return by_python("_given", "dataset", self, axes ? axes : py::none());
           },
           "to_xarray(self)\n--\n\nAn xarray.Dataset with a variable for each field, units in its attributes. Axes have the names and\n"
           "coordinates of the DataArrays that were asked with, else dim_0, dim_1, ... (of an indexed part, too). A field that has the "

@@ -59,7 +59,7 @@ namespace python {
 void add_sharing(py::module_& module) {
   using G = GroupedRequest;
   const std::string doc = "One collective that every group of a machine runs, for share.\n\n" + lines_of(arguments_of<G>());
-  py::class_<G>(module, "Grouped", doc.c_str())
+  PyClass<G>(module, "Grouped", doc.c_str())
       .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
                if (args.empty() && !kwargs.contains("operation")) throw RequestError("operation: which? As in fc.AllReduce(bytes=2**30)");
@@ -71,12 +71,12 @@ void add_sharing(py::module_& module) {
            }),
            "__init__(self, operation, *, over=None, every=1, algorithm=None, protocol=None, weight=1.0, name=None)\n--\n\nArguments as the "
            "class says.")
-      .def_property_readonly(
+      .property(
           "operation", [](const G& g) { return operation_object({.scalar = g.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
-          "What each group runs.")
-      .def_readonly("name", &G::name, "For people, as in `all_reduce 1 GiB over dp`.")
-      .def_readonly("every", &G::every, "From member to member.")
-      .def_readonly("weight", &G::weight, "Its part of a link it shares.")
+          "What each group runs.", "Operation")
+      .property("name", &G::name, "For people, as in `all_reduce 1 GiB over dp`.")
+      .property("every", &G::every, "From member to member.")
+      .property("weight", &G::weight, "Its part of a link it shares.")
       .def("__repr__", [](const G& g) { return "Grouped: " + g.name; });
   add_answer<Sharer>(module, "Sharer", "Groups of one collective that cross a link.").def("__repr__", [](const Sharer& s) {
     return fmt::format("{} groups of {}", s.groups, s.name);
@@ -93,7 +93,7 @@ void add_sharing(py::module_& module) {
                         &R::collectives)
       .def("__repr__", [](const R& r) {
         std::string out = fmt::format("at once on {} GPUs of {}", r.gpus, r.system);
-        for (const S& s : r.collectives) out += "\n  " + py::cast<std::string>(py::repr(py::cast(s)));
+        for (const S& s : r.collectives) out += "\n  " + repr_of(s);
         return out;
       });
   add_face<ShareRequest>(module, "share", 2,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,62 @@ def _element(given: Any, argument: str, unit: str) -> Any:
     return numbers(given, argument, unit) if isinstance(given, np.ndarray) or hasattr(type(given), "dims") else given
 
 
+# --- fields of an operation
+
+MOST = 2**31 - 1  # GPUs or nodes
+_REAL, _WHOLE = np.dtype(np.float64), np.dtype(np.int64)
+_WITHOUT_NAMES = {np.ndarray, list, tuple, str, float, int, type(None)}  # types whose axes have none
+
+
+def operation(bytes: Any, ranks: Any, nodes: Any) -> tuple[Any, Any, Any, Any]:
+    """Fields of an operation as numbers, and arrays of float64 or int64 that broadcast by position; and their axes (`fields`)."""
+    axes = None
+    if not {type(bytes), type(ranks), type(nodes)} <= _WITHOUT_NAMES:
+        named, axes = fields({"bytes": bytes, "ranks": ranks, "nodes": nodes})
+        bytes, ranks, nodes = named.values()
+    return _elements(bytes, "bytes", _REAL), _elements(ranks, "ranks", _WHOLE), _elements(nodes, "nodes", _WHOLE), axes
+
+
+def _type_name(given: Any) -> str:
+    """As the compiled part names types: with their module where they are written in C."""
+    kind = type(given)
+    made_of_python = kind.__flags__ & 1 << 9
+    return kind.__name__ if made_of_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _elements(given: Any, argument: str, wanted: np.dtype[Any]) -> Any:
+    """One number, or a copy of an array in the order of its memory that cannot be written to; what repeats is kept once."""
+    if given is None or isinstance(given, (float, int, complex)):
+        return given
+    whole = wanted is _WHOLE
+    array, once = given, given
+    if type(given) is not np.ndarray or given.dtype != wanted or 0 in given.strides or not given.ndim:
+        array = _array(given, argument, whole)
+        repeated = (stride == 0 and count > 1 for stride, count in zip(array.strides, array.shape))
+        once = array[(*(slice(1 if one else None) for one in repeated), ...)]
+    if whole and once.dtype != wanted:
+        real = once.astype(_REAL)
+        wrong = real[~((real == np.floor(real)) & (real >= 0) & (real <= MOST))]
+        if wrong.size:
+            raise RequestError(f"{argument}: {repr(float(wrong[0])).removesuffix('.0')} is not a whole number from 0 to {MOST}")
+    own = once.astype(wanted, order="K", copy=True)
+    own.flags.writeable = False
+    return own.item() if own.ndim == 0 else own if own.shape == array.shape else np.broadcast_to(own, array.shape)
+
+
+def _array(given: Any, argument: str, whole: bool) -> np.ndarray:
+    """An array of numbers. Raises TypeError for anything else."""
+    numpys = type(given).__module__ == "numpy"
+    text = isinstance(given, bytes) or isinstance(given, str) and (whole or numpys)  # the text of a size has its unit
+    array = np.empty((), dtype=object) if text else np.asarray(given) if numpys else numbers(given, argument)
+    if array.dtype == object and array.ndim == 0:
+        raise TypeError(f"{argument}: a number or an array of numbers is wanted, not {_type_name(given)}")
+    if array.dtype.kind not in "iuf":
+        why = " (texts, None, or integers beyond 2^63)" if array.dtype == object else ""
+        raise TypeError(f"{argument}: numbers are wanted, not an array of {array.dtype}{why}")
+    return array
+
+
 # --- axes with names
 
 def _unnamed(given: Any, argument: str, unit: str) -> np.ndarray:
@@ -246,6 +302,24 @@ def table(rows: Any) -> Any:
     out = module("pandas").DataFrame(rows)
     out.attrs["units"] = units(map(str, out.columns))
     return out
+
+
+def records(rows: Iterable[Any]) -> Any:
+    """A pandas.DataFrame with a row for each record: an interval as low_ and high_, terms as a column each."""
+    return table([dict(_cells(one)) for one in rows])
+
+
+def _cells(record: Any) -> Iterator[tuple[str, Any]]:
+    for name in record.to_dict():
+        value = getattr(record, name)
+        if isinstance(value, tuple) and len(value) == 2:
+            for end, one in zip(("low", "high"), value):
+                yield name.replace("interval", end, 1) if "interval" in name else f"{end}_{name}", one
+        elif isinstance(value, list):
+            before = "" if name == "terms" else name.split("terms", 1)[0]
+            yield from ((f"{before}{one.name}_seconds", one.seconds) for one in value if isinstance(one, _core.StepTerm))
+        else:
+            yield name, value
 
 
 def frame(answers: Any) -> Any:

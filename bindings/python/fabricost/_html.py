@@ -5,9 +5,9 @@ Notebooks call `_repr_html_` of a cell's last value; `attach` adds it to the cla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
-from collections.abc import Callable
 
 from ._plot.style import rate_text, seconds_text, size_text
 
@@ -42,12 +42,28 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
     return f'{top}<table style="text-align:right"><thead>{cells(head, "th")}</thead><tbody>{body}</tbody>{end}</table>'
 
 
+Columns = dict[str, Callable[[Any], Any]]  # the head of a column, and what it shows of a row
+
+
+def listed(rows: Iterable[Any], columns: Columns, caption: str = "") -> str:
+    return table(list(columns), [[shown(row) for shown in columns.values()] for row in rows], caption)
+
+
+def named(*names: str) -> Columns:
+    """Columns of attributes, as they are."""
+    return {name: attrgetter(name) for name in names}
+
+
 def line(text: str) -> str:
     return f'<p style="margin:6px 0">{escape(text)}</p>'
 
 
 def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
+
+
+def between(interval: tuple[float, float]) -> str:
+    return f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
 
 
 def counted(n: int, word: str) -> str:
@@ -86,6 +102,17 @@ def prediction(p: Any) -> str:
     return f"<div>{_shared_terms(p.terms, p.seconds, caption)}{line(after)}</div>"
 
 
+CURVE: Columns = {
+    "size": lambda p: size_text(p.operation.bytes),
+    "ranks": lambda p: f"{p.ranks:,}",
+    "time": lambda p: seconds_text(p.seconds),
+    "nine in ten": lambda p: between(p.interval_seconds),
+    "busbw": lambda p: rate_text(p.bus_bytes_per_second),
+    "runs": lambda p: f"{p.algorithm} {p.protocol}",
+    "bottleneck": lambda p: p.bottleneck.tier,
+}
+
+
 def predictions(p: Any) -> str:
     """Predictions: a sample of rows, the first and the last."""
     import numpy as np
@@ -95,38 +122,23 @@ def predictions(p: Any) -> str:
     rows: list[list[Any]] = []
     for i, place in enumerate(places):
         if i and place != places[i - 1] + 1:
-            rows.append(["...", "", "", "", "", "", ""])
+            rows.append(["...", *[""] * (len(CURVE) - 1)])
         one = p[tuple(int(k) for k in np.unravel_index(place, p.shape))]
-        low, high = one.interval_seconds
-        rows.append(
-            [
-                size_text(one.operation.bytes),
-                f"{one.ranks:,}",
-                seconds_text(one.seconds),
-                f"{seconds_text(low)} to {seconds_text(high)}",
-                rate_text(one.bus_bytes_per_second),
-                f"{one.algorithm} {one.protocol}",
-                one.bottleneck.tier,
-            ]
-        )
+        rows.append([shown(one) for shown in CURVE.values()])
     caption = f"{size:,} predictions of {p.operation.collective} on {p.system.name}, shape {p.shape}"
-    return table(["size", "ranks", "time", "nine in ten", "busbw", "runs", "bottleneck"], rows, caption)
+    return table(list(CURVE), rows, caption)
 
 
 def tiers(system: Any, sources: bool = True) -> str:
-    rows = [
-        [
-            t.name,
-            t.kind,
-            t.endpoints,
-            rate_text(t.bytes_per_second),
-            seconds_text(t.latency_seconds) if t.latency_seconds > 0 else "-",
-            t.confidence,
-            *([t.source] if sources else []),
-        ]
-        for t in system.tiers
-    ]
-    return table(["tier", "kind", "joins", "one way", "latency", "confidence", *(["source"] if sources else [])], rows)
+    columns: Columns = {
+        "tier": lambda t: t.name,
+        "kind": lambda t: t.kind,
+        "joins": lambda t: t.endpoints,
+        "one way": lambda t: rate_text(t.bytes_per_second),
+        "latency": lambda t: seconds_text(t.latency_seconds) if t.latency_seconds > 0 else "-",
+        **named("confidence", *(["source"] if sources else [])),
+    }
+    return listed(system.tiers, columns)
 
 
 def system(s: Any) -> str:
@@ -154,39 +166,22 @@ def training_plan(p: Any) -> str:
 
 def plans(p: Any) -> str:
     """Plans: the layouts, fastest first."""
-    rows = [
-        [
-            f"{x.step_seconds:.4g}",
-            f"{x.tokens_per_second_per_gpu:,.1f}",
-            f"{100 * x.mfu:.1f}",
-            f"{100 * x.mfu_causal:.1f}",
-            f"{x.memory_bytes / GIB:.1f}",
-            x.tp,
-            x.pp,
-            x.vp,
-            x.cp,
-            x.ep,
-            x.dp,
-            x.zero,
-            x.microbatch,
-            x.schedule,
-            x.recompute,
-        ]
-        for x in list(p)[:MOST_ROWS]
-    ]
     first = p[0]
     caption = (
         f"{first.model} on {first.gpus:,} {first.system} GPUs, {p.global_batch:,} sequences of {p.sequence:,} tokens a step, "
         f"{p.precision}, {first.stack}: {p.evaluated:,} layouts priced, {p.pruned:,} left out"
     )
-    return table(
-        [
-            *("step s", "tokens/s/GPU", "MFU %, all scores", "causal", "GiB"),
-            *("tp", "pp", "vp", "cp", "ep", "dp", "ZeRO", "microbatch", "schedule", "recompute"),
-        ],
-        rows,
-        caption,
-    )
+    columns: Columns = {
+        "step s": lambda x: f"{x.step_seconds:.4g}",
+        "tokens/s/GPU": lambda x: f"{x.tokens_per_second_per_gpu:,.1f}",
+        "MFU %, all scores": lambda x: f"{100 * x.mfu:.1f}",
+        "causal": lambda x: f"{100 * x.mfu_causal:.1f}",
+        "GiB": lambda x: f"{x.memory_bytes / GIB:.1f}",
+        **named("tp", "pp", "vp", "cp", "ep", "dp"),
+        "ZeRO": lambda x: x.zero,
+        **named("microbatch", "schedule", "recompute"),
+    }
+    return listed(list(p)[:MOST_ROWS], columns, caption)
 
 
 def serve_plan(p: Any) -> str:
@@ -208,57 +203,42 @@ def serve_plan(p: Any) -> str:
 
 def serve_plans(p: Any) -> str:
     """ServePlans: the deployments, most tokens per second and GPU first."""
-    rows = [
-        [
-            f"{x.tokens_per_second_per_gpu:,.1f}",
-            f"{x.tokens_per_second_per_user:.3g}",
-            seconds_text(x.ttft_seconds),
-            seconds_text(x.tpot_seconds),
-            f"{x.batch:,.0f}",
-            f"{x.memory_bytes / GIB:.1f}",
-            x.replicas,
-            x.tp,
-            x.pp,
-            x.ep,
-            x.dp,
-            x.prefill_workers or "-",
-        ]
-        for x in list(p)[:MOST_ROWS]
-    ]
     first = p[0]
     caption = f"{first.model} in {first.precision} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} deployments priced"
-    return table(
-        ["tokens/s/GPU", "tokens/s/user", "TTFT", "TPOT", "batch", "GiB", "engines", "tp", "pp", "ep", "dp", "prefill"], rows, caption
-    )
+    columns: Columns = {
+        "tokens/s/GPU": lambda x: f"{x.tokens_per_second_per_gpu:,.1f}",
+        "tokens/s/user": lambda x: f"{x.tokens_per_second_per_user:.3g}",
+        "TTFT": lambda x: seconds_text(x.ttft_seconds),
+        "TPOT": lambda x: seconds_text(x.tpot_seconds),
+        "batch": lambda x: f"{x.batch:,.0f}",
+        "GiB": lambda x: f"{x.memory_bytes / GIB:.1f}",
+        "engines": lambda x: x.replicas,
+        **named("tp", "pp", "ep", "dp"),
+        "prefill": lambda x: x.prefill_workers or "-",
+    }
+    return listed(list(p)[:MOST_ROWS], columns, caption)
+
+
+_ERRORS: Columns = {
+    "points": lambda e: f"{e.points:,}",
+    "median": lambda e: percent(e.median_error, 2),
+    "mean": lambda e: percent(e.mean_error, 2),
+    "within 10 %": lambda e: percent(e.within_10_percent, 0),
+    "within 25 %": lambda e: percent(e.within_25_percent, 0),
+    "in the interval": lambda e: percent(e.interval_coverage, 0),
+}
 
 
 def _errors_row(name: str, e: Any) -> list[Any]:
-    return [
-        name,
-        f"{e.points:,}",
-        percent(e.median_error, 2),
-        percent(e.mean_error, 2),
-        percent(e.within_10_percent, 0),
-        percent(e.within_25_percent, 0),
-        percent(e.interval_coverage, 0),
-    ]
+    return [name, *(shown(e) for shown in _ERRORS.values())]
 
 
 def validation(v: Any) -> str:
     """A Validation: errors over all points and by group."""
     rows = [_errors_row(name, e) for group in (v.by_operation, v.by_system, v.by_size) for name, e in group.items() if e.points]
     skipped = "".join(line(f"skipped {count:,}: {reason}") for reason, count in v.skipped.items())
-    return (
-        "<div>"
-        + table(
-            ["points of", "points", "median", "mean", "within 10 %", "within 25 %", "in the interval"],
-            rows,
-            "error = |predicted / measured - 1|",
-            _errors_row("all", v.total),
-        )
-        + skipped
-        + "</div>"
-    )
+    errors = table(["points of", *_ERRORS], rows, "error = |predicted / measured - 1|", _errors_row("all", v.total))
+    return f"<div>{errors}{skipped}</div>"
 
 
 def _constant(value: float, unit: str) -> str:
@@ -272,13 +252,19 @@ def _constant(value: float, unit: str) -> str:
 def fit(f: Any) -> str:
     """A Fit: errors before and after, and the constants the data determined."""
     known = [c for c in f.constants if c.determined]
-    rows = [[c.set, c.name, _constant(c.value, c.unit), f"{100 * c.relative_error:.1f} %", _constant(c.before, c.unit)] for c in known]
     caption = (
         f"{f.system.name}: {f.points:,} points, median error {percent(f.median_error_before, 2)} before, "
         f"{percent(f.median_error, 2)} after; "
         f"{len(known)} of {len(f.constants)} constants narrowed"
     )
-    return table(["set", "constant", "fitted", "+-", "before"], rows, caption)
+    columns: Columns = {
+        "set": lambda c: c.set,
+        "constant": lambda c: c.name,
+        "fitted": lambda c: _constant(c.value, c.unit),
+        "+-": lambda c: f"{100 * c.relative_error:.1f} %",
+        "before": lambda c: _constant(c.before, c.unit),
+    }
+    return listed(known, columns, caption)
 
 
 def diagnosis(d: Any) -> str:
@@ -288,16 +274,8 @@ def diagnosis(d: Any) -> str:
 
 
 VIEWS: dict[str, Callable[[Any], str]] = {
-    "Prediction": prediction,
-    "Predictions": predictions,
-    "System": system,
-    "TrainingPlan": training_plan,
-    "Plans": plans,
-    "ServePlan": serve_plan,
-    "ServePlans": serve_plans,
-    "Validation": validation,
-    "Fit": fit,
-    "Diagnosis": diagnosis,
+    "Prediction": prediction, "Predictions": predictions, "System": system, "TrainingPlan": training_plan, "Plans": plans,
+    "ServePlan": serve_plan, "ServePlans": serve_plans, "Validation": validation, "Fit": fit, "Diagnosis": diagnosis,
 }
 
 

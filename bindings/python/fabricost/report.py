@@ -112,13 +112,12 @@ def _predicted(page: _Page, system: Any, op: Any, sizes: Any, samples: Any, choi
 
     if op.bytes is not None:
         p = fc.predict(system, op, **choice)
-        low, high = p.interval_seconds
         page.section(
             "Prediction",
             _facts(
                 [
                     ("predicted time", seconds_text(p.seconds)),
-                    ("nine in ten", f"{seconds_text(low)} to {seconds_text(high)}"),
+                    ("nine in ten", html.between(p.interval_seconds)),
                     ("bus bandwidth", rate_text(p.bus_bytes_per_second)),
                     ("runs", f"{p.algorithm} {p.protocol}"),
                     ("mostly in", p.bottleneck.tier),
@@ -149,20 +148,33 @@ def _round_sizes(size: float) -> list[float]:
 
 
 def _curve_table(curve: Any) -> str:
-    rows = [
-        [
-            size_text(p.operation.bytes),
-            seconds_text(p.seconds),
-            f"{seconds_text(p.low_seconds)} to {seconds_text(p.high_seconds)}",
-            rate_text(p.bus_bytes_per_second),
-            f"{p.algorithm} {p.protocol}",
-            p.bottleneck.tier,
-            p.basis,
-            " ".join(p.extrapolated),
-        ]
-        for p in curve
-    ]
-    return html.table(["size", "time", "nine in ten", "busbw", "runs", "mostly in", "basis", "outside the measured"], rows)
+    shown = html.CURVE
+    columns: html.Columns = {
+        **{name: shown[name] for name in ("size", "time", "nine in ten", "busbw", "runs")},
+        "mostly in": shown["bottleneck"],
+        "basis": lambda p: p.basis,
+        "outside the measured": lambda p: " ".join(p.extrapolated),
+    }
+    return html.listed(curve, columns)
+
+
+def _outside(s: Any) -> str:
+    """On which side of its interval a measurement lies; nothing inside."""
+    if s["low_seconds"] <= s["measured_seconds"] <= s["high_seconds"]:
+        return ""
+    return "slower" if s["measured_seconds"] > s["high_seconds"] else "faster"
+
+
+_POINTS: html.Columns = {
+    "operation": lambda s: s["operation"],
+    "size": lambda s: size_text(s["bytes"]),
+    "ranks": lambda s: f"{s['ranks']:,}",
+    "measured": lambda s: seconds_text(s["measured_seconds"]),
+    "predicted": lambda s: seconds_text(s["predicted_seconds"]),
+    "nine in ten": lambda s: html.between((s["low_seconds"], s["high_seconds"])),
+    "predicted / measured": lambda s: f"{s['predicted_seconds'] / s['measured_seconds']:.2f}",
+    "outside": _outside,
+}
 
 
 def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
@@ -171,24 +183,6 @@ def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
     from . import plot
 
     found = fc.diagnose(log, system)
-    rows = [
-        [
-            s["operation"],
-            size_text(s["bytes"]),
-            f"{s['ranks']:,}",
-            seconds_text(s["measured_seconds"]),
-            seconds_text(s["predicted_seconds"]),
-            f"{seconds_text(s['low_seconds'])} to {seconds_text(s['high_seconds'])}",
-            f"{s['predicted_seconds'] / s['measured_seconds']:.2f}",
-            ""
-            if s["low_seconds"] <= s["measured_seconds"] <= s["high_seconds"]
-            else "slower"
-            if s["measured_seconds"] > s["high_seconds"]
-            else "faster",
-        ]
-        for s in checked.samples
-    ]
-    table = html.table(["operation", "size", "ranks", "measured", "predicted", "nine in ten", "predicted / measured", "outside"], rows)
     page.section(
         "Measured beside predicted",
         _facts(
@@ -202,7 +196,7 @@ def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
         _wide(html.diagnosis(found)),
         _picture(lambda: plot.residuals(checked), "predicted over measured time against message size"),
         _wide(html.validation(checked)),
-        f"<details><summary>every point</summary>{_wide(table)}</details>",
+        f"<details><summary>every point</summary>{_wide(html.listed(checked.samples, _POINTS))}</details>",
         *[html.line(note) for note in found.notes],
     )
 
@@ -213,7 +207,6 @@ def _trained(page: _Page, system: Any, model: Any, gpus: int, global_batch: int,
 
     plans = fc.plan(system, model, gpus=gpus, global_batch=global_batch, **asked)
     best = plans[0]
-    low, high = best.interval_seconds
     words = {name: value for name, value in asked.items() if name not in ("top", "tp", "pp")}
     gains = [[one.change, f"{one.step_seconds:.4g}", f"{100 * one.gain:+.2f} %"] for one in plans.sensitivity()[:8]]
     page.section(
@@ -221,7 +214,7 @@ def _trained(page: _Page, system: Any, model: Any, gpus: int, global_batch: int,
         _facts(
             [
                 ("a step", seconds_text(best.step_seconds)),
-                ("nine in ten", f"{seconds_text(low)} to {seconds_text(high)}"),
+                ("nine in ten", html.between(best.interval_seconds)),
                 ("MFU, all scores", html.percent(best.mfu)),
                 ("MFU, causal scores", html.percent(best.mfu_causal)),
                 ("tokens/s/GPU", f"{best.tokens_per_second_per_gpu:,.1f}"),

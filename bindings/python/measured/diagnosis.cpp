@@ -23,12 +23,13 @@ void add_diagnosis(py::module_& module) {
   using D = DiagnosisAnswer;
   add_answer<D>(module, "Diagnosis",
                 "Whether a run is what its machine should give, and the likely causes where it is not. Made by diagnose.")
-      .def_property_readonly(
+      .property(
           "sizes", [](const D& d) { return columns_of(d.sizes); },
           "A structured array with a row for each size of the log: operation, bytes, ranks, nodes, measured_seconds,\n"
-          "predicted_seconds, low_seconds, high_seconds, bus_bytes_per_second (measured).")
+          "predicted_seconds, low_seconds, high_seconds, bus_bytes_per_second (measured).",
+          records_array)
       .def(
-          "to_pandas", [](const D& d) { return data_frame(columns_of(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
+          "to_pandas", [](const D& d) { return frame_of(columns_of(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
       .def("__str__",
            [](const D& d) {
              std::string out = d.verdict;

@@ -56,7 +56,7 @@ using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitA
 
 /// save(folder).
 template <class Answer>
-void add_files(py::class_<Answer> type) {
+void add_files(PyClass<Answer> type) {
   type.def(
       "save",
       [](const Answer& fit, const py::object& folder) {
@@ -82,7 +82,7 @@ void add_fit(py::module_& module) {
   add_report<FitAnswer>(module, "CollectivesFit", "Constants fitted to the collectives of one machine.");
   auto fit = add_report<CalibrationAnswer, Fit>(
       module, "Fit", "Constants fitted to measurements of machines. Errors are shares: |predicted / measured - 1|.");
-  fit.def_property_readonly(
+  fit.property(
          "system",
          [](const Fit& f) {
            if (!f.machine)
@@ -90,9 +90,9 @@ void add_fit(py::module_& module) {
            return *f.machine;
          },
          "The machine with the fitted constants: for predict, or to save. RequestError where several were fitted together.")
-      .def_property_readonly(
+      .property(
           "worst_error", [](const Fit& f) { return f.validation.worst_error(); }, "Largest error of `validation`.")
-      .def_readonly("validation", &Fit::validation, "The samples (without those set aside) predicted with the fitted machine.")
+      .property("validation", &Fit::validation, "The samples (without those set aside) predicted with the fitted machine.")
       .def(
           "save",
           [](const Fit& f, const py::object& path) {
@@ -127,24 +127,26 @@ void add_fits_of_tables(py::module_& module) {
 
 void add_this_machine(py::module_& module) {
   using M = MachineAnswer;
+  constexpr const char* dicts = "list[dict[str, Any]]";
   auto type = add_report<M>(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
-  type.def_property_readonly(
+  type.property(
           "system", [](const M& m) { return loaded(m.made.system); }, "The machine with what was measured: for predict, or to save.")
-      .def_property_readonly(
+      .property(
           "figures", [](const M& m) { return dicts_of(m.figures()); },
           "One dict for each rate and latency: tier, what, unit, measured, datasheet, stock (None: there is none), points, "
-          "smallest and largest size in bytes.")
-      .def_property_readonly(
+          "smallest and largest size in bytes.",
+          dicts)
+      .property(
           "findings", [](const M& m) { return dicts_of(m.findings()); },
-          "What sets it apart, likeliest first: dicts of cause, confidence, evidence, remedy.")
+          "What sets it apart, likeliest first: dicts of cause, confidence, evidence, remedy.", dicts)
       .def(
           "to_pandas", [](const M& m) { return frame_of(dicts_of(m.figures())); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each of `figures`.")
       .def(
           "to_yaml", [](const M& m) { return this_machine_yaml(m.made); }, "to_yaml(self)\n--\n\nThe text save() writes.")
-      .def(
-          "save", [](const M& m, const py::object& path) { io::write_file(path_of(path, "path"), this_machine_yaml(m.made), "path"); },
-          "path"_a, "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
+      .saves(
+          "save", [](const M& m) { return this_machine_yaml(m.made); },
+          "save(self, path)\n--\n\nWrites a system file, for load_system and --system of the command.")
       .def("__repr__", [](const M& m) {
         return fmt::format("<ThisMachine {}, beside {}: {} figures, {}>", m.title(), m.stock(), m.made.figures.size(),
                            counted(static_cast<double>(m.made.findings.size()), "finding"));

@@ -6,15 +6,21 @@
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
+#include "record.hpp"
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <unordered_map>
 
 namespace py = pybind11;
@@ -23,7 +29,95 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-[[nodiscard]] std::int8_t flag_code(std::optional<bool> value) { return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1); }
+struct RanksOfPoint {
+  [[nodiscard]] int operator()(const Point& p) const { return p.ranks(); }
+  [[nodiscard]] int& operator()(Point& p) const { return p.gpus_per_node; }  ///< of all nodes, until they are known
+};
+
+/// each(name, member) for the columns of samples in their order: the member of a Point, or a function of one, which is not read.
+template <class Each>
+void for_each_column(const Each& each) {
+  each("bytes", &Point::bytes);
+  each("ranks", RanksOfPoint{});
+  each("nodes", &Point::nodes);
+  each("seconds", &Point::seconds);
+  each("bus_bytes_per_second",
+       [](const Point& p) { return p.bytes / p.seconds * (p.ranks() > 1 ? bus_factor(p.collective, p.ranks()) : 1); });
+  each("operation", &Point::collective);
+  each("dtype", &Point::dtype);
+  each("in_place", &Point::in_place);
+  each("algorithm", &Point::algorithm);
+  each("protocol", &Point::protocol);
+  each("path", &Point::path);
+  each("system", &Point::system);
+  each("source", &Point::source);
+  each("library", &Point::library);
+  each("library_version", &Point::library_version);
+  each("notes", &Point::notes);
+  each("gpu_direct", &Point::gpu_direct);
+  each("sharp", &Point::sharp);
+  each("nics_per_node", &Point::nics_per_node);
+  each("nic_bits_per_second", &Point::nic_rate);
+  each("both_ways", &Point::both_ways);
+  each("streamed", &Point::streamed);
+  each("contradicts_itself", &Point::contradicts_itself);
+  each("repeats", &Point::repeats);
+  each(
+      "launch", [](auto& p) -> auto& { return p.launch.mode; });
+  each(
+      "gpus_of_process", [](auto& p) -> auto& { return p.launch.gpus; });
+  each("early_tests", &Point::early_tests);
+}
+
+template <class T>
+inline constexpr bool is_flag = std::same_as<T, bool> || std::same_as<T, std::optional<bool>>;
+
+/// A member as an element of its column: a flag is 1, 0, or -1 where it is unknown, an unknown name is empty.
+template <class T>
+[[nodiscard]] auto cell_of(const T& value) {
+  if constexpr (is_flag<T>) {
+    const std::optional<bool> known = value;
+    return static_cast<std::int8_t>(known ? *known : -1);
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? name(*value) : std::string_view{};
+  } else if constexpr (std::is_enum_v<T>) {
+    return name(value);
+  } else if constexpr (std::integral<T>) {
+    return static_cast<std::int32_t>(value);
+  } else if constexpr (std::same_as<T, SharedText>) {
+    return std::string_view{value.str()};
+  } else {
+    return plain(value);
+  }
+}
+
+/// The element of a sample into a member that still has its default.
+template <class T>
+void read_cell(double cell, const char* name, std::size_t sample, T& value) {
+  if constexpr (is_flag<T>) {
+    if (!(cell < 0)) value = cell != 0;
+  } else if constexpr (std::integral<T>) {
+    if (!(cell >= 0 && cell <= 2147483647 && cell == std::floor(cell)))
+      throw RequestError(fmt::format("sample {}: {} {} is not a whole number from 0 to 2147483647", sample, name, cell));
+    value = static_cast<T>(std::clamp<int>(static_cast<int>(cell), value, std::numeric_limits<T>::max()));
+  } else if constexpr (std::same_as<T, double>) {
+    value = cell;
+  } else {
+    value = T::from_value(cell);
+  }
+}
+template <class T>
+void read_cell(const SharedText& cell, const char* name, std::size_t sample, T& value) {
+  if constexpr (std::same_as<T, SharedText>) {
+    value = cell;
+  } else if constexpr (requires { value.emplace(); }) {
+    if (!cell.empty()) read_cell(cell, name, sample, value.emplace());
+  } else if (!cell.empty() || std::same_as<T, Collective>) {  // without an operation there is no column of them
+    const auto found = worded<T>(cell);
+    if (!found) throw RequestError(fmt::format("sample {}: {}", sample, unknown_value<T>(cell)));
+    value = *found;
+  }
+}
 
 /// A column of the given samples; None if it is missing.
 [[nodiscard]] py::object column(const py::object& samples, const char* name) {
@@ -45,37 +139,17 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
   return Doubles(array);
 }
 
-/// text(i) of a column; equal texts are created once.
-class Texts {
- public:
-  Texts(const py::object& given, const char* name, py::ssize_t count) : name_(name), there_(!given.is_none()) {
-    if (!there_) return;
-    const py::array array = plain_array(given, name);
-    if (array.attr("ndim").cast<int>() != 1 || array.attr("size").cast<py::ssize_t>() != count)
-      throw RequestError(fmt::format("{}: a column of {} texts is wanted", name, count));
-    list_ = array.attr("tolist")();
+/// A column of texts, of which equal ones are made once.
+[[nodiscard]] std::vector<SharedText> texts_in(const py::object& given, const char* name, py::ssize_t count) {
+  const py::array array = plain_array(given, name);
+  if (array.ndim() != 1 || array.size() != count) throw RequestError(fmt::format("{}: a column of {} texts is wanted", name, count));
+  std::unordered_map<std::string, SharedText> known;
+  std::vector<SharedText> out;
+  for (const py::handle one : py::list(array.attr("tolist")())) {
+    const std::string text{text_of(one, name)};
+    out.push_back(known.try_emplace(text, text).first->second);
   }
-  [[nodiscard]] explicit operator bool() const { return there_; }
-  [[nodiscard]] SharedText operator[](py::ssize_t i) {
-    const py::object one = list_[static_cast<std::size_t>(i)];
-    const std::string text{text_of(one, name_)};
-    auto& known = known_[text];
-    if (known.empty()) known = SharedText{text};
-    return known;
-  }
-
- private:
-  const char* name_;
-  bool there_;
-  py::list list_;
-  std::unordered_map<std::string, SharedText> known_;
-};
-
-template <class Parse, class Names>
-[[nodiscard]] auto parsed(std::string_view text, const char* what, py::ssize_t row, Parse parse, const Names& names) {
-  const auto found = parse(text);
-  if (!found) throw RequestError(fmt::format("sample {}: {}", row, unknown_text(text, what, names)));
-  return *found;
+  return out;
 }
 
 [[nodiscard]] PointSource source_of(const py::object& system, const py::object& nodes, const py::object& ranks) {
@@ -102,19 +176,21 @@ template <class Parse, class Names>
 
 }  // namespace
 
+CodedTexts coded(const std::vector<std::string_view>& texts) {
+  std::unordered_map<std::string_view, std::int32_t> known;
+  CodedTexts out{py::array_t<std::int32_t>(static_cast<py::ssize_t>(texts.size())), py::list()};
+  std::transform(texts.begin(), texts.end(), out.codes.mutable_data(), [&](std::string_view text) {
+    const auto [found, fresh] = known.try_emplace(text, static_cast<std::int32_t>(known.size()));
+    if (fresh) out.texts.append(text_object(text));
+    return found->second;
+  });
+  return out;
+}
+
 py::array text_column(const std::vector<std::string_view>& texts) {
-  std::unordered_map<std::string_view, std::int32_t> codes;
-  py::list table;
-  std::vector<std::int32_t> at;
-  at.reserve(texts.size());
-  for (const std::string_view text : texts) {
-    const auto [found, fresh] = codes.try_emplace(text, static_cast<std::int32_t>(codes.size()));
-    if (fresh)
-      table.append(py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace")));
-    at.push_back(found->second);
-  }
-  if (texts.empty()) table.append("");
-  return py::array(numpy().attr("array")(table, "dtype"_a = "U")[number_column(at)]);
+  CodedTexts all = coded(texts);
+  if (texts.empty()) all.texts.append("");
+  return py::array(numpy().attr("array")(all.texts, "dtype"_a = "U")[all.codes]);
 }
 
 py::array structured(const std::vector<std::pair<const char*, py::array>>& columns) {
@@ -125,46 +201,12 @@ py::array structured(const std::vector<std::pair<const char*, py::array>>& colum
   return out;
 }
 
-py::object data_frame(const py::array& structured) {
-  py::dict columns;
-  for (const py::handle name : structured.attr("dtype").attr("names")) columns[name] = structured[name];
-  return frame_of(columns);
-}
-
 py::array samples_of(const std::vector<Point>& points) {
-  const auto column = [&](auto get) { return column_of(points, get); };
-  using View = std::string_view;
-  return structured({
-      {"bytes", column([](const Point& p) { return p.bytes; })},
-      {"ranks", column([](const Point& p) { return static_cast<std::int32_t>(p.ranks()); })},
-      {"nodes", column([](const Point& p) { return static_cast<std::int32_t>(p.nodes); })},
-      {"seconds", column([](const Point& p) { return p.seconds; })},
-      {"bus_bytes_per_second", column([](const Point& p) {
-         return p.ranks() > 1 ? p.bytes / p.seconds * bus_factor(p.collective, p.ranks()) : p.bytes / p.seconds;
-       })},
-      {"operation", column([](const Point& p) { return name(p.collective); })},
-      {"dtype", column([](const Point& p) { return name(p.dtype); })},
-      {"in_place", column([](const Point& p) { return flag_code(p.in_place); })},
-      {"algorithm", column([](const Point& p) { return p.algorithm ? name(*p.algorithm) : View{}; })},
-      {"protocol", column([](const Point& p) { return p.protocol ? name(*p.protocol) : View{}; })},
-      {"path", column([](const Point& p) { return p.path ? name(*p.path) : View{}; })},
-      {"system", column([](const Point& p) { return View{p.system.str()}; })},
-      {"source", column([](const Point& p) { return View{p.source.str()}; })},
-      {"library", column([](const Point& p) { return View{p.library.str()}; })},
-      {"library_version", column([](const Point& p) { return View{p.library_version.str()}; })},
-      {"notes", column([](const Point& p) { return View{p.notes.str()}; })},
-      {"gpu_direct", column([](const Point& p) { return flag_code(p.gpu_direct); })},
-      {"sharp", column([](const Point& p) { return flag_code(p.sharp); })},
-      {"nics_per_node", column([](const Point& p) { return static_cast<std::int32_t>(p.nics_per_node); })},
-      {"nic_bits_per_second", column([](const Point& p) { return p.nic_rate.value(); })},
-      {"both_ways", column([](const Point& p) { return flag_code(p.both_ways); })},
-      {"streamed", column([](const Point& p) { return flag_code(p.streamed); })},
-      {"contradicts_itself", column([](const Point& p) { return flag_code(p.contradicts_itself); })},
-      {"repeats", column([](const Point& p) { return static_cast<std::int32_t>(p.repeats); })},
-      {"launch", column([](const Point& p) { return name(p.launch.mode); })},
-      {"gpus_of_process", column([](const Point& p) { return static_cast<std::int32_t>(p.launch.gpus); })},
-      {"early_tests", column([](const Point& p) { return flag_code(p.early_tests); })},
+  std::vector<std::pair<const char*, py::array>> columns;
+  for_each_column([&](const char* name, auto member) {
+    columns.emplace_back(name, column_of(points, [&](const Point& p) { return cell_of(std::invoke(member, p)); }));
   });
+  return structured(columns);
 }
 
 std::vector<Point> points_of(py::handle given) {
@@ -172,73 +214,32 @@ std::vector<Point> points_of(py::handle given) {
   const bool columns = py::isinstance<py::array>(samples) ? !samples.attr("dtype").attr("names").is_none()
                                                           : py::isinstance<py::dict>(samples) || py::hasattr(samples, "columns");
   if (!columns) throw_type("samples", "a structured array, a mapping of columns or the path of a log", given);
-  const auto needed = [&](const char* name) {
-    const py::object out = column(samples, name);
-    if (out.is_none()) throw RequestError(fmt::format("samples: there is no column \"{}\"", name));
-    return out;
-  };
-  const Doubles bytes = numbers_in(needed("bytes"), "bytes", -1), seconds = numbers_in(needed("seconds"), "seconds", bytes.size());
-  const py::ssize_t count = bytes.size();
-  const auto optional = [&](const char* name) {
-    const py::object out = column(samples, name);
-    return out.is_none() ? Doubles() : numbers_in(out, name, count);
-  };
-  const auto texts = [&](const char* name) { return Texts(column(samples, name), name, count); };
-  const Doubles ranks = optional("ranks"), nodes = optional("nodes"), in_place = optional("in_place"), gpu_direct = optional("gpu_direct"),
-                sharp = optional("sharp"), nics = optional("nics_per_node"), nic_rate = optional("nic_bits_per_second"),
-                both = optional("both_ways"), streamed = optional("streamed"), wrong = optional("contradicts_itself"),
-                repeats = optional("repeats"), driven = optional("gpus_of_process"), early = optional("early_tests");
-  Texts operation = texts("operation"), dtype = texts("dtype"), algorithm = texts("algorithm"), protocol = texts("protocol"),
-        path = texts("path"), system = texts("system"), source = texts("source"), library = texts("library"),
-        version = texts("library_version"), notes = texts("notes"), launch = texts("launch");
-  const auto launch_mode = [](std::string_view text) { return fabricost::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
-  const auto whole = [&](const Doubles& column, const char* name, py::ssize_t i, int otherwise) {
-    if (column.size() == 0) return otherwise;
-    const double value = column.data()[i];
-    if (!(value >= 0 && value <= 2147483647 && value == std::floor(value)))
-      throw RequestError(fmt::format("sample {}: {} {} is not a whole number from 0 to 2147483647", i, name, value));
-    return static_cast<int>(value);
-  };
-  const auto flag_at = [](const Doubles& column, py::ssize_t i) -> std::optional<bool> {
-    if (column.size() == 0 || column.data()[i] < 0) return std::nullopt;
-    return column.data()[i] != 0;
-  };
-  std::vector<Point> out;
-  out.reserve(static_cast<std::size_t>(count));
-  for (py::ssize_t i = 0; i < count; ++i) {
-    Point p;
-    p.bytes = bytes.data()[i];
-    p.seconds = seconds.data()[i];
+  for (const char* const name : {"bytes", "seconds"})
+    if (column(samples, name).is_none()) throw RequestError(fmt::format("samples: there is no column \"{}\"", name));
+  const py::ssize_t count = numbers_in(column(samples, "bytes"), "bytes", -1).size();
+  std::vector<Point> out(static_cast<std::size_t>(count));
+  for_each_column([&](const char* name, auto member) {
+    using Member = std::invoke_result_t<decltype(member), Point&>;
+    if constexpr (std::is_lvalue_reference_v<Member>) {
+      const py::object of_all = column(samples, name);
+      if (of_all.is_none()) return;
+      const auto cells = [&] {
+        if constexpr (std::same_as<decltype(cell_of(std::declval<Member>())), std::string_view>)
+          return texts_in(of_all, name, count);
+        else
+          return numbers_in(of_all, name, count);
+      }();
+      for (std::size_t i = 0; i < out.size(); ++i) read_cell(cells.at(i), name, i, std::invoke(member, out[i]));
+    }
+  });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Point& p = out[i];
     if (!(p.bytes >= 0 && p.bytes < 1e18)) throw RequestError(fmt::format("sample {}: bytes {} is not between 0 and 10^18", i, p.bytes));
     if (!(p.seconds > 0 && std::isfinite(p.seconds)))
       throw RequestError(fmt::format("sample {}: seconds {} is not above zero", i, p.seconds));
-    const int all = whole(ranks, "ranks", i, 0);
-    p.nodes = std::max(1, whole(nodes, "nodes", i, 1));
-    if (all % p.nodes != 0) throw RequestError(fmt::format("sample {}: {} ranks do not spread evenly over {} nodes", i, all, p.nodes));
-    p.gpus_per_node = all / p.nodes;
-    if (operation) p.collective = parsed(operation[i].str(), "an operation", i, parse_collective, collective_names);
-    if (dtype && !dtype[i].empty()) p.dtype = parsed(dtype[i].str(), "a data type", i, parse_data_type, data_type_names);
-    if (algorithm && !algorithm[i].empty()) p.algorithm = parsed(algorithm[i].str(), "an algorithm", i, parse_algorithm, algorithm_names);
-    if (protocol && !protocol[i].empty()) p.protocol = parsed(protocol[i].str(), "a protocol", i, parse_protocol, protocol_names);
-    if (path && !path[i].empty()) p.path = parsed(path[i].str(), "a path", i, parse_path, path_names);
-    if (system) p.system = system[i];
-    if (source) p.source = source[i];
-    if (library) p.library = library[i];
-    if (version) p.library_version = version[i];
-    if (notes) p.notes = notes[i];
-    p.in_place = flag_at(in_place, i);
-    p.gpu_direct = flag_at(gpu_direct, i);
-    p.sharp = flag_at(sharp, i);
-    p.nics_per_node = whole(nics, "nics_per_node", i, 0);
-    if (nic_rate.size() > 0) p.nic_rate = LineRate::from_value(nic_rate.data()[i]);
-    p.both_ways = flag_at(both, i).value_or(false);
-    p.streamed = flag_at(streamed, i).value_or(false);
-    p.contradicts_itself = flag_at(wrong, i).value_or(false);
-    p.repeats = std::max(1, whole(repeats, "repeats", i, 1));
-    if (launch && !launch[i].empty()) p.launch.mode = parsed(launch[i].str(), "a way to launch", i, launch_mode, launch_mode_names);
-    p.launch.gpus = static_cast<unsigned short>(std::min(65535, whole(driven, "gpus_of_process", i, 0)));
-    p.early_tests = flag_at(early, i).value_or(false);
-    out.push_back(std::move(p));
+    const int ranks = p.gpus_per_node;
+    if (ranks % p.nodes != 0) throw RequestError(fmt::format("sample {}: {} ranks do not spread evenly over {} nodes", i, ranks, p.nodes));
+    p.gpus_per_node = ranks / p.nodes;
   }
   return out;
 }
@@ -285,12 +286,10 @@ read_log, by the name of what is read most often: the output of nccl-tests or rc
 void fabricost::from_object(py::handle given, std::string_view name, const Range&, std::vector<Sample>& out) {
   const auto several = [](py::handle one) { return py::isinstance<py::list>(one) || py::isinstance<py::tuple>(one); };
   const auto add = [&](py::handle one) {
-    if (PyUnicode_Check(one.ptr()) != 0 || py::hasattr(one, "__fspath__")) {
-      out.push_back({python::path_of(one, name), {}});
-      if (out.back().file.empty()) throw RequestError(fmt::format("{}: an empty path", name));
-    } else {
+    if (python::is_path(one))
+      out.push_back({python::file_of(one, name), {}});
+    else
       out.push_back({{}, python::points_of(one)});
-    }
   };
   if (!several(given)) return add(given);
   for (const py::handle one : given) {

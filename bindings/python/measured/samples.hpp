@@ -10,9 +10,14 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace fabricost::python {
@@ -25,29 +30,38 @@ namespace fabricost::python {
 /// \throws RequestError, TypeError naming the field
 [[nodiscard]] std::vector<Point> points_of(pybind11::handle samples);
 
+/// Texts as a number for each, and the list of texts that these count.
+struct CodedTexts {
+  pybind11::array_t<std::int32_t> codes;
+  pybind11::list texts;
+};
+[[nodiscard]] CodedTexts coded(const std::vector<std::string_view>& texts);
 /// Texts as an array of them.
 [[nodiscard]] pybind11::array text_column(const std::vector<std::string_view>& texts);
-/// Numbers as an array.
-template <class Number>
-[[nodiscard]] pybind11::array number_column(const std::vector<Number>& numbers) {
-  return pybind11::array_t<Number>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
-}
-/// The values of get(row) for all rows, as an array: texts or numbers.
+
+/// get(row) for all rows; `get` may be a member. A text is one of the row's own.
 template <class Row, class Get>
-[[nodiscard]] pybind11::array column_of(const std::vector<Row>& rows, Get get) {
-  using T = std::decay_t<decltype(get(rows.front()))>;
-  std::vector<std::conditional_t<std::is_arithmetic_v<T>, T, std::string_view>> out;
+[[nodiscard]] std::vector<std::string_view> texts_of(const std::vector<Row>& rows, const Get& get) {
+  static_assert(!std::same_as<std::invoke_result_t<const Get&, const Row&>, std::string>, "it would end before it is read");
+  std::vector<std::string_view> out;
   out.reserve(rows.size());
-  for (const Row& row : rows) out.push_back(get(row));
-  if constexpr (std::is_arithmetic_v<T>)
-    return number_column(out);
-  else
-    return text_column(out);
+  for (const Row& row : rows) out.push_back(std::invoke(get, row));
+  return out;
+}
+/// The same as an array: texts or numbers.
+template <class Row, class Get>
+[[nodiscard]] pybind11::array column_of(const std::vector<Row>& rows, const Get& get) {
+  using T = std::remove_cvref_t<std::invoke_result_t<const Get&, const Row&>>;
+  if constexpr (std::is_arithmetic_v<T>) {
+    pybind11::array_t<T> out(static_cast<pybind11::ssize_t>(rows.size()));
+    std::transform(rows.begin(), rows.end(), out.mutable_data(), [&](const Row& row) { return std::invoke(get, row); });
+    return out;
+  } else {
+    return text_column(texts_of(rows, get));
+  }
 }
 /// Columns of equal length as one structured array.
 [[nodiscard]] pybind11::array structured(const std::vector<std::pair<const char*, pybind11::array>>& columns);
-/// The same as a pandas.DataFrame; pandas is imported here.
-[[nodiscard]] pybind11::object data_frame(const pybind11::array& structured);
 
 }  // namespace fabricost::python
 

@@ -5,10 +5,8 @@
 #include "face.hpp"
 
 #include <fabricost/answers/topo.hpp>
-#include <text/write_file.hpp>
 
 namespace py = pybind11;
-using namespace py::literals;
 
 namespace fabricost::python {
 
@@ -19,9 +17,7 @@ void add_topology(py::module_& module) {
           "to_yaml", [](const TopoAnswer& t) { return t.yaml; },
           "to_yaml(self)\n--\n\n"
           "A system file (docs/spec-format.md); every guess in it is `confidence: assumed` with its reason as source.")
-      .def(
-          "save", [](const TopoAnswer& t, const py::object& path) { io::write_file(path_of(path, "path"), t.yaml, "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites to_yaml() to a file, for load_system and --system of the command.")
+      .saves("save", &TopoAnswer::yaml, "save(self, path)\n--\n\nWrites to_yaml() to a file, for load_system and --system of the command.")
       .def("__repr__", [](const TopoAnswer& t) {
         return fmt::format("<Topology of {}: {} GPUs ({}), {} links each, {} NICs>", t.name, t.gpus, t.gpu, t.links_per_gpu, t.nics);
       });

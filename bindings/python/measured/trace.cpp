@@ -6,12 +6,10 @@
 
 #include <fabricost/answers/trace.hpp>
 #include <fabricost/explain/assumed.hpp>
-#include <text/write_file.hpp>
 
 #include <pybind11/numpy.h>
 
 #include <limits>
-#include <map>
 
 namespace py = pybind11;
 
@@ -20,11 +18,8 @@ namespace fabricost {
 [[nodiscard]] static std::string taken_text(const std::vector<TraceFile>& /*of*/) { return "_Path | Iterable[_Path]"; }
 /// A path, or several. Found by ADL from face.hpp, like the one above.
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<TraceFile>& out) {
-  const auto add = [&](py::handle one) {
-    out.push_back({python::path_of(one, name)});
-    if (out.back().path.empty()) throw RequestError(fmt::format("{}: an empty path", name));
-  };
-  if (PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__")) return add(given);
+  const auto add = [&](py::handle one) { out.push_back({python::file_of(one, name)}); };
+  if (python::is_path(given)) return add(given);
   if (!py::isinstance<py::iterable>(given)) python::throw_type(name, "a path or a list of paths", given);
   for (const py::handle one : given) add(one);
 }
@@ -33,55 +28,35 @@ namespace python {
 
 namespace {
 
-/// Numbers of rows as an array; absent ones are NaN.
-template <class T, class Row, class Get>
-[[nodiscard]] py::array_t<T> numbers_of(const std::vector<Row>& rows, const Get& get) {
-  py::array_t<T> out(static_cast<py::ssize_t>(rows.size()));
-  auto into = out.template mutable_unchecked<1>();
-  for (std::size_t i = 0; i < rows.size(); ++i) into(static_cast<py::ssize_t>(i)) = static_cast<T>(get(rows[i]));
-  return out;
-}
-
-/// Texts of rows as numbers, and the list of texts that they count.
-template <class Row, class Get>
-[[nodiscard]] py::tuple coded(const std::vector<Row>& rows, const Get& get) {
-  std::map<std::string, int, std::less<>> codes;
-  py::list words;
-  const auto code = [&](const std::string& text) {
-    const auto known = codes.find(text);
-    if (known != codes.end()) return known->second;
-    words.append(text);
-    return codes.emplace(text, static_cast<int>(codes.size())).first->second;
-  };
-  py::array_t<std::int32_t> out = numbers_of<std::int32_t>(rows, [&](const Row& row) { return code(get(row)); });
-  return py::make_tuple(out, words);
-}
-
-/// The rows of a report by column, for tables: an interval as two columns.
+/// The rows of a report by column, for tables: texts with the words that they count, an interval as two columns, NaN where there is none.
 template <HasFields Row>
 [[nodiscard]] py::dict table_of(const std::vector<Row>& rows) {
   py::dict out;
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const auto known = [&](auto member, auto number_of) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return column_of(rows, [=](const Row& row) { return row.*member ? static_cast<double>(number_of(*(row.*member))) : none; });
+  };
   for_each_field<Row>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    const py::str name{field.name.data(), field.name.size()};
-    const auto member = field.member;
     if constexpr (std::same_as<T, std::string>) {
-      out[name] = coded(rows, [member](const Row& row) -> const std::string& { return row.*member; });
+      const CodedTexts all = coded(texts_of(rows, field.member));
+      out[field.name.data()] = py::make_tuple(all.codes, all.texts);
     } else if constexpr (std::same_as<T, std::optional<std::pair<double, double>>>) {
-      out["low_seconds"] = numbers_of<double>(rows, [=](const Row& row) { return row.*member ? (row.*member)->first : none; });
-      out["high_seconds"] = numbers_of<double>(rows, [=](const Row& row) { return row.*member ? (row.*member)->second : none; });
+      out["low_seconds"] = known(field.member, [](const auto& interval) { return interval.first; });
+      out["high_seconds"] = known(field.member, [](const auto& interval) { return interval.second; });
     } else if constexpr (std::same_as<T, std::optional<double>> || std::same_as<T, std::optional<int>>) {
-      out[name] = numbers_of<double>(rows, [=](const Row& row) { return row.*member ? static_cast<double>(*(row.*member)) : none; });
+      out[field.name.data()] = known(field.member, [](auto number) { return number; });
     } else if constexpr (std::is_arithmetic_v<T>) {
-      out[name] = numbers_of<T>(rows, [=](const Row& row) { return row.*member; });
+      out[field.name.data()] = column_of(rows, field.member);
     }
   });
   return out;
 }
 
-[[nodiscard]] py::object by_python(const char* function, const py::object& self, const std::string& what) {
-  return py::module_::import("fabricost._tables").attr(function)(self.attr("_columns")(what));
+/// A method that gives the columns of `what` as a table of fabricost/_tables.py.
+[[nodiscard]] auto table_by(const char* function) {
+  return
+      [function](const py::object& self, const std::string& what) { return by_python("_tables", function, self.attr("_columns")(what)); };
 }
 
 /// \throws RequestError for another word
@@ -125,27 +100,17 @@ void add_trace(py::module_& module) {
   add_answer_of_rows(module, "TraceReport", "What a job's traces say: a sequence of its collectives, with all else. Made by read_trace.",
                      &TraceAnswer::collectives)
       .def("_columns", &columns_named, py::arg("what"), "Columns of a table: arrays, of texts with the words that they count.")
-      .def(
-          "to_pandas", [](const py::object& self, const std::string& what) { return by_python("to_pandas", self, what); },
-          py::prepend(), py::arg("what") = "collectives",
-          "to_pandas(self, what='collectives')\n--\n\nA pandas.DataFrame of the collectives, the waits, the ranks or the groups, made "
-          "by column: texts are\ncategories, an interval is low_seconds and high_seconds. ImportError without pandas.")
-      .def(
-          "to_polars", [](const py::object& self, const std::string& what) { return by_python("to_polars", self, what); },
-          py::arg("what") = "collectives",
-          "to_polars(self, what='collectives')\n--\n\nThe same as a polars.DataFrame. ImportError without polars.")
-      .def(
-          "to_arrow", [](const py::object& self, const std::string& what) { return by_python("to_arrow", self, what); },
-          py::arg("what") = "collectives",
-          "to_arrow(self, what='collectives')\n--\n\nThe same as a pyarrow.Table. ImportError without pyarrow.")
-      .def(
-          "save_html", [](const TraceAnswer& a, const py::object& path) { io::write_file(path_of(path, "path"), page_of(a), "path"); },
-          py::arg("path"),
-          "save_html(self, path)\n--\n\nWrites one HTML page: tables, who waits for whom, a timeline; nothing is loaded from elsewhere.")
-      .def(
-          "save_perfetto",
-          [](const TraceAnswer& a, const py::object& path) { io::write_file(path_of(path, "path"), perfetto_of(a), "path"); },
-          py::arg("path"),
+      .def("to_pandas", table_by("to_pandas"), py::prepend(), py::arg("what") = "collectives",
+           "to_pandas(self, what='collectives')\n--\n\nA pandas.DataFrame of the collectives, the waits, the ranks or the groups, made "
+           "by column: texts are\ncategories, an interval is low_seconds and high_seconds. ImportError without pandas.")
+      .def("to_polars", table_by("to_polars"), py::arg("what") = "collectives",
+           "to_polars(self, what='collectives')\n--\n\nThe same as a polars.DataFrame. ImportError without polars.")
+      .def("to_arrow", table_by("to_arrow"), py::arg("what") = "collectives",
+           "to_arrow(self, what='collectives')\n--\n\nThe same as a pyarrow.Table. ImportError without pyarrow.")
+      .saves("save_html", &page_of,
+             "save_html(self, path)\n--\n\nWrites one HTML page: tables, who waits for whom, a timeline; nothing is loaded from elsewhere.")
+      .saves(
+          "save_perfetto", &perfetto_of,
           "save_perfetto(self, path)\n--\n\nWrites a file for ui.perfetto.dev: for each group a track of what was measured and one of what "
           "was predicted.")
       .def("__repr__", [](const TraceAnswer& a) {

@@ -6,10 +6,8 @@
 
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/explain/assumed.hpp>
-#include <text/write_file.hpp>
 
 namespace py = pybind11;
-using namespace py::literals;
 
 namespace fabricost::python {
 
@@ -32,9 +30,7 @@ void add_tuning(py::module_& module) {
   type.def(
           "config", [](const TuneAnswer& a) { return a.config; },
           "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
-      .def(
-          "save", [](const TuneAnswer& a, const py::object& path) { io::write_file(path_of(path, "path"), a.config, "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites config() to a file.")
+      .saves("save", &TuneAnswer::config, "save(self, path)\n--\n\nWrites config() to a file.")
       .def("__repr__", [](const TuneAnswer& a) {
         return fmt::format("<Tuning of {}: {} ranges, {} sure>", a.system, a.ranges.size(),
                            std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& one) { return one.sure; }));

@@ -47,16 +47,16 @@ namespace fabricost::python {
     return column(
         [=](const R& r) { return r.skipped.empty() && (!interval || r.high > 0) ? get(r) : std::numeric_limits<double>::quiet_NaN(); });
   };
-  return structured({{"id", column([](const R& r) { return std::string_view{r.id}; })},
-                     {"group", column([](const R& r) { return std::string_view{r.group}; })},
-                     {"model", column([](const R& r) { return std::string_view{r.model}; })},
-                     {"metric", column([](const R& r) { return std::string_view{r.metric}; })},
-                     {"measured", column([](const R& r) { return r.measured; })},
+  return structured({{"id", column(&R::id)},
+                     {"group", column(&R::group)},
+                     {"model", column(&R::model)},
+                     {"metric", column(&R::metric)},
+                     {"measured", column(&R::measured)},
                      {"predicted", known([](const R& r) { return r.predicted; })},
                      {"low", known([](const R& r) { return r.low; }, true)},
                      {"high", known([](const R& r) { return r.high; }, true)},
                      {"error", known([](const R& r) { return r.error(); })},
-                     {"skipped", column([](const R& r) { return std::string_view{r.skipped}; })}});
+                     {"skipped", column(&R::skipped)}});
 }
 
 void add_validation(py::module_& module) {
@@ -66,12 +66,12 @@ void add_validation(py::module_& module) {
                            100 * e.within_10pct, 100 * e.interval_coverage);
       });
   add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.")
-      .def_property_readonly(
-          "samples", &compared_of,
-          "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
-          "high_seconds, error (predicted / measured - 1), what ran, and who measured it.")
+      .property("samples", &compared_of,
+                "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
+                "high_seconds, error (predicted / measured - 1), what ran, and who measured it.",
+                records_array)
       .def(
-          "to_pandas", [](const ValidationAnswer& v) { return data_frame(compared_of(v)); },
+          "to_pandas", [](const ValidationAnswer& v) { return frame_of(compared_of(v)); },
           "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
       .def(
           "__len__", [](const ValidationAnswer& v) { return v.report.points.size(); }, "Number of merged points.")
@@ -82,13 +82,12 @@ void add_validation(py::module_& module) {
       });
   add_report<WorkloadsAnswer>(module, "WorkloadValidation",
                               "Published results beside predictions. Errors are shares: |predicted / measured - 1|.")
-      .def_property_readonly(
-          "rows", &rows_of,
-          "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
-          "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).")
+      .property("rows", &rows_of,
+                "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
+                "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).",
+                records_array)
       .def(
-          "to_pandas", [](const WorkloadsAnswer& w) { return data_frame(rows_of(w)); },
-          "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
+          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(rows_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
       .def(
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",

@@ -23,7 +23,7 @@ void add_compare(py::module_& module) {
                         &C::rows)
       .def("__repr__", [](const C& c) {
         std::string out = fmt::format("{} {} on {} GPUs", c.job, c.model, c.gpus);
-        for (const R& r : c.rows) out += "\n  " + py::cast<std::string>(py::repr(py::cast(r)));
+        for (const R& r : c.rows) out += "\n  " + repr_of(r);
         return out + "\n" + c.verdict;
       });
   add_face<CompareRequest>(

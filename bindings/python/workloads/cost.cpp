@@ -9,21 +9,6 @@
 
 namespace py = pybind11;
 
-namespace pybind11::detail {
-/// A kind of network is its name in Python.
-template <>
-struct type_caster<fabricost::ScaleOut> {
-  PYBIND11_TYPE_CASTER(fabricost::ScaleOut, const_name("str"));
-  bool load(handle given, bool) {
-    if (!isinstance<str>(given)) return false;
-    const auto found = fabricost::worded<fabricost::ScaleOut>(given.cast<std::string>());
-    if (found) value = *found;
-    return found.has_value();
-  }
-  static handle cast(fabricost::ScaleOut kind, return_value_policy, handle) { return str(std::string{fabricost::name(kind)}).release(); }
-};
-}  // namespace pybind11::detail
-
 namespace fabricost {
 
 // Found by ADL from face.hpp.
@@ -51,9 +36,7 @@ void add_cost(py::module_& module) {
       });
   add_answer<CostAnswer>(module, "Cost",
                          "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.")
-      .def("__repr__", [](const CostAnswer& c) {
-        return fmt::format("{:.0f} GPUs of {}: an hour {}", c.gpus, c.system, py::cast<std::string>(py::repr(py::cast(c.hour))));
-      });
+      .def("__repr__", [](const CostAnswer& c) { return fmt::format("{:.0f} GPUs of {}: an hour {}", c.gpus, c.system, repr_of(c.hour)); });
   add_face<CostRequest>(module, "cost", 1, R"(What GPUs, tokens and training runs cost in dollars and joules, a Cost.
 
 rented = GPUs x time x price of a GPU-hour

@@ -2,76 +2,58 @@
 /// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 
+#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/design/explore.hpp>
 #include <fabricost/kernels/interval.hpp>
 
 #include <limits>
+#include <string>
 
 namespace py = pybind11;
 
 namespace fabricost::python {
 namespace {
 
-template <class Get>
-[[nodiscard]] py::array numbers_of(const ExploreAnswer& a, Get get) {
-  py::array_t<double> out(static_cast<py::ssize_t>(a.points.size()));
-  double* const to = out.mutable_data();
-  for (std::size_t i = 0; i < a.points.size(); ++i) to[i] = get(a.points[i]).value_or(std::numeric_limits<double>::quiet_NaN());
-  return out;
-}
-template <class Get>
-[[nodiscard]] py::list texts_of(const ExploreAnswer& a, Get get) {
-  py::list out;
-  for (const ExplorePoint& point : a.points) out.append(text_object(get(point)));
-  return out;
-}
-template <class Get>
-[[nodiscard]] py::array flags_of(const ExploreAnswer& a, Get get) {
-  py::array_t<bool> out(static_cast<py::ssize_t>(a.points.size()));
-  bool* const to = out.mutable_data();
-  for (std::size_t i = 0; i < a.points.size(); ++i) to[i] = get(a.points[i]);
-  return out;
-}
-[[nodiscard]] std::optional<double> elasticity(const ExplorePoint& point, const std::string& objective, std::string_view dial) {
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+[[nodiscard]] double elasticity(const ExplorePoint& point, const std::string& objective, std::string_view dial) {
   for (const auto& [name, by] : point.elasticities)
     if (name == objective)
       for (const auto& [turned, value] : by)
         if (turned == dial) return value;
-  return std::nullopt;
+  return none;
 }
 
-/// One column per axis and objective, then the others; names of axes as lists of texts.
+/// One column per axis and objective, then the others; texts as lists of them.
 [[nodiscard]] py::dict columns(const ExploreAnswer& a) {
+  using P = ExplorePoint;
   py::dict out;
+  const auto add = [&](const std::string& name, auto get) {
+    if (const py::str key = text_object(name); !out.contains(key)) out[key] = column_of(a.points, get);
+  };
+  const auto add_texts = [&](const std::string& name, auto get) { out[text_object(name)] = py::cast(texts_of(a.points, get)); };
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
-    const py::str name = text_object(a.axes[i].name);
     if (a.axes[i].words.empty())
-      out[name] = numbers_of(a, [i](const ExplorePoint& p) { return std::optional{std::get<double>(p.at[i].second)}; });
+      add(a.axes[i].name, [i](const P& p) { return std::get<double>(p.at[i].second); });
     else
-      out[name] = texts_of(a, [i](const ExplorePoint& p) { return std::get<std::string>(p.at[i].second); });
+      add_texts(a.axes[i].name, [i](const P& p) -> std::string_view { return std::get<std::string>(p.at[i].second); });
   }
-  for (std::size_t i = 0; i < a.objectives.size(); ++i) {
-    const py::str name = text_object(a.objectives[i].name);
-    if (!out.contains(name)) out[name] = numbers_of(a, [i](const ExplorePoint& p) { return p.objectives[i].second; });
-  }
-  const auto runs = [](const ExplorePoint& p, double x) { return p.trouble.empty() ? std::optional{x} : std::nullopt; };
-  out["low_seconds"] = numbers_of(a, [&](const ExplorePoint& p) { return runs(p, p.interval_seconds.first); });
-  out["high_seconds"] = numbers_of(a, [&](const ExplorePoint& p) { return runs(p, p.interval_seconds.second); });
-  out["meets"] = flags_of(a, [](const ExplorePoint& p) { return p.meets; });
-  out["front"] = flags_of(a, [](const ExplorePoint& p) { return p.front; });
-  out["layout"] = texts_of(a, [](const ExplorePoint& p) { return p.layout; });
-  out["binds"] = texts_of(a, [](const ExplorePoint& p) { return p.binds; });
-  out["trouble"] = texts_of(a, [](const ExplorePoint& p) { return p.trouble; });
-  std::vector<std::pair<std::string, std::string>> known;  // every pair that any point has
-  for (const ExplorePoint& point : a.points)
+  for (std::size_t i = 0; i < a.objectives.size(); ++i)
+    add(a.objectives[i].name, [i](const P& p) { return p.objectives[i].second.value_or(none); });
+  add("low_seconds", [](const P& p) { return p.trouble.empty() ? p.interval_seconds.first : none; });
+  add("high_seconds", [](const P& p) { return p.trouble.empty() ? p.interval_seconds.second : none; });
+  add("meets", &P::meets);
+  add("front", &P::front);
+  add_texts("layout", &P::layout);
+  add_texts("binds", &P::binds);
+  add_texts("trouble", &P::trouble);
+  for (const P& point : a.points)  // every pair that any point has
     for (const auto& [objective, by] : point.elasticities)
       for (const auto& [dial, value] : by)
-        if (std::find(known.begin(), known.end(), std::pair{objective, dial}) == known.end()) known.emplace_back(objective, dial);
-  for (const auto& [objective, dial] : known)
-    out[text_object("d " + objective + " / d " + dial)] =
-        numbers_of(a, [&](const ExplorePoint& p) { return elasticity(p, objective, dial); });
+        add("d " + objective + " / d " + dial, [&](const P& p) { return elasticity(p, objective, dial); });
   return out;
 }
 

@@ -14,15 +14,14 @@
 namespace fabricost {
 
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Machine>& out) {
-  if (PyUnicode_Check(given.ptr()) != 0 || !pybind11::isinstance<pybind11::sequence>(given))
-    python::throw_type(name, "a list of machines", given);
+  if (!python::is_list(given)) python::throw_type(name, "a list of machines", given);
   for (const pybind11::handle one : given) out.push_back({{}, std::make_shared<const System>(python::system_from(one, name))});
   if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
 }
 
 /// A list of machines, or one.
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, Machines& out) {
-  if (PyUnicode_Check(given.ptr()) == 0 && pybind11::isinstance<pybind11::sequence>(given))
+  if (python::is_list(given))
     from_object(given, name, range, out.all);
   else
     out.all.push_back({{}, std::make_shared<const System>(python::system_from(given, name))});

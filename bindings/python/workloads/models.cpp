@@ -50,10 +50,10 @@ template <class E>
 [[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, max_tokens); }
 [[nodiscard]] double width_from(py::handle value) { return real(value, "bytes_per_value", 0, 16); }
 
-void add_figures(py::class_<Model>& type) {
-  type.def_property_readonly(
+void add_figures(PyClass<Model>& type) {
+  type.property(
       "parameters", [](const Model& m) { return parameters_of(m); }, "Numbers of parameters by where they stand, a ParameterCount.");
-  type.def_property_readonly("mixture", &Model::mixture, "Whether it has routed experts.");
+  type.property("mixture", &Model::mixture, "Whether it has routed experts.");
   type.def(
       "training_flops_per_token",
       [](const Model& m, const py::object& sequence, const py::object& convention, const py::object& scores) {
@@ -125,15 +125,15 @@ void add_model(py::module_& module) {
 }
 
 void add_stack(py::module_& module) {
-  py::class_<Stack> type(module, "Stack", "The software a training job runs on, as far as it changes times. Made by load_stack.");
-  type.def_readonly("name", &Stack::name, "Its name, as in `megatron-core`.")
-      .def_readonly("title", &Stack::title, "What a person calls it.")
-      .def_readonly("tensor_exposed", &Stack::tensor_exposed, "Share of tensor-parallel communication that hides behind nothing, 0 to 1.")
-      .def_readonly("data_exposed", &Stack::data_exposed, "Share of the gradient exchange that could hide and does not, 0 to 1.")
-      .def_readonly("expert_exposed", &Stack::expert_exposed, "Share of the token exchange that hides behind nothing, 0 to 1.")
-      .def_readonly("scale", &Stack::scale, "Factor on the whole step.")
-      .def_readonly("spread", &Stack::spread, "Standard deviation, in log, of what is left of this stack's steps.")
-      .def_property_readonly(
+  PyClass<Stack> type(module, "Stack", "The software a training job runs on, as far as it changes times. Made by load_stack.");
+  type.property("name", &Stack::name, "Its name, as in `megatron-core`.")
+      .property("title", &Stack::title, "What a person calls it.")
+      .property("tensor_exposed", &Stack::tensor_exposed, "Share of tensor-parallel communication that hides behind nothing, 0 to 1.")
+      .property("data_exposed", &Stack::data_exposed, "Share of the gradient exchange that could hide and does not, 0 to 1.")
+      .property("expert_exposed", &Stack::expert_exposed, "Share of the token exchange that hides behind nothing, 0 to 1.")
+      .property("scale", &Stack::scale, "Factor on the whole step.")
+      .property("spread", &Stack::spread, "Standard deviation, in log, of what is left of this stack's steps.")
+      .property(
           "schedules",
           [](const Stack& s) {
             std::vector<std::string> out;

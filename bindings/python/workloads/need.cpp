@@ -2,6 +2,7 @@
 /// fc.need, fc.need_serve.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/design/need.hpp>

@@ -9,6 +9,8 @@
 
 #include <pybind11/numpy.h>
 
+#include <functional>
+
 namespace py = pybind11;
 
 namespace fabricost::python {
@@ -32,15 +34,17 @@ namespace {
 void add_run(py::module_& module) {
   using P = PipelineAnswer;
   auto type = add_report<P>(module, "PipelineRun", "One step of a pipeline schedule, executed piece by piece. Made by pipeline.");
-  type.def_property_readonly(
-      "peak_activations", [](const P& p) { return number_column(p.run.peak_activations); },
-      "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.");
-  type.def_property_readonly(
-      "waits_seconds", [](const P& p) { return column_of(p.run.bars, waiting); }, "By stage: waiting between its first and last piece, s.");
-  type.def_property_readonly(
+  type.property(
+      "peak_activations", [](const P& p) { return column_of(p.run.peak_activations, std::identity{}); },
+      "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.", numbers_array);
+  type.property(
+      "waits_seconds", [](const P& p) { return column_of(p.run.bars, waiting); }, "By stage: waiting between its first and last piece, s.",
+      numbers_array);
+  type.property(
       "bars", &bars_of,
       "The Gantt chart, a structured array: stage, kind (forward, backward, weight, full_backward), chunk, microbatch, start_seconds,\n"
-      "end_seconds; stage by stage, in order of time.");
+      "end_seconds; stage by stage, in order of time.",
+      records_array);
   type.def(
       "to_pandas", [](const P& p) { return frame_of(bars_of(p)); },
       "to_pandas(self)\n--\n\nThe bars as a pandas.DataFrame. Needs pandas.");

@@ -30,7 +30,7 @@ void add_plan(py::module_& module) {
     return fmt::format("{}: {:.2f} GiB", m.name, m.bytes / gibibyte);
   });
   add_answer<L>(module, "TrainingPlan", "One layout of a training job, with its step. Made by plan.")
-      .def_property_readonly(
+      .property(
           "bottleneck", [](const L& p) { return largest(p.terms); }, "The largest StepTerm.")
       .def("__repr__", [](const L& p) {
         return fmt::format("tp {} pp {} cp {} ep {} dp {}, microbatch {}, {}: {:.4g} s a step, {:.1f} GiB, MFU {:.1f} % (all scores)", p.tp,
@@ -98,7 +98,7 @@ True
           "read_trace reads.")
       .def("__repr__", [](const P& p) {
         std::string out = fmt::format("{} layouts of {} on {} GPUs of {}", p.layouts.size(), p.model, p.gpus, p.system);
-        if (!p.layouts.empty()) out += "; fastest " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
+        if (!p.layouts.empty()) out += "; fastest " + repr_of(p.layouts.front());
         return out;
       });
   add_face<PlanRequest>(

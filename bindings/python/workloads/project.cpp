@@ -2,6 +2,7 @@
 /// fc.project, fc.need_machine.
 
 #include "bindings.hpp"
+#include "collectives/operations.hpp"
 #include "face.hpp"
 #include "workloads/machines.hpp"
 
@@ -45,7 +46,7 @@ void add_project(py::module_& module) {
                                     &ProjectAnswer::rows)
       .def("__repr__", [](const ProjectAnswer& a) {
         std::string out = fmt::format("{}, {:.4g} tokens", a.model, a.tokens);
-        for (const R& r : a.rows) out += "\n  " + py::cast<std::string>(py::repr(py::cast(r)));
+        for (const R& r : a.rows) out += "\n  " + repr_of(r);
         return out;
       });
   add_face<ProjectRequest>(

@@ -14,7 +14,7 @@ void add_rl(py::module_& module) {
   using D = PlannedRl;
   using P = RlAnswer;
   add_answer<D>(module, "RlPlan", "One division of GPUs between training and generation, with its iteration. Made by plan_rl.")
-      .def_property_readonly(
+      .property(
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of an iteration.")
       .def("__repr__", [](const D& p) {
         return fmt::format("{}: {:.4g} s an iteration, {:.4g} tokens/s/GPU",
@@ -25,7 +25,7 @@ void add_rl(py::module_& module) {
   add_answer_of_rows<P>(module, "RlPlans", "Divisions of GPUs, shortest iteration first. Made by plan_rl.", &P::layouts)
       .def("__repr__", [](const P& p) {
         std::string out = fmt::format("{} divisions of {} GPUs of {} for {}", p.layouts.size(), p.gpus, p.system, p.model);
-        if (!p.layouts.empty()) out += "; first " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
+        if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
         return out;
       });
   add_face<RlRequest>(

@@ -14,7 +14,7 @@ void add_serving(py::module_& module) {
   using D = PlannedDeployment;
   using P = ServeAnswer;
   add_answer<D>(module, "ServePlan", "One deployment of a served model. Made by plan_serve.")
-      .def_property_readonly(
+      .property(
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
       .def("__repr__", [](const D& p) {
         return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp,
@@ -43,7 +43,7 @@ True
 )")
       .def("__repr__", [](const P& p) {
         std::string out = fmt::format("{} deployments of {} on {} GPUs of {}", p.layouts.size(), p.model, p.gpus, p.system);
-        if (!p.layouts.empty()) out += "; first " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
+        if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
         return out;
       });
   add_face<ServeRequest>(

@@ -14,9 +14,8 @@ namespace fabricost {
 
 /// A path, or numbers of seconds. Found by ADL from face.hpp, like the next one.
 static void from_object(py::handle given, std::string_view name, const Range&, TimesGiven& out) {
-  if (PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__")) {
-    out.file = python::path_of(given, name);
-    if (out.file.empty()) throw RequestError(fmt::format("{}: an empty path", name));
+  if (python::is_path(given)) {
+    out.file = python::file_of(given, name);
     return;
   }
   const py::array all = python::plain_array(given, name, "s");
@@ -29,9 +28,9 @@ static void from_object(py::handle given, std::string_view name, const Range&, T
 
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<SlowKind>& out) {
   constexpr const char* wanted = "a list of (share, factor)";
-  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::sequence>(given)) python::throw_type(name, wanted, given);
+  if (!python::is_list(given)) python::throw_type(name, wanted, given);
   for (const py::handle one : given) {
-    if (!py::isinstance<py::sequence>(one) || PyUnicode_Check(one.ptr()) != 0 || py::len(one) != 2) python::throw_type(name, wanted, one);
+    if (!python::is_list(one) || py::len(one) != 2) python::throw_type(name, wanted, one);
     const auto pair = py::reinterpret_borrow<py::sequence>(one);
     out.push_back({python::real(py::object(pair[0]), name, 0, 1), python::real(py::object(pair[1]), name, 1, 1e6)});
   }
