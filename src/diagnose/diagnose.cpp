@@ -156,8 +156,8 @@ bool names_the_field(const std::filesystem::path& file) {
   constexpr int most_lines = 2000;
   io::LineReader lines(file);
   for (std::string line; lines.number() < most_lines && lines.next(line);)
-    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw", "libcuda",
-                             "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu", "Rank 0]", "iteration", "/step"})
+    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
+                             "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu"})
       if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
   return false;
 }

@@ -85,13 +85,15 @@ std::optional<Facts> flat_and_low(const Context& c, const Numbers& n) {
   const auto rows = large_rows(c);
   if (c.judged.compared || c.transfers || rows.size() < 3 || c.largest() < n["size"] || c.best_bus() > n["rate"] || !c.info.net.empty())
     return std::nullopt;
-  if (rows.front()->bus < n["flat"] * c.best_bus() || c.nodes() > 1) return std::nullopt;
+  if (rows.front()->bus < n["flat"] * c.best_bus() || !c.one_node()) return std::nullopt;
   return Facts{at_size(*rows.front()), at_size(*rows.back())};
 }
 
-/// Messages between two ends: every size well beyond that of the best rate is far below it.
-std::optional<Facts> transfer_falls_off(const Context& c, const Numbers& n) {
-  if (!c.transfers) return std::nullopt;
+std::optional<Facts> between_two_ends(const Context& c, const Numbers&) { return found(c.transfers); }
+
+/// Every size well beyond that of the best rate is far below it.
+std::optional<Facts> falls_off(const Context& c, const Numbers& n) {
+  if (c.curve.empty()) return std::nullopt;
   const auto best = std::max_element(c.curve.begin(), c.curve.end(), [](const Shown& a, const Shown& b) { return a.bus < b.bus; });
   double after = 0;
   const Shown* last = nullptr;
@@ -102,7 +104,7 @@ std::optional<Facts> transfer_falls_off(const Context& c, const Numbers& n) {
 }
 
 /// Messages between two ends that never exceed a rate of sockets or of copies, the same at all large sizes.
-std::optional<Facts> transfer_flat_and_slow(const Context& c, const Numbers& n) {
+std::optional<Facts> flat_and_slow_between_two(const Context& c, const Numbers& n) {
   if (!c.transfers || c.judged.compared) return std::nullopt;
   std::vector<const Shown*> rows;
   for (const Shown& row : c.curve)
@@ -131,8 +133,9 @@ std::span<const Signal> curve_signals() {
       {"few_channels_listed", few_channels_listed, {"channels"}, {{"channels", count}}},
       {"few_channels_on_nvlink", few_channels_on_nvlink, {"line"}, {{"channels", count}}},
       {"flat_and_low", flat_and_low, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
-      {"transfer_falls_off", transfer_falls_off, {"best", "last"}, {{"beyond"}, {"share"}, {"size", size}, {"least", link_rate}}},
-      {"transfer_flat_and_slow", transfer_flat_and_slow, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
+      {"between_two_ends", between_two_ends},
+      {"falls_off", falls_off, {"best", "last"}, {{"beyond"}, {"share"}, {"size", size}, {"least", link_rate}}},
+      {"flat_and_slow_between_two", flat_and_slow_between_two, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},
   };
   return all;

@@ -91,14 +91,15 @@ std::optional<Facts> steps_stall(const Context& c, const Numbers& n) {
 }  // namespace
 
 std::span<const Signal> run_signals() {
+  using io::QuantityKind::count;
   static const std::vector<Signal> all{
       {"second_rank_zero", second_rank_zero, {"line"}},
       {"ran_alone", ran_alone, {"line", "why"}},
       {"nccl_messages", nccl_messages},
       {"rows_without_time", rows_without_time, {"rows"}},
-      {"engine_waits_on", engine_waits_on, {"line"}, {{"times", io::QuantityKind::count}}},
-      {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", io::QuantityKind::count}, {"steps", io::QuantityKind::count}, {"ratio"}}},
-      {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", io::QuantityKind::count}, {"steps", io::QuantityKind::count}, {"ratio"}}},
+      {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
+      {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
+      {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"impossible_times", impossible_times, {"times", "of", "example"}},
   };
   return all;

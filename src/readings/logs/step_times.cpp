@@ -1,7 +1,7 @@
 /// \file step_times.cpp
 /// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
-/// "Speed: 2015.42 samples/sec", "3.169 sec/step": one table of forms. A rate counts as the time of one of its units. Sources: the logs that
-/// https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
+/// "Speed: 2015.42 samples/sec", "3.169 sec/step": one table of forms. A rate counts as the time of one of its units. Sources: the logs
+/// that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
 /// https://github.com/kubeflow/kubeflow/issues/68 and https://github.com/rwth-i6/returnn/issues/1485 quote.
 
 #include "readings/logs/step_times.hpp"
