@@ -8,7 +8,7 @@
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
-#include "readings/logs/step_times.hpp"
+#include "readings/step_times.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>

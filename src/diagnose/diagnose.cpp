@@ -5,7 +5,7 @@
 
 #include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
-#include "diagnose/curves.hpp"
+#include "diagnose/inputs/curves.hpp"
 #include "diagnose/inputs/inputs.hpp"
 #include "diagnose/inputs/split.hpp"
 #include "readings/logs/nccl_tests.hpp"

@@ -10,8 +10,8 @@
 #include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
-#include "readings/logs/step_times.hpp"
 #include "readings/logs/tool_states.hpp"
+#include "readings/step_times.hpp"
 #include "text/line_reader.hpp"
 
 #include <algorithm>

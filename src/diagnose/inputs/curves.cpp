@@ -1,7 +1,7 @@
 /// \file curves.cpp
 /// The median of the repeats of each size, of the table with the most sizes.
 
-#include "diagnose/curves.hpp"
+#include "diagnose/inputs/curves.hpp"
 
 #include "text/quantile.hpp"
 

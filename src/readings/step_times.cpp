@@ -4,7 +4,7 @@
 /// that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
 /// https://github.com/kubeflow/kubeflow/issues/68 and https://github.com/rwth-i6/returnn/issues/1485 quote.
 
-#include "readings/logs/step_times.hpp"
+#include "readings/step_times.hpp"
 
 #include "readings/logs/line_fields.hpp"
 #include "readings/logs/log_text.hpp"
@@ -21,8 +21,8 @@ namespace {
 /// Where the number stands beside the mark, and what it is.
 struct Form {
   std::string_view mark;
-  bool before;   ///< the number stands before the mark
-  double unit;   ///< seconds of a time; 0: a rate
+  bool before;  ///< the number stands before the mark
+  double unit;  ///< seconds of a time; 0: a rate
 };
 constexpr std::array<Form, 6> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
                                      {"elapsed time per iteration (s): ", false, 1},
