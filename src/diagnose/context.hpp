@@ -8,6 +8,7 @@
 #include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
+#include "readings/step_times.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -23,7 +24,7 @@ namespace fabricost::diagnosis {
 /// One size of one table as printed, repeats merged by their median.
 struct Shown {
   double bytes = 0, seconds = 0, bus = 0;  ///< bus bandwidth in byte/s
-  int line = 0;
+  int line = 0;  ///< 0: not known
 };
 
 /// Comparison of a table with the prediction.
@@ -65,6 +66,7 @@ struct Context {
   std::vector<Quoted> quoted;
   std::vector<Shown> curve;  ///< of the table with the most sizes, by size
   std::string test;          ///< its operation as named in the log; empty: not stated
+  bool transfers = false;    ///< the curve is of messages between two ends, not of a collective
   std::optional<System> system;
   bool guessed = false;
   std::vector<ComparedSize> sizes;
@@ -72,6 +74,7 @@ struct Context {
   Impossible impossible;
   Expectation expected;
   io::RankReports reports;
+  std::vector<io::StepTime> steps;  ///< of a training program, in the order of the log
   PairRates pairs;
   std::vector<NodeRate> siblings;  ///< of runs of single nodes that are compared with each other
   const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated

@@ -5,6 +5,7 @@
 
 #include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
+#include "diagnose/inputs/curves.hpp"
 #include "diagnose/inputs/inputs.hpp"
 #include "diagnose/inputs/split.hpp"
 #include "readings/logs/nccl_tests.hpp"
@@ -20,9 +21,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -31,45 +30,6 @@ namespace fabricost {
 namespace {
 
 using diagnosis::Context;
-
-/// The table with the most sizes, as printed.
-std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
-  std::vector<diagnosis::Shown> best;
-  for (const io::LogRun& run : runs) {
-    const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
-    std::map<double, std::array<std::vector<double>, 2>> sizes;
-    std::map<double, int> lines;
-    const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
-    const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
-    for (const io::LogRow& row : run.rows)
-      for (const io::LogSide& side : row.halves())
-        if (row.bytes > 0 && side.time > 0) {
-          if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
-          auto& [time, bus] = sizes[row.bytes];
-          time.push_back(side.time * unit);
-          bus.push_back(side.busbw * 1e9);
-          lines.try_emplace(row.bytes, row.line);
-        }
-    if (sizes.size() <= best.size()) continue;
-    best.clear();
-    for (auto& [bytes, v] : sizes)
-      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), lines[bytes]});
-    test = run.test;
-  }
-  return best;
-}
-
-/// Rows of all tables if none of them has a time above 0, else 0.
-int rows_without_time(const std::vector<io::LogRun>& runs) {
-  int rows = 0;
-  for (const io::LogRun& run : runs)
-    for (const io::LogRow& row : run.rows) {
-      ++rows;
-      for (const io::LogSide& side : row.halves())
-        if (side.time > 0) return 0;
-    }
-  return rows;
-}
 
 /// Checks every point against the limits of its machine's wires and of a kernel launch. \param system
 /// nullptr: not known \param doubt factor on the rate of the links that is still accepted
@@ -196,7 +156,8 @@ bool names_the_field(const std::filesystem::path& file) {
   constexpr int most_lines = 2000;
   io::LineReader lines(file);
   for (std::string line; lines.number() < most_lines && lines.next(line);)
-    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw"})
+    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
+                             "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu"})
       if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
   return false;
 }
@@ -248,7 +209,7 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
   const diagnosis::Inputs inputs({good});
   std::string test;
   diagnosis::Shows there{io::read_nccl_info(inputs.file(), c.rules.signs), io::read_rank_reports(inputs.file()),
-                         curve_of(first_runs(inputs.file()), test), inputs.file()};
+                         diagnosis::curve_of(first_runs(inputs.file()), test), inputs.file()};
   const diagnosis::Shows here{c.info, c.reports, c.test == test ? c.curve : std::vector<diagnosis::Shown>{}, file};
   const diagnosis::Numbers& thresholds = c.numbers("against");
   out.differences = diagnosis::differences(here, there, thresholds);
@@ -275,9 +236,10 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   c.info = io::read_nccl_info(file, c.rules.signs);
   c.quoted = diagnosis::quoted_figures(file);
   const std::vector<io::LogRun> runs = first_runs(file);
-  c.curve = curve_of(runs, c.test);
+  c.curve = diagnosis::curve_of(runs, c.test);
   c.reports = io::read_rank_reports(file);
   c.pairs = diagnosis::read_pair_rates(file);
+  c.steps = io::read_step_times(file);
   for (const std::string& gpu : c.info.rank_lines.empty() ? c.pairs.gpus : std::vector<std::string>{})
     c.info.rank_lines.push_back({static_cast<int>(c.info.rank_lines.size()), "", gpu, {}});
   for (const io::LogRun& run : runs)
@@ -307,6 +269,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
+      if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
+      c.transfers = !c.curve.empty() && runs.empty();
       if (!machine.system.empty()) c.sizes = compare(points, request);
     }
   } catch (const SpecError& error) {
@@ -315,10 +279,10 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
     if (!c.guessed && !request.system.empty()) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
-  c.impossible.without = rows_without_time(runs);
+  c.impossible.without = diagnosis::rows_without_time(runs);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
-  if (!table && !c.info.says_anything && !words && !dumped) refuse(file);
+  if (!table && !c.info.says_anything && !words && !dumped && c.steps.empty()) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
     std::erase_if(c.curve,

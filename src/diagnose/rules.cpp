@@ -27,7 +27,7 @@ using io::MapReader;
 using io::SpecNode;
 
 /// Signs that the log reader computes, or that signals depend on.
-constexpr std::array<std::string_view, 6> needed_signs{"communicator_made", "link_downgraded",  "p2p_unsupported",
+constexpr std::array<std::string_view, 7> needed_signs{"communicator_made", "engine_waits",     "link_downgraded", "p2p_unsupported",
                                                        "protection_error",  "retries_exceeded", "verbs_missing"};
 
 /// A failure's evidence is its line, unless its row says more.

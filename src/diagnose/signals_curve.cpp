@@ -13,6 +13,7 @@ namespace fabricost::diagnosis {
 
 namespace {
 
+std::string at_line(const Shown& row) { return row.line > 0 ? fmt::format(" (line {})", row.line) : std::string{}; }
 std::string at_size(const Shown& row) { return fmt::format("{} at {}", gigabytes(row.bus), size_text(Bytes::from_value(row.bytes))); }
 
 /// Sizes where bandwidth matters more than latency.
@@ -34,7 +35,7 @@ std::optional<Facts> collapse(const Context& c, const Numbers& n) {
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     const double after = best_after(rows, i);
     if (after > rows[i]->bus / n["times"]) continue;
-    return Facts{fmt::format("{} (line {}), then {} and never above {} again", at_size(*rows[i]), rows[i]->line, at_size(*rows[i + 1]),
+    return Facts{fmt::format("{}{}, then {} and never above {} again", at_size(*rows[i]), at_line(*rows[i]), at_size(*rows[i + 1]),
                              gigabytes(after))};
   }
   return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<Facts> dip(const Context& c, const Numbers& n) {
     if (rows[i + 1]->bus > n["fall"] * rows[i]->bus || rows[i + 1]->bytes > n["step"] * rows[i]->bytes) continue;
     const double later = best_after(rows, i + 1);
     if (later < n["again"] * rows[i]->bus) continue;
-    return Facts{at_size(*rows[i]), fmt::format("{}", rows[i]->line), at_size(*rows[i + 1]), gigabytes(later)};
+    return Facts{at_size(*rows[i]) + at_line(*rows[i]), at_size(*rows[i + 1]), gigabytes(later)};
   }
   return std::nullopt;
 }
@@ -82,9 +83,35 @@ std::optional<Facts> few_channels_on_nvlink(const Context& c, const Numbers& n) 
 /// Without a machine to compare with: GPUs that never exceed a rate of PCIe, flat from 1 MiB on.
 std::optional<Facts> flat_and_low(const Context& c, const Numbers& n) {
   const auto rows = large_rows(c);
-  if (c.judged.compared || rows.size() < 3 || c.largest() < n["size"] || c.best_bus() > n["rate"] || !c.info.net.empty())
+  if (c.judged.compared || c.transfers || rows.size() < 3 || c.largest() < n["size"] || c.best_bus() > n["rate"] || !c.info.net.empty())
     return std::nullopt;
-  if (rows.front()->bus < n["flat"] * c.best_bus() || c.nodes() > 1) return std::nullopt;
+  if (rows.front()->bus < n["flat"] * c.best_bus() || !c.one_node()) return std::nullopt;
+  return Facts{at_size(*rows.front()), at_size(*rows.back())};
+}
+
+std::optional<Facts> between_two_ends(const Context& c, const Numbers&) { return found(c.transfers); }
+
+/// Every size well beyond that of the best rate is far below it.
+std::optional<Facts> falls_off(const Context& c, const Numbers& n) {
+  if (c.curve.empty()) return std::nullopt;
+  const auto best = std::max_element(c.curve.begin(), c.curve.end(), [](const Shown& a, const Shown& b) { return a.bus < b.bus; });
+  double after = 0;
+  const Shown* last = nullptr;
+  for (const Shown& row : c.curve)
+    if (row.bytes >= n["beyond"] * best->bytes) after = std::max(after, row.bus), last = &row;
+  if (last == nullptr || last->bytes < n["size"] || best->bus < n["least"] || after > n["share"] * best->bus) return std::nullopt;
+  return Facts{at_size(*best), at_size(*last)};
+}
+
+/// Messages between two ends that never exceed a rate of sockets or of copies, the same at all large sizes.
+std::optional<Facts> flat_and_slow_between_two(const Context& c, const Numbers& n) {
+  if (!c.transfers || c.judged.compared) return std::nullopt;
+  std::vector<const Shown*> rows;
+  for (const Shown& row : c.curve)
+    if (row.bytes >= n["size"]) rows.push_back(&row);
+  if (rows.size() < 3) return std::nullopt;
+  const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [](const Shown* a, const Shown* b) { return a->bus < b->bus; });
+  if ((*most)->bus > n["rate"] || (*least)->bus < n["flat"] * (*most)->bus) return std::nullopt;
   return Facts{at_size(*rows.front()), at_size(*rows.back())};
 }
 
@@ -101,11 +128,14 @@ std::span<const Signal> curve_signals() {
   using enum io::QuantityKind;
   static const std::vector<Signal> all{
       {"collapse", collapse, {"shape"}, {{"times"}}},
-      {"dip", dip, {"before", "line", "at", "later"}, {{"fall"}, {"step"}, {"again"}}},
+      {"dip", dip, {"before", "at", "later"}, {{"fall"}, {"step"}, {"again"}}},
       {"late_launches", late_launches, {"time"}, {{"size", size}, {"time", time}}},
       {"few_channels_listed", few_channels_listed, {"channels"}, {{"channels", count}}},
       {"few_channels_on_nvlink", few_channels_on_nvlink, {"line"}, {{"channels", count}}},
       {"flat_and_low", flat_and_low, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
+      {"between_two_ends", between_two_ends},
+      {"falls_off", falls_off, {"best", "last"}, {{"beyond"}, {"share"}, {"size", size}, {"least", link_rate}}},
+      {"flat_and_slow_between_two", flat_and_slow_between_two, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},
   };
   return all;

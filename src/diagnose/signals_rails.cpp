@@ -38,10 +38,12 @@ std::optional<Rails> rails_with(const Context& c, Holds holds) {
   return std::nullopt;
 }
 
+/// On two nodes or more, fewer ranks than two for each adapter cannot use all of them.
 std::optional<Facts> rails_without_channels(const Context& c, const Numbers&) {
-  const int channels = c.info.channels;
+  const int channels = c.info.channels, ranks = c.ranks();
   const auto rails = rails_with(c, [&](const Rails& r) {
-    return r.there >= 2 && r.use->devices.size() < r.there && channels > 0 && channels < static_cast<int>(r.there);
+    const int there = static_cast<int>(r.there);
+    return there >= 2 && r.use->devices.size() < r.there && channels > 0 && channels < there && (ranks == 0 || ranks >= 2 * there);
   });
   if (!rails) return std::nullopt;
   return Facts{cited(c.info.channels_line), cited(rails->use->first), fmt::format("{}", channels), rails->names,
@@ -91,6 +93,8 @@ std::optional<Facts> rate_of_one_rail(const Context& c, const Numbers& n) {
                gigabytes(shown),
                gigabytes(one)};
 }
+
+std::optional<Facts> rate_shown(const Context& c, const Numbers&) { return found(any_rate(c) > 0); }
 
 /// Eight GPUs, two channels, one adapter: the plugin showed NCCL no topology.
 std::optional<Facts> one_rail_for_many_ranks(const Context& c, const Numbers&) {
@@ -164,6 +168,7 @@ std::span<const Signal> rail_signals() {
        rate_of_one_rail,
        {"listed", "line", "there", "names", "shown", "one"},
        {{"near"}, {"omnipath", io::QuantityKind::link_rate}}},
+      {"rate_shown", rate_shown},
       {"one_rail_for_many_ranks", one_rail_for_many_ranks, {"channels", "line", "count", "names", "ranks"}},
       {"single_adapter", single_adapter, {"line"}},
       {"described_adapters", described_adapters, {"system", "endpoints"}},

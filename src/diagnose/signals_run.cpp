@@ -1,11 +1,12 @@
 /// \file signals_run.cpp
-/// The start of the program, and whether its times are possible: a clock in another unit, sizes cut or
+/// The start of the program, the times of its steps, and whether its times are possible: a clock in another unit, sizes cut or
 /// scaled, a table edited by hand, a timer that was never read.
 
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -47,14 +48,58 @@ std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
   return Facts{fmt::format("{}", seen.times), fmt::format("{}", seen.of), seen.example};
 }
 
+/// An engine repeats every minute that its workers do not answer: once is a long compilation or an idle engine, several times is a hang.
+std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
+  const io::Seen& seen = c.info.seen("engine_waits");
+  if (seen.times < n["times"]) return std::nullopt;
+  return Facts{cited(seen)};
+}
+
+double usual(std::span<const io::StepTime> steps) {
+  std::vector<double> times;
+  for (const io::StepTime& one : steps) times.push_back(one.seconds);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// The last third of the steps against the first, without those that warm up or compile.
+std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
+  const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
+  if (c.steps.size() < warm + least) return std::nullopt;
+  const std::span<const io::StepTime> steps = std::span{c.steps}.subspan(warm);
+  const std::size_t third = steps.size() / 3;
+  const auto last = steps.last(third);
+  const double before = usual(steps.first(third)), after = usual(last);
+  if (after < n["ratio"] * before) return std::nullopt;
+  return Facts{cited(last.front().line), fmt::format("{:.2g}", after / before)};
+}
+
+/// Some steps take several times as long as most; a single one may be a checkpoint.
+std::optional<Facts> steps_stall(const Context& c, const Numbers& n) {
+  const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
+  if (c.steps.size() < warm + least) return std::nullopt;
+  const std::span<const io::StepTime> steps = std::span{c.steps}.subspan(warm);
+  const double most_take = usual(steps);
+  const auto stalls = [&](const io::StepTime& one) { return one.seconds > n["ratio"] * most_take; };
+  const auto times = std::count_if(steps.begin(), steps.end(), stalls);
+  if (times < 2) return std::nullopt;
+  const auto first = std::find_if(steps.begin(), steps.end(), stalls);
+  return Facts{cited(first->line), fmt::format("{}", times), fmt::format("{:.2g}", first->seconds / most_take)};
+}
+
 }  // namespace
 
 std::span<const Signal> run_signals() {
+  using io::QuantityKind::count;
   static const std::vector<Signal> all{
       {"second_rank_zero", second_rank_zero, {"line"}},
       {"ran_alone", ran_alone, {"line", "why"}},
       {"nccl_messages", nccl_messages},
       {"rows_without_time", rows_without_time, {"rows"}},
+      {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
+      {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
+      {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"impossible_times", impossible_times, {"times", "of", "example"}},
   };
   return all;

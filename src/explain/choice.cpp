@@ -15,7 +15,7 @@
 namespace fabricost::detail {
 namespace {
 
-struct Row {
+struct PricedRow {
   Candidate candidate;
   double believed = -1;  ///< negative: the tuner has no estimate
   double priced = 0;
@@ -33,9 +33,9 @@ struct Row {
   return std::string{choice.algorithm ? name(*choice.algorithm) : name(*choice.protocol)};
 }
 
-[[nodiscard]] std::string rows_table(const std::vector<Row>& rows, Candidate ran, std::string_view mark, bool beliefs) {
+[[nodiscard]] std::string rows_table(const std::vector<PricedRow>& rows, Candidate ran, std::string_view mark, bool beliefs) {
   TextTable table{"candidate", beliefs ? ">tuner believes, us" : "", ">fabricost's price, us", ""};
-  for (const Row& row : rows) {
+  for (const PricedRow& row : rows) {
     const bool won = row.candidate == ran;
     table.row({label(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
                won           ? fmt::format("<- {}", mark)
@@ -46,9 +46,9 @@ struct Row {
 }
 
 /// Reports another allowed row that is priced clearly below the pair that ran.
-[[nodiscard]] std::string lost_time(const std::vector<Row>& rows, const ExplainContext& context) {
-  const Row* min = nullptr;
-  for (const Row& row : rows)
+[[nodiscard]] std::string lost_time(const std::vector<PricedRow>& rows, const ExplainContext& context) {
+  const PricedRow* min = nullptr;
+  for (const PricedRow& row : rows)
     if (row.allowed && (min == nullptr || row.priced < min->priced)) min = &row;
   const HostCall& call = context.prediction.made_from.host_call;
   const double t = call.launch > 0 ? call.kernel : gpu_seconds(context.prediction);
@@ -58,11 +58,11 @@ struct Row {
 }
 
 [[nodiscard]] std::string by_tuner(const ExplainContext& context, const TunerTable& all) {
-  std::vector<Row> rows;
+  std::vector<PricedRow> rows;
   for (const TunerRow& row : all.rows)
     rows.push_back(
         {row.candidate, all.believed(row, context.bytes()), priced(context, row.candidate), context.choice().allows(row.candidate)});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
+  std::stable_sort(rows.begin(), rows.end(), [](const PricedRow& a, const PricedRow& b) { return a.believed < b.believed; });
   const bool restricted = context.choice().algorithm || context.choice().protocol;
   const TunerPlugin plugin = context.fabric().plugin;
   const PluginRegions regions = plugin_regions_of(context.choice(), context.input(), context.fabric());
@@ -79,10 +79,10 @@ struct Row {
 }
 
 [[nodiscard]] std::string by_price(const ExplainContext& context, std::string_view why) {
-  std::vector<Row> rows;
+  std::vector<PricedRow> rows;
   for (const Candidate c : possible_candidates(context.operation().collective, context.fabric(), context.input().byte_wide))
     rows.push_back({c, -1, priced(context, c), context.choice().allows(c)});
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const PricedRow& a, const PricedRow& b) {
     const bool first = a.candidate == context.prediction.ran, second = b.candidate == context.prediction.ran;
     if (first != second) return first;
     if (a.allowed != b.allowed) return a.allowed;
@@ -110,7 +110,7 @@ struct Row {
            wrapped("  ", table.peers == 1
                              ? "Between nodes one price stands for both protocols."
                              : "Between nodes one price stands for both protocols; above the limit every remote peer costs a little more.");
-  std::vector<Row> rows;
+  std::vector<PricedRow> rows;
   for (const Protocol p : {Protocol::ll, Protocol::simple})
     rows.push_back({{Algorithm::direct, p}, -1, priced(context, {Algorithm::direct, p})});
   return out + rows_table(rows, context.prediction.ran, "runs", false);

@@ -172,8 +172,9 @@ class NcclInfoReader {
     if (via.empty()) {  // "Channel 00/08 :    0   1   2 ..."
       const auto channel = after(line, "Channel ");
       const auto slash = channel.find('/');
-      if (slash != std::string_view::npos && has(channel, " :")) channels(number_at(channel.substr(slash + 1)), line);
-      return;
+      if (slash == std::string_view::npos || !has(channel, " :")) return;
+      info_.ranks = std::max(info_.ranks, static_cast<int>(words(after(channel, " :")).size()));  // a ring lists every rank
+      return channels(number_at(channel.substr(slash + 1)), line);
     }
     if (via.starts_with("P2P")) {
       if (info_.peer == 0) info_.peer_line = quote(line);

@@ -11,6 +11,7 @@
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
 #include "readings/logs/tool_states.hpp"
+#include "readings/step_times.hpp"
 #include "text/line_reader.hpp"
 
 #include <algorithm>
@@ -86,6 +87,16 @@ void rank_reports(std::string_view bytes) {
   tolerate([&] { (void)io::read_nccl_info(file); });
 }
 
+void step_times(std::string_view bytes) {
+  const auto file = Scratch::folder().write("steps.txt", bytes);
+  tolerate([&] {
+    for (const io::StepTime& one : io::read_step_times(file)) {
+      require(one.seconds > 0, "a step takes time");
+      require(one.line.number > 0, "a step has a line");
+    }
+  });
+}
+
 /// One file, or two behind a line "=====", by their first bytes: text, packed, pickles, JSON.
 void inputs(std::string_view bytes) {
   const Halves given = halves(bytes);
@@ -98,11 +109,12 @@ void inputs(std::string_view bytes) {
   });
 }
 
-constexpr std::array<Target, 6> evidence_list{{{"dumps", dumps},
+constexpr std::array<Target, 7> evidence_list{{{"dumps", dumps},
                                                {"condensed", condensed},
                                                {"tool_states", tool_states},
                                                {"ras", ras},
                                                {"rank_reports", rank_reports},
+                                               {"step_times", step_times},
                                                {"inputs", inputs}}};
 
 }  // namespace

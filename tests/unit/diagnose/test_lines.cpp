@@ -153,3 +153,20 @@ TEST_CASE("settings that cost nothing where they are set accuse nobody") {
   CHECK_FALSE(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").fine());
   CHECK(names(diagnosed("mpirun -np 16 -H a:8,b:8 -x NCCL_IB_HCA=mlx5_0 all_reduce_perf\n"), Cause::rail_missing));
 }
+
+TEST_CASE("an engine that waits once is idle or compiles, one that waits for minutes hangs") {
+  const std::string waits = "(EngineCore_DP0 pid=7) INFO [shm_broadcast.py:466] No available shared memory broadcast block found\n";
+  CHECK(diagnosed("# vLLM on 2 GPUs\n" + waits).state == RunState::nothing_to_judge);
+  CHECK((diagnosed(waits + waits + waits).state == RunState::failed && names(diagnosed(waits + waits + waits), Cause::rank_lost)));
+}
+
+TEST_CASE("a node of two GPUs does not need its four adapters, nor does one adapter alone speak of a fault") {
+  const std::string adapters =
+      "a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB [RO]; OOB e:1<0>\n";
+  const std::string path = "a:1:2 [0] NCCL INFO Channel 00/0 : 3[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n";
+  const auto ring = [](const std::string& ranks) { return "a:1:2 [0] NCCL INFO Channel 00/02 :    " + ranks + "\n"; };
+  CHECK(names(diagnosed(adapters + ring("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15") + path), Cause::rail_missing));
+  CHECK_FALSE(names(diagnosed(adapters + ring("0 1 2 3") + path), Cause::rail_missing));
+  CHECK(diagnosed("a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB e:1<0>\na:1:2 [0] NCCL INFO Using network IB\n").state ==
+        RunState::nothing_to_judge);
+}

@@ -197,3 +197,51 @@ TEST_CASE("of a long log the first rows are compared, and the answer says so") {
   CHECK(d.sizes.size() <= 65536);
   CHECK(std::any_of(d.notes.begin(), d.notes.end(), [](const std::string& note) { return note.find("65536") != std::string::npos; }));
 }
+
+namespace {
+
+/// osu_bw's output, with one row per (bytes, MB/s).
+std::string messages(const std::string& title, const std::vector<std::pair<double, double>>& rows) {
+  std::string out = "# OSU " + title + " Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n";
+  for (const auto& [bytes, rate] : rows) out += fmt::format("{:.0f}  {:.2f}\n", bytes, rate);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("messages between two ends that fall off or stay at the rate of copies are slow, others are not") {
+  std::vector<std::pair<double, double>> rising, falling, flat;
+  for (double bytes = 1024; bytes <= 4 * MiB; bytes *= 2) {
+    rising.emplace_back(bytes, 24000 * bytes / (bytes + 65536));
+    falling.emplace_back(bytes, bytes <= MiB / 4 ? 9500 * bytes / (bytes + 8192) : 4000);
+    flat.emplace_back(bytes, 340 * bytes / (bytes + 512));
+  }
+  const Diagnosis fine = diagnosed(messages("MPI", rising));
+  INFO(causes_of(fine));
+  CHECK(fine.state == RunState::nothing_to_judge);
+  const Diagnosis falls = diagnosed(messages("MPI", falling));
+  INFO(causes_of(falls));
+  CHECK((falls.state == RunState::slow && names(falls, Cause::algorithm_choice)));
+  const Diagnosis staged = diagnosed(messages("MPI-CUDA", flat));
+  INFO(causes_of(staged));
+  CHECK((staged.state == RunState::slow && names(staged, Cause::gdr_off)));
+  const Diagnosis sockets = diagnosed(messages("MPI", flat));
+  INFO(causes_of(sockets));
+  CHECK((sockets.state == RunState::slow && names(sockets, Cause::tcp_fallback)));
+}
+
+TEST_CASE("steps of a training program that become slower, or stall, are told from steady ones") {
+  const auto steps = [](const std::vector<double>& times) {
+    std::string out;
+    for (std::size_t i = 0; i < times.size(); ++i)
+      out += fmt::format(" iteration {:8}/  5000 | elapsed time per iteration (ms): {:.1f} | lm loss: 2.1 |\n", i + 1, 1000 * times[i]);
+    return out;
+  };
+  CHECK(diagnosed(steps(std::vector<double>(12, 5.2))).state == RunState::nothing_to_judge);
+  const std::vector<double> slower{30, 6, 5, 5.1, 5, 5.2, 5, 8, 9, 9.1, 9, 9, 9.2, 9};
+  CHECK((diagnosed(steps(slower)).state == RunState::slow && names(diagnosed(steps(slower)), Cause::stragglers)));
+  const std::vector<double> stalls{30, 6, 5, 5, 5, 44, 5, 5, 5, 5, 39, 5, 5};
+  CHECK((diagnosed(steps(stalls)).state == RunState::slow && names(diagnosed(steps(stalls)), Cause::stragglers)));
+  const std::vector<double> once{30, 6, 5, 5, 5, 44, 5, 5, 5, 5, 5, 5};  // a checkpoint
+  CHECK(diagnosed(steps(once)).state == RunState::nothing_to_judge);
+}

@@ -1,0 +1,68 @@
+/// \file curves.cpp
+/// The median of the repeats of each size, of the table with the most sizes.
+
+#include "diagnose/inputs/curves.hpp"
+
+#include "text/quantile.hpp"
+
+#include <array>
+#include <map>
+#include <set>
+
+namespace fabricost::diagnosis {
+
+std::vector<Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
+  std::vector<Shown> best;
+  for (const io::LogRun& run : runs) {
+    const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
+    std::map<double, std::array<std::vector<double>, 2>> sizes;
+    std::map<double, int> lines;
+    const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
+    const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
+    for (const io::LogRow& row : run.rows)
+      for (const io::LogSide& side : row.halves())
+        if (row.bytes > 0 && side.time > 0) {
+          if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
+          auto& [time, bus] = sizes[row.bytes];
+          time.push_back(side.time * unit);
+          bus.push_back(side.busbw * 1e9);
+          lines.try_emplace(row.bytes, row.line);
+        }
+    if (sizes.size() <= best.size()) continue;
+    best.clear();
+    for (auto& [bytes, v] : sizes)
+      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), lines[bytes]});
+    test = run.test;
+  }
+  return best;
+}
+
+std::vector<Shown> transfers_of(const std::vector<Point>& points) {
+  constexpr std::size_t least_sizes = 5;
+  std::map<std::string, std::map<double, std::vector<double>>> streams;
+  for (const Point& p : points)
+    if (p.path && p.streamed && p.bytes > 0 && p.seconds > 0) streams[p.notes.str()][p.bytes].push_back(p.seconds);
+  std::vector<Shown> best;
+  for (auto& [test, sizes] : streams) {
+    if (sizes.size() < least_sizes || sizes.size() <= best.size()) continue;
+    best.clear();
+    for (auto& [bytes, times] : sizes) {
+      const double seconds = io::lower_median(times);
+      best.push_back({bytes, seconds, bytes / seconds, 0});
+    }
+  }
+  return best;
+}
+
+int rows_without_time(const std::vector<io::LogRun>& runs) {
+  int rows = 0;
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows) {
+      ++rows;
+      for (const io::LogSide& side : row.halves())
+        if (side.time > 0) return 0;
+    }
+  return rows;
+}
+
+}  // namespace fabricost::diagnosis

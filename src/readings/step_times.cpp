@@ -1,0 +1,67 @@
+/// \file step_times.cpp
+/// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
+/// "Speed: 2015.42 samples/sec", "3.169 sec/step": one table of forms. A rate counts as the time of one of its units. Sources: the logs
+/// that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
+/// https://github.com/kubeflow/kubeflow/issues/68 and https://github.com/rwth-i6/returnn/issues/1485 quote.
+
+#include "readings/step_times.hpp"
+
+#include "readings/logs/line_fields.hpp"
+#include "readings/logs/log_text.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost::io {
+
+namespace {
+
+/// Where the number stands beside the mark, and what it is.
+struct Form {
+  std::string_view mark;
+  bool before;  ///< the number stands before the mark
+  double unit;  ///< seconds of a time; 0: a rate
+};
+constexpr std::array<Form, 6> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
+                                     {"elapsed time per iteration (s): ", false, 1},
+                                     {"CurrSamplesPerSec=", false, 0},
+                                     {" SamplesPerSec=", false, 0},
+                                     {" samples/sec", true, 0},
+                                     {" sec/step", true, 1}}};
+
+/// The number that ends at `end`.
+double real_before(std::string_view line, std::size_t end) {
+  std::size_t first = end;
+  while (first > 0 && (is_digit(line[first - 1]) || line[first - 1] == '.')) --first;
+  return real_at(line.substr(first, end - first));
+}
+
+double seconds_in(std::string_view line, const Form& form) {
+  const auto at = line.find(form.mark);
+  if (at == std::string_view::npos) return 0;
+  const double value = form.before ? real_before(line, at) : real_at(line.substr(at + form.mark.size()));
+  if (!(value > 0)) return 0;
+  return form.unit > 0 ? value * form.unit : 1 / value;
+}
+
+}  // namespace
+
+std::vector<StepTime> read_step_times(const std::filesystem::path& file) {
+  constexpr std::size_t most = 65536, longest_quote = 200;
+  std::array<std::vector<StepTime>, forms.size()> found;
+  LineReader lines(file);
+  for (std::string line; lines.next(line);) {
+    if (line.find(file_mark) == 0) continue;
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      const double seconds = seconds_in(line, forms[i]);
+      if (!(seconds > 0)) continue;
+      if (found[i].size() < most) found[i].push_back({seconds, {lines.number(), plain_text(line.substr(0, longest_quote)), {}}});
+      break;
+    }
+  }
+  return *std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+}  // namespace fabricost::io

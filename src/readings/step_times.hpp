@@ -1,0 +1,21 @@
+#pragma once
+/// \file step_times.hpp
+/// Times of a training program's steps, as frameworks print them. Private to the sources.
+
+#include "readings/logs/nccl_info.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace fabricost::io {
+
+/// One line about a step; of lines about rates, the time of one sample or iteration.
+struct StepTime {
+  double seconds = 0;
+  LogLine line;
+};
+
+/// Those of the form that most lines have, in their order, at most the first 65536. \throws SpecError
+[[nodiscard]] std::vector<StepTime> read_step_times(const std::filesystem::path& file);
+
+}  // namespace fabricost::io
