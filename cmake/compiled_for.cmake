@@ -2,7 +2,7 @@
 #   fabricost_compiled_for(TARGET speed)   fits, searches, prices many questions
 #   fabricost_compiled_for(TARGET size)    runs once per question: small code starts sooner than fast code would win back
 #   fabricost_compiled_for(TARGET build)   tests, examples, pages: what is compiled more often than it runs
-# With FABRICOST_QUICK_BUILD (./quickstart) code for size counts as code for the build: two thirds of the compile time, half as much code again.
+# With FABRICOST_QUICK_BUILD (./quickstart) code for size counts as code for the build: two thirds of the compile time, a fifth more code.
 option(FABRICOST_QUICK_BUILD "Compile what does not price or search in less time, to larger code" OFF)
 function(fabricost_compiled_for target purpose)
   set(speed -O2)
