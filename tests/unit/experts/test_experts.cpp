@@ -135,6 +135,26 @@ TEST_CASE("forwarding hides behind the network when streamed, and adds otherwise
   CHECK(expert_exchange(box, x, 4096).seconds > streamed.seconds);
 }
 
+TEST_CASE("leaving the domain costs about what the rates say") {
+  const System box = systems::hopper_box();
+  const auto of = [](const System& s, ExpertPlacement at, Copies copies, double tokens) {
+    return expert_exchange(s, exchange(deepseek, at, copies), tokens);
+  };
+  const auto inside = of(box, {8, 8}, Copies::per_expert, 65536), across = of(box, {32, 8}, Copies::per_expert, 65536);
+  // large messages: 7/8 of the bytes at NVLink, or 24/32 at the NIC, each at what the library reaches
+  CHECK(inside.seconds == Approx(inside.inside).epsilon(0.05));
+  CHECK(across.seconds == Approx(across.across).epsilon(0.05));
+  CHECK(across.seconds > 4 * inside.seconds);
+  CHECK(across.seconds < 450.0 / 50 * 1.5 * inside.seconds);
+  const auto merged = of(box, {32, 8}, Copies::per_domain, 65536);
+  CHECK(merged.seconds < across.seconds);
+  CHECK(merged.seconds > inside.seconds);
+  // a rack holds what eight-GPU domains do not
+  const auto in_rack = of(systems::rack(), place_experts(64, 72), Copies::per_rank, 4096);
+  CHECK(in_rack.across == 0);
+  CHECK(in_rack.seconds < of(systems::blackwell_box(), place_experts(64, 8), Copies::per_domain, 4096).seconds);
+}
+
 TEST_CASE("one curve serves tokens of another width") {
   const System box = systems::hopper_box();
   ExpertExchange x = exchange(deepseek, {32, 8}, Copies::per_domain, {RoutingKind::uniform});
