@@ -3,6 +3,7 @@
 /// scaled, a table edited by hand, a timer that was never read.
 
 #include "diagnose/context.hpp"
+#include "text/quantile.hpp"
 
 #include <fmt/format.h>
 
@@ -58,9 +59,7 @@ std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
 double usual(std::span<const io::StepTime> steps) {
   std::vector<double> times;
   for (const io::StepTime& one : steps) times.push_back(one.seconds);
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return io::lower_median(times);
 }
 
 /// The last third of the steps against the first, without those that warm up or compile.

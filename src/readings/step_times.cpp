@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace fabricost::io {
 
@@ -31,7 +32,7 @@ constexpr std::array<Form, 6> forms{{{"elapsed time per iteration (ms): ", false
                                      {" samples/sec", true, 0},
                                      {" sec/step", true, 1}}};
 
-/// The number that ends at `end`.
+/// The digits and points that end at `end`.
 double real_before(std::string_view line, std::size_t end) {
   std::size_t first = end;
   while (first > 0 && (is_digit(line[first - 1]) || line[first - 1] == '.')) --first;
@@ -42,8 +43,8 @@ double seconds_in(std::string_view line, const Form& form) {
   const auto at = line.find(form.mark);
   if (at == std::string_view::npos) return 0;
   const double value = form.before ? real_before(line, at) : real_at(line.substr(at + form.mark.size()));
-  if (!(value > 0)) return 0;
-  return form.unit > 0 ? value * form.unit : 1 / value;
+  const double seconds = form.unit > 0 ? value * form.unit : 1 / value;
+  return value > 0 && std::isfinite(seconds) ? seconds : 0;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "readings/node_sizes.hpp"
 #include "readings/traces/read_traces.hpp"
 #include "text/line_reader.hpp"
+#include "text/quantile.hpp"
 #include "trace/laid.hpp"
 
 #include <fabricost/error.hpp>
@@ -51,10 +52,8 @@ using Key = std::tuple<std::uint32_t, io::Moves, double, std::string_view>;
   calls.resize((calls.size() + 3) / 4);
   std::vector<std::int64_t> wires;
   for (const Call* one : calls) wires.push_back(one->wire());
-  const auto middle = wires.begin() + std::ssize(wires) / 2;
-  std::nth_element(wires.begin(), middle, wires.end());
   constexpr double ns = 1e9;
-  return static_cast<double>(*middle) / ns;
+  return static_cast<double>(io::upper_median(wires)) / ns;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/collectives/measure_text.hpp"
 
 #include "readings/probe_table.hpp"
+#include "text/quantile.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -111,7 +112,6 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
   const Row& best = line.many ? min : **fastest;
   std::vector<double> spreads;
   for (const Row* row : line.rows) spreads.push_back(spread_of(*row));
-  std::nth_element(spreads.begin(), spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2), spreads.end());
   const bool has_rate = rate(&best) > 0;
   return {title_of(line),
           std::to_string(line.rows.size()),
@@ -119,7 +119,7 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
           size_or_dash(min.bytes),
           has_rate ? figure(rate(&best) / 1e9) : "-",
           has_rate ? size_or_dash(best.bytes) : "-",
-          fmt::format("{:.2f}", 100 * spreads[spreads.size() / 2])};
+          fmt::format("{:.2f}", 100 * io::upper_median(spreads))};
 }
 
 void add_missing(Page& page, const std::vector<NotMeasuredAnswer>& missing) {

@@ -9,6 +9,7 @@
 #include "readings/logs/unrecognised.hpp"
 #include "text/ascii.hpp"
 #include "text/line_reader.hpp"
+#include "text/quantile.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
@@ -178,8 +179,7 @@ double unit_of(const LogRun& run) {
     for (const LogSide& s : row.halves())
       if (s.time > 0 && row.bytes > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / (s.algbw * 1e9) / s.time));
   if (powers.empty()) return 1e-6;
-  std::nth_element(powers.begin(), powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2), powers.end());
-  return powers[powers.size() / 2] > -4.5 ? 1e-3 : 1e-6;
+  return upper_median(powers) > -4.5 ? 1e-3 : 1e-6;
 }
 
 /// Whether NCCL's messages in a log show GPUDirect RDMA: on every connection between nodes, on none, or unknown.

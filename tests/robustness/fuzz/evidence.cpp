@@ -91,7 +91,7 @@ void step_times(std::string_view bytes) {
   const auto file = Scratch::folder().write("steps.txt", bytes);
   tolerate([&] {
     for (const io::StepTime& one : io::read_step_times(file)) {
-      require(one.seconds > 0, "a step takes time");
+      require(one.seconds > 0 && std::isfinite(one.seconds), "a step takes time");
       require(one.line.number > 0, "a step has a line");
     }
   });
