@@ -118,25 +118,52 @@ void check(const CompareRequest& r) {
   return out;
 }
 
+/// "25 % less energy"; empty where either value is unknown.
+[[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
+  if (!one || !other || !(*other > 0)) return "";
+  const double less = 100 * (1 - *one / *other);
+  if (std::fabs(less) < 0.5) return fmt::format("the same {}", what);
+  return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
+}
+
+/// " A token costs least on dgx-b200.": the faster machine is not the one whose tokens cost least.
+[[nodiscard]] std::string cheapest_text(const CompareAnswer& of) {
+  return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
+}
+
+/// The faster machine, by how much, how certain; better where its tokens cost no more.
+[[nodiscard]] std::string verdict_text(const CompareAnswer& of, const Verdict& v) {
+  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
+  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
+  std::string extras;
+  for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
+    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  const bool better = of.cheapest == of.best && v.next->dollars;
+  return fmt::format(
+      "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
+      of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
+                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
+             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
+                           100 * v.probability, v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(),
+                           v.next->fastest_rate()),
+      cheapest_text(of));
+}
+
 void add_verdict(CompareAnswer& out) {
   const Verdict v = verdict_of(out.all);
   out.sure = v.sure;
   if (v.best == nullptr) {
     out.no_verdict = v.why;
-    out.verdict = "none: " + v.why;
-    return;
+  } else {
+    out.best = v.best->system, out.faster = v.faster;
+    const Compared* cheapest = nullptr;
+    for (const Compared& c : out.all)
+      if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
+    if (cheapest != nullptr) out.cheapest = cheapest->system;
+    if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
   }
-  out.best = v.best->system, out.faster = v.faster;
-  const Compared* cheapest = nullptr;
-  for (const Compared& c : out.all)
-    if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
-  if (cheapest != nullptr) out.cheapest = cheapest->system;
-  if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
-  out.verdict = v.next == nullptr
-                    ? fmt::format("{} alone can do the job", v.best->system)
-                    : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
-                                  v.sure ? "part, so the order is sure"
-                                         : fmt::format("overlap, so the order is not sure: {:.0f} %", 100 * v.probability));
+  out.verdict = verdict_text(out, v);
 }
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {

@@ -50,7 +50,7 @@ def test_no_verdict_across_kinds_and_one_kind_of_price():
     job = dict(model="llama3-8b", gpus=8, train=True, global_batch=32)
     across = fc.compare(["dgx-h100", "gaudi-3"], **job)
     assert [row.kernels for row in across] == ["measured", "assumed"]
-    assert across.verdict.startswith("none: ") and "differ in kind" in across.verdict
+    assert across.verdict.startswith("No verdict: ") and "differ in kind" in across.verdict
     assert across.price_kind == "owned" and {row.price_kind for row in across} == {"owned"}
     own = fc.compare(["dgx-h100", "mi350x-8"], prices={"mi350x-8": 3.5}, **job)
     assert [row.price_kind for row in own] == ["on_demand", "stated"] and own[1].dollars_per_gpu_hour == pytest.approx(3.5)

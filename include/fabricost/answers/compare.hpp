@@ -137,7 +137,7 @@ struct CompareAnswer {
               "By which machines are priced: on_demand, reserved or owned; None: none is known of any."),
         gives(&A::no_price, "price.why", "", "Of which machines that price is not known; None: of none."),
         gives(&A::verdict, "", "verdict",
-              "Which is faster, by how much, and whether that is sure; begins with `none` and says why where there is no verdict."),
+              "Which is faster, by how much, and whether that is sure; begins with `No verdict` and says why where there is none."),
         gives(&A::best, "verdict.best", "", "The faster machine; None: no verdict."),
         gives(&A::cheapest, "verdict.cheapest", "cheapest", "The machine whose tokens cost least; None: no verdict, or no prices."),
         gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),

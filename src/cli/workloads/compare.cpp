@@ -51,39 +51,6 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   page.table(out);
 }
 
-/// "25 % less energy"; empty where either value is unknown.
-[[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
-  if (!one || !other || !(*other > 0)) return "";
-  const double less = 100 * (1 - *one / *other);
-  if (std::fabs(less) < 0.5) return fmt::format("the same {}", what);
-  return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
-}
-
-/// "; dgx-b200 is the cheaper one": the faster machine is not the one whose tokens cost least.
-[[nodiscard]] std::string cheapest_text(const CompareAnswer& of) {
-  return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
-}
-
-/// The faster machine, by how much, how certain; better where its tokens cost no more.
-[[nodiscard]] std::string verdict_text(const CompareAnswer& of) {
-  const Verdict v = verdict_of(of.all);
-  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
-  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
-  std::string extras;
-  for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
-    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
-  const bool better = of.cheapest == of.best && v.next->dollars;
-  return fmt::format(
-      "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
-      of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
-      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
-                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
-             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
-                           100 * v.probability, v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(),
-                           v.next->fastest_rate()),
-      cheapest_text(of));
-}
-
 /// Whether the machines that can do the job run in different precisions.
 [[nodiscard]] bool formats_differ(const std::vector<Compared>& all) {
   const Compared* first = nullptr;
@@ -167,7 +134,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
            money_text(of));
   page.add("\n");
-  page.say(verdict_text(of));
+  page.say(of.verdict);
 }
 
 }  // namespace

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Code holds no number that somebody fitted, measured or chose: those stand in data/, with a source.
+"""Code holds no number that somebody fitted, measured or chose: those stand in data/, with a source; and what stands there is read.
 
     check_numbers.py SOURCE_DIR
 
 Reads the floating literals of the folders below. 0, 0.5, 1, 2 and powers of ten (units, per cent) may stand anywhere; what else a folder
-needs is in its row, with why. Exit status 1 and file:line for each literal that no row allows, and for each row that nothing needs."""
+needs is in its row, with why. Exit status 1 and file:line for each literal that no row allows, and for each row that nothing needs; the
+same for a row of the tables `constants` and `numbers` in data/priors/ that no code but its struct names."""
 
 import pathlib
 import re
 import sys
 import tempfile
+
+import yaml
 
 ANYWHERE = {"0", "0.5", "1", "2", "100"}
 
@@ -76,6 +79,7 @@ SUFFIXES = {".hpp", ".cpp", ".h"}
 # Comments, raw strings, strings and characters; a quote between two digits separates thousands.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<end>[^(]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"'
                       r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'", re.DOTALL)
+NOT_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 FLOATING = re.compile(r"(?<![\w.])(?:\d[\d']*\.[\d']*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d[\d']*[eE][+-]?\d+)[fFlL]?(?!\w)")
 
 
@@ -120,6 +124,28 @@ def check(root, folders):
     return faults, read
 
 
+def unread(root):
+    """(faults as lines, rows read) of the numbers in data/priors/: a member of a row is read somewhere outside include/fabricost/hardware/."""
+    root, faults, rows, words = pathlib.Path(root), [], 0, set()
+    structs = root / "include/fabricost/hardware"
+    for folder in ("include", "src", "bindings"):
+        for path in (root / folder).rglob("*"):
+            if path.suffix in SUFFIXES and path.is_file() and structs not in path.parents:
+                words.update(re.findall(r"\w+", NOT_COMMENT.sub(" ", path.read_text(encoding="utf-8"))))
+    for path in sorted((root / "data/priors").rglob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r"(?m)^(constants|numbers):", text):
+            continue
+        whole = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        for table in ("constants", "numbers"):
+            for key, row in (whole.get(table) or {}).items():
+                rows += 1
+                member = row.get("member", key) if isinstance(row, dict) else key
+                if re.sub(r"\[.*", "", str(member)).split(".")[-1] not in words:
+                    faults.append(f"{path.relative_to(root)}: nothing reads {table}.{key}")
+    return faults, rows
+
+
 def prove_that_it_can_fail():
     """Literals of every spelling are found on their lines, and none in words or in whole numbers."""
     text = """// 0.7 of it
@@ -139,6 +165,11 @@ auto i = R"(0.7)";
         assert any("no sources" in fault for fault in check(folder, {"none": {}})[0])
         of_file = {"src": {}, "src/one.cpp": {"0.7": "why", "1.25e8": "bits", "1000.7": "why"}}
         assert check(folder, of_file) == ([], 8), check(folder, of_file)
+        for name, text in [("include/fabricost/hardware/a.hpp", "double left;"), ("src/b.cpp", "use(x.hop); // left"),
+                           ("data/priors/c.yaml", "constants:\n  ll.hop: {value: 1 us}\n  left: {value: 2}\n  chunk: {value: 1 us, member: 'hop[1]'}\n")]:
+            (pathlib.Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            (pathlib.Path(folder) / name).write_text(text)
+        assert unread(folder) == (["data/priors/c.yaml: nothing reads constants.left"], 3), unread(folder)
 
 
 def main():
@@ -146,7 +177,9 @@ def main():
         sys.exit(__doc__)
     prove_that_it_can_fail()
     faults, read = check(sys.argv[1], FOLDERS)
-    print("\n".join(faults) if faults else f"{read} floating literals, none that belongs into data/")
+    more, rows = unread(sys.argv[1])
+    faults += more
+    print("\n".join(faults) if faults else f"{read} floating literals, none that belongs into data/; all {rows} of data/priors/ are read")
     sys.exit(1 if faults else 0)
 
 
