@@ -125,7 +125,7 @@ def check(root, folders):
 
 
 def unread(root):
-    """(faults as lines, rows read) of the numbers in data/priors/: a member of a row is read somewhere outside include/fabricost/hardware/."""
+    """(faults as lines, rows read) of data/priors/: a row's member is named outside include/fabricost/hardware/."""
     root, faults, rows, words = pathlib.Path(root), [], 0, set()
     structs = root / "include/fabricost/hardware"
     for folder in ("include", "src", "bindings"):
@@ -165,8 +165,9 @@ auto i = R"(0.7)";
         assert any("no sources" in fault for fault in check(folder, {"none": {}})[0])
         of_file = {"src": {}, "src/one.cpp": {"0.7": "why", "1.25e8": "bits", "1000.7": "why"}}
         assert check(folder, of_file) == ([], 8), check(folder, of_file)
+        rows = "constants:\n  ll.hop: {value: 1 us}\n  left: {value: 2}\n  chunk: {value: 1 us, member: 'hop[1]'}\n"
         for name, text in [("include/fabricost/hardware/a.hpp", "double left;"), ("src/b.cpp", "use(x.hop); // left"),
-                           ("data/priors/c.yaml", "constants:\n  ll.hop: {value: 1 us}\n  left: {value: 2}\n  chunk: {value: 1 us, member: 'hop[1]'}\n")]:
+                           ("data/priors/c.yaml", rows)]:
             (pathlib.Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             (pathlib.Path(folder) / name).write_text(text)
         assert unread(folder) == (["data/priors/c.yaml: nothing reads constants.left"], 3), unread(folder)
