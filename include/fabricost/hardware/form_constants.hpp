@@ -25,7 +25,7 @@ struct ScaleUpForm {
   double switch_rank_size;      ///< the size over which they do
   double switch_gather;         ///< an in-switch all_gather's time for its bytes over an all_reduce's
   double switch_scatter;        ///< the same of reduce_scatter
-  double rack_floor_power;      ///< exponent of its growth with the ranks
+  double rack_floor_power;      ///< exponent by which an NVLSTree's floor and steps grow beyond a server's ranks
   double planned_share;       ///< share of the one-way rate that NCCL plans with where a link states no `usable`
   double host_gpu;            ///< a processor's time to launch a collective on one GPU (choice/launch.hpp)
   double host_peer;           ///< to add a send or a receive to an exchange

@@ -79,13 +79,17 @@ SUFFIXES = {".hpp", ".cpp", ".h"}
 # Comments, raw strings, strings and characters; a quote between two digits separates thousands.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<end>[^(]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"'
                       r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'", re.DOTALL)
-NOT_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 FLOATING = re.compile(r"(?<![\w.])(?:\d[\d']*\.[\d']*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d[\d']*[eE][+-]?\d+)[fFlL]?(?!\w)")
+
+
+def code_of(text):
+    """C++ text without comments and strings, line by line as it was."""
+    return NOT_CODE.sub(lambda found: "\n" * found.group().count("\n") + " ", text)
 
 
 def literals(text):
     """[(line, literal)] of the floating literals in C++ text."""
-    code = NOT_CODE.sub(lambda found: "\n" * found.group().count("\n") + " ", text)
+    code = code_of(text)
     return [(code.count("\n", 0, found.start()) + 1, found.group()) for found in FLOATING.finditer(code)]
 
 
@@ -131,12 +135,9 @@ def unread(root):
     for folder in ("include", "src", "bindings"):
         for path in (root / folder).rglob("*"):
             if path.suffix in SUFFIXES and path.is_file() and structs not in path.parents:
-                words.update(re.findall(r"\w+", NOT_COMMENT.sub(" ", path.read_text(encoding="utf-8"))))
+                words.update(re.findall(r"\w+", code_of(path.read_text(encoding="utf-8"))))
     for path in sorted((root / "data/priors").rglob("*.yaml")):
-        text = path.read_text(encoding="utf-8")
-        if not re.search(r"(?m)^(constants|numbers):", text):
-            continue
-        whole = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        whole = yaml.safe_load(path.read_text(encoding="utf-8"))
         for table in ("constants", "numbers"):
             for key, row in (whole.get(table) or {}).items():
                 rows += 1
