@@ -132,6 +132,8 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
   io::LineReader lines(file);
   std::string line;
   while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
+  if (lines.number() == 0)
+    throw io::fault_of_file(file.string(), "is empty", "give the output of nccl-tests, or of any program run with NCCL_DEBUG=INFO");
   throw SpecError(
       {io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
                          "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
