@@ -9,4 +9,7 @@ function(fabricost_compiled_for target purpose)
   set(size $<IF:$<BOOL:${FABRICOST_QUICK_BUILD}>,-Og,-Os>)
   set(build -Og)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${${purpose}}>)
+  if(purpose STREQUAL "speed")  # instrumented, all else compiles three times as fast without optimisation
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Sanitized>:-O1>)
+  endif()
 endfunction()

@@ -19,10 +19,11 @@ random_calls() {
 }
 box() { ctest --test-dir build -C long -R '^fabric_in_a_box(\.hangs)?$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
-# One build, by clang, several files at a time (a third of the time), serves the sanitizers, the coverage and the fuzz targets: every test
-# runs in it but those that build or install other programs or time themselves. In such a build names that files keep to themselves meet: a
+# One build, by clang, several files at a time (a third of the time) and without optimisation but for what fits and searches (another third),
+# serves the sanitizers, the coverage and the fuzz targets. When time is short it counts no lines. Every test runs in it but those that build
+# or install other programs, fit whole tables, read pages or time themselves. In such a build names that files keep to themselves meet: a
 # redefinition is a name to make longer, or something that stands twice.
-configured() { cmake --preset sanitized -DPython3_EXECUTABLE="$python" >/dev/null; }
+configured() { cmake --preset sanitized -DPython3_EXECUTABLE="$python" ${FABRICOST_CHECK_SECONDS:+-DCMAKE_CXX_FLAGS=} >/dev/null; }
 sanitized_programs() { # PART OF: the test programs of one of so many parts of the alphabet
   local folders=() targets
   mapfile -t folders < <(printf "%s\n" tests/*/test_*.cpp tests/*/*/test_*.cpp | xargs -n 1 dirname | xargs -n 1 basename | sort -u)
@@ -31,28 +32,33 @@ sanitized_programs() { # PART OF: the test programs of one of so many parts of t
   targets=("${folders[@]/#/test_}")
   configured &&
     cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
-    ctest --preset sanitized -j "$jobs" -R "^unit\.($(IFS='|' && echo "${folders[*]}"))(\.measurements)?\$"
+    ctest --preset sanitized -j "$jobs" -R "^unit\.($(IFS='|' && echo "${folders[*]}"))(\.measurements)?\$" -E '^unit\.calibrate\.measurements$'
 }
 sanitizers_1() { sanitized_programs 1 3; }
 sanitizers_2() { sanitized_programs 2 3; }
 sanitizers_3() { sanitized_programs 3 3; }
-sanitizers_4() { # all tests but those programs
+recorded='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|fabric_in_a_box\.logic|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
+sanitizers_4() { # examples, recorded commands, broken files
   local targets=(src/all examples/all) file
   configured || return
   for file in tests/*/CMakeLists.txt tests/*/*/CMakeLists.txt; do
     [ -f "$sanitized/${file%/*}/CTestTestfile.cmake" ] && targets+=("${file%/*}/all")
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
-    ctest --preset sanitized -j "$jobs" \
-      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi|gpu_stand_in\.(right|turned|failures)' &&
+    ctest --preset sanitized -j "$jobs" -R "^($recorded)\$" &&
     ctest --preset sanitized -R '^(cli\.measure|measure\.mpi)$' --repeat until-pass:2  # they keep to times, which these builds stretch
+}
+sanitizers_5() { # all other tests of the command
+  configured &&
+    cmake --build --preset sanitized -j "$jobs" --target fabricost_tool &&
+    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($recorded|cli\.(measure|calibrate|compare|training|diagnose_speed|pages_are_fresh))\$"
 }
 coverage() {
   local least=92
   [ -d "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ] || least=0  # tests that read them were skipped
   "$python" tests/check/coverage.py "$sanitized" --least "$least"
 }
-fuzz() { configured && FUZZ_BUILD=$sanitized tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-30}" "$1"; }
+fuzz() { configured && FUZZ_BUILD=$sanitized FUZZ_TIMEOUT=20 tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-15}" "$1"; }
 fuzz_1() { fuzz 1/2; }
 fuzz_2() { fuzz 2/2; }
 threads() {
@@ -101,14 +107,15 @@ all=(
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"
-  "sanitizers_4 330 address and undefined behaviour sanitizers: all other tests"
+  "sanitizers_4 280 address and undefined behaviour sanitizers: examples, recorded commands, broken files"
+  "sanitizers_5 330 address and undefined behaviour sanitizers: all other tests of the command"
   "coverage 80 lines of include/ and src/ that the tests run"
   "fuzz_1 300 every second fuzz target"
   "fuzz_2 300 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 probes_3 dask" "fuzz_1 threads random_calls" "sanitizers_2 probes_1" "tidy headers consumer" "sanitizers_3 accuracy training" "fuzz_2 box"
-  "sanitizers_4 probes_2")
+turns=("sanitizers_1 threads dask" "fuzz_1 fuzz_2 probes_3" "sanitizers_2 box" "tidy headers consumer" "sanitizers_3 accuracy random_calls"
+  "sanitizers_4 probes_1" "sanitizers_5 probes_2 training")
 
 day_of() { # DATE: the number of a day
   local second
@@ -176,7 +183,7 @@ for name in "${chosen[@]}"; do
   if [ $# -gt 0 ] && [[ " $* " != *" $name "* && " $* " != *" ${name%_*} "* ]]; then continue; fi
   left=$((${FABRICOST_CHECK_SECONDS:-86400} - SECONDS + began))
   needs=$(about "$name")
-  if [ "$name" = coverage ] && [[ $# = 0 && $(grep -c '^passed     sanitizers_' <<<"$(printf '%s\n' "${steps[@]}")") -lt 4 ]]; then
+  if [ "$name" = coverage ] && [[ $# = 0 && $(grep -c '^passed     sanitizers_' <<<"$(printf '%s\n' "${steps[@]}")") -lt 5 ]]; then
     steps+=("left out   coverage: counts what all the sanitizers' tests ran, and they did not all pass")
     continue
   fi

@@ -2,9 +2,10 @@
 #include <fabricost/network/concurrent.hpp>
 
 #include "catch.hpp"
-#include "support/message_of.hpp"
 #include "clock.hpp"
 #include "machines.hpp"
+#include "support/message_of.hpp"
+#include "support/slow_build.hpp"
 
 #include <fabricost/predict/predict.hpp>
 
@@ -14,8 +15,8 @@
 using namespace fabricost;
 using machines::first;
 using machines::laid_out;
-using machines::patience;
 using machines::processor_seconds;
+using support::patience;
 
 namespace {
 

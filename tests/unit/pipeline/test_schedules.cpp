@@ -1,6 +1,7 @@
 // Orders of every schedule against an event-driven pipeline that shares no code with them, and closed forms against both.
 #include "oracle.hpp"
 #include "support/message_of.hpp"
+#include "support/slow_build.hpp"
 
 #include <fabricost/pipeline/pipeline.hpp>
 #include <fabricost/pipeline/run.hpp>
@@ -93,7 +94,7 @@ TEST_CASE("schedules go by the names people write", "[pipeline]") {
 TEST_CASE("an independent event simulation runs every order and takes as long", "[pipeline]") {
   Cases cases(20261120);
   for (const S s : all_schedules)
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < support::draws(60); ++i) {
       Case c = cases.next(s, i % 2 == 0 ? 0 : 0.5);
       if (c.times.overlapped > 0) c.times.last_extra = 0;
       INFO(c.text());

@@ -2,6 +2,7 @@
 #include "questions.hpp"
 
 #include "catch.hpp"
+#include "support/slow_build.hpp"
 
 #include <fabricost/economics/compare.hpp>
 #include <fabricost/specs/load.hpp>
@@ -379,5 +380,5 @@ TEST_CASE("Llama 3 405B on 16,384 H100s is searched in well under two seconds, a
   std::cout << "plan: llama3-405b on 16,384 GPUs in " << 1e3 * search << " ms; without bounds " << priced << " layouts, "
             << 1e6 * whole / static_cast<double>(priced) << " us each with their memory\n";
   CHECK(search < 2);
-  CHECK(whole / static_cast<double>(priced) < 20e-6);  // loose: a loaded machine, unoptimised builds
+  CHECK(whole / static_cast<double>(priced) < 20e-6 * support::patience);  // loose: a loaded machine
 }

@@ -2,6 +2,7 @@
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"
+#include "support/slow_build.hpp"
 
 using namespace fabricost;
 
@@ -50,7 +51,7 @@ std::vector<double> sizes_of(const Curve& curve, int number) {
 
 TEST_CASE("a curve gives the prediction's time and pick as NCCL chooses", "[predict][property]") {
   support::Report report{"curve differs"};
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < support::draws(600); ++i) {
     const support::Case c = support::random_case(i);
     if (support::pairs_of(c).count == 0) continue;
     const Curve curve = compile(c.system, c.operation);
@@ -58,7 +59,7 @@ TEST_CASE("a curve gives the prediction's time and pick as NCCL chooses", "[pred
   }
   INFO(report.text());
   CHECK(report.failed() == 0);
-  CHECK(report.checked() > 50000);
+  CHECK(report.checked() > support::draws(50000));
 }
 
 TEST_CASE("a curve of the fastest is the fastest but for three hundredths near its changes", "[predict][property]") {
@@ -84,7 +85,7 @@ TEST_CASE("a curve of the fastest is the fastest but for three hundredths near i
 
 TEST_CASE("a curve gives the prediction's time and pick when forced or restricted", "[predict][property]") {
   support::Report report{"curve differs"};
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < support::draws(150); ++i) {
     const support::Case c = support::random_case(i);
     const Candidates pairs = support::pairs_of(c);
     if (pairs.count == 0) continue;

@@ -2,6 +2,7 @@
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"
+#include "support/slow_build.hpp"
 
 #include <set>
 
@@ -9,7 +10,7 @@ using namespace fabricost;
 
 namespace {
 
-constexpr int cases = 500;
+constexpr int cases = support::draws(500);
 
 using support::Report;
 
@@ -54,8 +55,8 @@ TEST_CASE("a forced pair runs, its terms sum to the time and the interval holds 
     }
   });
   for (const Report* report : {&positive, &sum_up, &interval, &ran, &labels}) check(*report);
-  CHECK(seen.size() == algorithm_count);  // every one
-  CHECK(positive.checked() > 100000);
+  CHECK((support::slow_build || seen.size() == algorithm_count));  // every one
+  CHECK(positive.checked() > support::draws(100000));
 }
 
 // NCCL moves larger chunks from some sizes on, and gives a peer more channels: logs show times that drop there, those of a send_recv by
@@ -76,7 +77,7 @@ TEST_CASE("time never falls with size, but for what larger chunks and more chann
     }
   });
   check(report);
-  CHECK(report.checked() > 100000);
+  CHECK(report.checked() > support::draws(100000));
 }
 
 namespace {
@@ -108,7 +109,7 @@ TEST_CASE("more bandwidth of any tier never costs time", "[predict][property]") 
   Report report{"bandwidth costs time"};
   more_bandwidth(report, false);
   check(report);
-  CHECK(report.checked() > 300000);
+  CHECK(report.checked() > support::draws(300000));
 }
 
 // NCCL's search may open fewer channels on faster links (4 x 60 GB/s where 7 x 30 fitted before), and LL pays by the channel.
@@ -116,7 +117,7 @@ TEST_CASE("where NCCL counts its channels anew, more bandwidth costs time under 
   Report report{"bandwidth costs time"};
   more_bandwidth(report, true);
   check(report);
-  CHECK(report.checked() > 100000);
+  CHECK(report.checked() > support::draws(100000));
 }
 
 TEST_CASE("less taper of the network never costs time", "[predict][property]") {

@@ -1,0 +1,19 @@
+#pragma once
+/// \file slow_build.hpp
+/// What tests allow for in a build without optimisation or with sanitizers.
+
+namespace support {
+
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+inline constexpr bool slow_build = false;
+#else
+inline constexpr bool slow_build = true;
+#endif
+
+/// Allowed slow-down.
+inline constexpr double patience = slow_build ? 20 : 1;
+
+/// Of so many random draws of a property: all of them; a tenth in a slow build, which looks for what a few show.
+constexpr int draws(int many) { return slow_build ? many / 10 : many; }
+
+}  // namespace support
