@@ -58,7 +58,7 @@ coverage() {
   [ -d "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ] || least=0  # tests that read them were skipped
   "$python" tests/check/coverage.py "$sanitized" --least "$least"
 }
-fuzz() { configured && FUZZ_BUILD=$sanitized FUZZ_TIMEOUT=20 tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-15}" "$1"; }
+fuzz() { configured && FUZZ_BUILD=$sanitized FUZZ_TIMEOUT=20 tests/robustness/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-8}" "$1"; }
 fuzz_1() { fuzz 1/2; }
 fuzz_2() { fuzz 2/2; }
 threads() {
@@ -90,7 +90,7 @@ headers() {
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
-shared=150
+shared=225
 all=(
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
@@ -104,18 +104,18 @@ all=(
   "consumer 150 the library compiled in a project of its own"
   "accuracy 150 the errors of collectives by fits that have not seen them"
   "training 130 the errors of training steps by fits that have not seen them"
-  "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
-  "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
-  "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"
-  "sanitizers_4 280 address and undefined behaviour sanitizers: examples, recorded commands, broken files"
-  "sanitizers_5 330 address and undefined behaviour sanitizers: all other tests of the command"
+  "sanitizers_1 350 address and undefined behaviour sanitizers: the first third of the test programs"
+  "sanitizers_2 350 address and undefined behaviour sanitizers: the second third of them"
+  "sanitizers_3 300 address and undefined behaviour sanitizers: the last third of them"
+  "sanitizers_4 360 address and undefined behaviour sanitizers: examples, recorded commands, broken files"
+  "sanitizers_5 190 address and undefined behaviour sanitizers: all other tests of the command"
   "coverage 80 lines of include/ and src/ that the tests run"
-  "fuzz_1 300 every second fuzz target"
-  "fuzz_2 300 the other fuzz targets"
+  "fuzz_1 145 every second fuzz target"
+  "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 threads dask" "fuzz_1 fuzz_2 probes_3" "sanitizers_2 box" "tidy headers consumer" "sanitizers_3 accuracy random_calls"
-  "sanitizers_4 probes_1" "sanitizers_5 probes_2 training")
+turns=("sanitizers_1 probes_1" "box probes_2 accuracy training" "sanitizers_2 probes_3" "tidy headers consumer" "sanitizers_3 threads"
+  "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 random_calls dask")
 
 day_of() { # DATE: the number of a day
   local second
