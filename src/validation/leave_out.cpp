@@ -6,6 +6,8 @@
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
 
+#include "text/plain_text.hpp"
+
 #include <algorithm>
 #include <optional>
 
@@ -51,7 +53,8 @@ LeaveOut::LeaveOut(std::string_view term) : term_(term), source_(term) {
   }
   if (!sizes.empty()) from_ = sizes[0];
   if (sizes.size() > 1) to_ = sizes[1];
-  if (from_ > to_) throw RequestError("\"" + term_ + "\" leaves out no size: write the smaller one first, as SOURCE:128KiB:1GiB");
+  if (from_ > to_)
+    throw RequestError("\"" + io::plain_text(term_) + "\" leaves out no size: write the smaller one first, as SOURCE:128KiB:1GiB");
 }
 
 bool LeaveOut::holds(const Point& point) const {
