@@ -37,6 +37,7 @@ sanitized_programs() { # PART OF: the test programs of one of so many parts of t
 sanitizers_1() { sanitized_programs 1 3; }
 sanitizers_2() { sanitized_programs 2 3; }
 sanitizers_3() { sanitized_programs 3 3; }
+# With the examples but not their pages (_fresh).
 recorded='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|fabric_in_a_box\.logic|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
 sanitizers_4() { # examples, recorded commands, broken files
   local targets=(src/all examples/all) file
