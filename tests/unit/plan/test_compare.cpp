@@ -196,12 +196,10 @@ TEST_CASE("The picture of a comparison stays inside its canvas, nothing covers a
       CHECK(r.y + r.height <= height);
     }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (std::size_t k = i + 1; k < texts.size(); ++k) {
+    for (std::size_t k = i + 1; k < texts.size(); ++k)
       if (texts[i].meets(texts[k])) FAIL_CHECK(texts[i].what << " | " << texts[k].what);
-    }
-    for (const Rectangle& box : boxes) {
+    for (const Rectangle& box : boxes)
       if (texts[i].meets(box)) FAIL_CHECK(texts[i].what << " | box " << box.x << ' ' << box.y);
-    }
   }
   // the stacked bars of one row stand at one height; their lengths are as the times
   std::map<double, double> lengths;
