@@ -154,11 +154,13 @@ class Mutator:
             file.write(text)
 
     def walk(self, cursor, frozen, depth):
+        chosen_by_compiler = cursor.kind == CursorKind.IF_STMT and own_text(cursor, self.text).startswith("if constexpr")
+        condition = next(cursor.get_children(), None)
         for child in cursor.get_children():
             file = child.location.file
             if cursor.kind == CursorKind.TRANSLATION_UNIT and (file is None or os.path.realpath(file.name) != os.path.realpath(self.path)):
                 continue
-            still = frozen or child.kind == CursorKind.STATIC_ASSERT
+            still = frozen or child.kind == CursorKind.STATIC_ASSERT or (chosen_by_compiler and child == condition)
             if child.kind in (CursorKind.VAR_DECL, CursorKind.FIELD_DECL, CursorKind.PARM_DECL, CursorKind.ENUM_CONSTANT_DECL):
                 # compiled in, or a default that stands where no statement may
                 outside = cursor.kind in (CursorKind.NAMESPACE, CursorKind.TRANSLATION_UNIT, CursorKind.STRUCT_DECL, CursorKind.CLASS_DECL)

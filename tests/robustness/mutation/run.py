@@ -140,14 +140,17 @@ def main():
     out = instrumented(build, asked.compiler)
     with open(os.path.join(build, "tree", "include", "mutants.csv"), encoding="utf-8", newline="") as file:
         mutants = [row for row in csv.DictReader(file) if not asked.files or any(row["file"].endswith(f) for f in asked.files)]
+    with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
+        known = {key(row): row["why"] for row in csv.DictReader(file)}
+    gone = [row for row in known if not asked.files and row not in map(key, mutants)]
+    if gone:
+        raise SystemExit("survivors.csv explains what is no longer there: " + "; ".join(f"{at}: {text} {a} -> {b}" for at, text, a, b in gone))
     say(f"{len(mutants)} mutants; which test case comes past which?")
     cases = survey(out, build)
     say(f"{len(cases)} test cases, {sum(c[0] for c in cases):.0f} s")
     if asked.sample and asked.sample < len(mutants):
         mutants = random.Random(asked.seed).sample(mutants, asked.sample)
         say(f"{len(mutants)} of them, drawn with seed {asked.seed}")
-    with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
-        known = {key(row): row["why"] for row in csv.DictReader(file)}
     reached = set().union(*(c[3] for c in cases))
     before = noticed_before(os.path.join(build, "result.csv"), mutants) if asked.again else {}
     survivors = []

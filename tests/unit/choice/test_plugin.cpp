@@ -62,6 +62,12 @@ double clear_of(const PluginRegion& region, double x, double y) {
 
 }  // namespace
 
+TEST_CASE("the logarithms of corners, computed by the compiler, are those of the library", "[choice][plugin]") {
+  for (const double x : {1.0, 1.5, 2.0, 3.0, 17.0, 64.0, 37748736.0, 1e12})
+    CHECK(detail::constant_log2(x) == Approx(std::log2(x)).epsilon(1e-14));
+  for (int power = 0; power < 40; ++power) CHECK(detail::constant_log2(std::exp2(power)) == power);
+}
+
 TEST_CASE("p5: all_reduce of 4 to 32 nodes changes where Amazon's file has its corners", "[choice][plugin]") {
   const System s = amazon(TunerPlugin::aws_p5);
   const Collective op = Collective::all_reduce;

@@ -64,9 +64,26 @@ TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to
     const double latency = x.floor + at_most * k.exchange_channel_start;
     const double wire = 3 * each / (x.rate_share * support::inside_rate);
     INFO(started << " channels");
-    CHECK(line(4 * each) ==
-          Approx(k.exchange_base_share * x.base + x.hop + norm(latency, wire, std::max(x.overlap, k.exchange_overlap))));
+    CHECK(line(4 * each) == Approx(k.exchange_base_share * x.base + x.hop + norm(latency, wire, std::max(x.overlap, k.exchange_overlap))));
   }
+}
+
+TEST_CASE("before 2.19 an LL exchange takes a ramp to 16 KiB a peer, or on slow links the time of its bytes and as many flags", "[price]") {
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const auto& x = c.all_to_all;
+  const TunerTables& k = tables_of(tuner_of_version(2, 12));
+  for (const int n : {2, 4, 8})
+    for (const double rate : {support::inside_rate, 1e9}) {
+      Fabric f = older(n);
+      f.inner_rate = rate;
+      const Line line = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, f), f, c, Protocol::ll);
+      const double start = k.exchange_base_share * x.base + (std::log2(n) - 1) * x.hop;
+      for (const double share : {0.0, 0.25, 1.0}) {  // of the limit of LL
+        INFO(n << " ranks, " << rate << " bytes per second, " << share << " of the limit");
+        const double each = share * k.exchange_ll_limit, flagged = 2 * (n - 1) * each / (x.rate_share * rate);
+        CHECK(line(n * each) == Approx(start + std::max(share * x.ll_ramp, flagged)));
+      }
+    }
 }
 
 TEST_CASE("from 2.19 to 2.25 an all_gather takes longer, but for the bytes of LL128 and Simple; an all_reduce does not", "[price]") {
