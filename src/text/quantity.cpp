@@ -7,6 +7,8 @@
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/text/ranges.hpp>
 
+#include "text/ascii.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -44,10 +46,7 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  std::string shown{text};
-  for (char& c : shown)  // control characters are not echoed to the terminal
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  throw RequestError(fmt::format("\"{}\" {}", shown, why));
+  throw RequestError(fmt::format("\"{}\" {}", io::printable(text), why));
 }
 
 /// A number at the start of `text` and what follows it; nothing if there is none.

@@ -144,7 +144,7 @@ def main():
         known = {key(row): row["why"] for row in csv.DictReader(file)}
     gone = [row for row in known if not asked.files and row not in map(key, mutants)]
     if gone:
-        raise SystemExit("survivors.csv explains what is no longer there: " + "; ".join(f"{at}: {text} {a} -> {b}" for at, text, a, b in gone))
+        raise SystemExit("survivors.csv explains what is no longer there: " + "; ".join(" ".join(row) for row in gone))
     say(f"{len(mutants)} mutants; which test case comes past which?")
     cases = survey(out, build)
     say(f"{len(cases)} test cases, {sum(c[0] for c in cases):.0f} s")

@@ -7,12 +7,12 @@
 #include <cmath>
 
 using namespace fabricost;
-namespace k = prior::ways;
 
 namespace {
 
-constexpr double KiB = 1024, MiB = 1024 * KiB;
-constexpr double everywhere[]{0, 16, 4 * KiB, 128 * KiB, MiB, 64 * MiB};
+namespace k = prior::ways;
+
+constexpr double everywhere[]{0, 16, 4096, 131072, 1048576, 67108864};  // bytes
 
 /// A domain whose switches add, and whose ranks reach `share` of their links together.
 Fabric domain(int ranks, double share = 1) {
@@ -54,7 +54,7 @@ TEST_CASE("two shots over windows: two trips, a barrier unless it is off, and 2(
 TEST_CASE("few thread blocks reduce at their own rate: all of S in one shot, an n-th in two, nothing in an exchange", "[price]") {
   const int n = 8;
   const Fabric f = domain(n);
-  const double one = k::block_kib / KiB;  // a block alone, seconds per byte
+  const double one = k::block_kib / kibibyte;  // a block alone, seconds per byte
   CHECK(priced(ReduceKernel::window_two_shot, f, {.blocks = 0.01}).rate == Approx(100 * one / n).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 0.01}).rate == Approx(100 * one).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 1}).rate ==
@@ -70,10 +70,10 @@ TEST_CASE("kernels of any buffer: a start, a hop for each doubling beyond a pair
       const Fabric f = domain(n);
       const double doublings = std::log2(n) - 1;
       CHECK(priced(ReduceKernel::any_buffer, f)(S) ==
-            Approx(norm(k::any_start + doublings * k::any_hop, n * S * k::any_kib / KiB, k::any_overlap)));
+            Approx(norm(k::any_start + doublings * k::any_hop, n * S * k::any_kib / kibibyte, k::any_overlap)));
       CHECK(priced(ReduceKernel::any_buffer_two_shot, f)(S) ==
             Approx(k::any_two_start + doublings * k::any_two_hop +
-                   S * std::max(k::any_two_kib / KiB, 2 * (n - 1.0) / n / support::inside_rate)));
+                   S * std::max(k::any_two_kib / kibibyte, 2 * (n - 1.0) / n / support::inside_rate)));
     }
 }
 
