@@ -158,7 +158,8 @@ def test_every_answer_says_who_takes_part_and_how_sure_it_is(h100, asked):
     (r"ranks 13, nodes 0 at \[1\]", dict(bytes=1, ranks=[8, 13])), (r"ranks\[1\]: -8 is negative", dict(bytes=1, ranks=np.array([8, -8]))),
     ("nodes: 1.5 is not a whole", dict(bytes=1, nodes=[1.5])),
     ("ranks: 9.22.*e.18 is not", dict(bytes=1, ranks=np.array([2**63], np.uint64))),
-    (r"nodes\[0\]: 4294967296 is too many", dict(bytes=1, nodes=np.array([2**32]))), ("how much", dict(ranks=[8, 16])),
+    (r"nodes\[0\]: 4294967296 is too many", dict(bytes=1, nodes=np.array([2**32]))),
+    (r"ranks\[1\]: 20000000 is too many; at most 10000000", dict(bytes=1, ranks=[8, 20_000_000])), ("how much", dict(ranks=[8, 16])),
 ])
 def test_what_cannot_be_asked_is_named(h100, says, ask):
     with pytest.raises(fc.RequestError, match=says):

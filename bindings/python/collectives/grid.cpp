@@ -99,8 +99,9 @@ std::string place_text(const std::vector<py::ssize_t>& shape, std::int64_t at) {
 }
 
 void throw_bad_count(const char* field, std::int64_t value, const std::vector<py::ssize_t>& shape, std::int64_t at) {
-  throw RequestError(fmt::format("{}{}: {} is {}", field, place_text(shape, at), value,
-                                 value < 0 ? "negative; 0 leaves it to the machine" : "too many; at most 2147483647"));
+  throw RequestError(
+      fmt::format("{}{}: {} is {}", field, place_text(shape, at), value,
+                  value < 0 ? "negative; 0 leaves it to the machine" : fmt::format("too many; at most {:.0f}", any_count.max)));
 }
 
 std::size_t Groups::group_of(std::uint64_t shape) {

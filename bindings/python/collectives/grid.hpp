@@ -96,7 +96,7 @@ void for_each_stretch(const Grid& grid, const OperationRequest& op, const std::v
   Operation now = op.scalar;
   const auto count_at = [&](const char* memory, const char* name, std::int64_t at) {
     const auto value = number_at<std::int64_t>(memory);
-    if (value < 0 || value > 2147483647) throw_bad_count(name, value, shape, at);
+    if (value < 0 || static_cast<double>(value) > any_count.max) throw_bad_count(name, value, shape, at);
     return static_cast<int>(value);
   };
   const Grid::Axis last = grid.axes.empty() ? Grid::Axis{} : grid.axes.back();

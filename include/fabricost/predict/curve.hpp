@@ -193,6 +193,8 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
         next = std::ceil(next);
         while (next - 1 > at && !(table.pick(next - 1) == now)) --next;
         while (next < end && table.pick(next) == now) ++next;
+      } else {
+        next = std::max(next, at * (1 + 1e-9));  // sizes that cannot be counted one by one: a crossing may round to this one
       }
       visit(now, next);
       at = next;

@@ -4,6 +4,10 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
+#include <limits>
+#include <random>
+#include <stdexcept>
+
 using namespace fabricost;
 
 namespace {
@@ -60,6 +64,32 @@ TEST_CASE("a curve gives the prediction's time and pick as NCCL chooses", "[pred
   INFO(report.text());
   CHECK(report.failed() == 0);
   CHECK(report.checked() > support::draws(50000));
+}
+
+// on 651,215,744 ranks the second and third of these rows cross at 12.8 PB, where neighbouring numbers are two bytes apart
+TEST_CASE("the walk along a tuner's choices ends, at whatever sizes its rows cross", "[predict][property]") {
+  std::mt19937_64 random{5};
+  const auto between = [&](double low, double high) { return low * std::pow(high / low, std::generate_canonical<double, 53>(random)); };
+  for (int i = 0; i < support::draws(2000); ++i) {
+    TunerTable table;
+    if (i == 0) {
+      table.add({Algorithm::ring, Protocol::ll}, 1359.4128714999999, 1 / 5.2631578947368421e-11);
+      table.add({Algorithm::ring, Protocol::ll128}, 1465.2354359999999, 1 / 3.0193236714975846e-12);
+      table.add({Algorithm::ring, Protocol::simple}, 4558.5102084, 1 / 2.7777777777777777e-12);
+    } else {
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
+        table.add({Algorithm::ring, protocol}, between(1e-6, 1e5), between(1e9, 1e12));
+    }
+    INFO("table " << i);
+    int stretches = 0;
+    double last = 0;
+    detail::walk_tuner(table, [&](Candidate now, double until) {
+      if (++stretches > 100 || !(until > last)) throw std::logic_error("no end");
+      CHECK(table.pick(last) == now);
+      last = until;
+    });
+    CHECK(last == std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST_CASE("a curve of the fastest is the fastest but for three hundredths near its changes", "[predict][property]") {
