@@ -7,6 +7,7 @@
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/step.hpp>
 #include <fabricost/specs/prices.hpp>
 
@@ -167,7 +168,7 @@ void add_verdict(CompareAnswer& out) {
 }
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
-  std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {} tokens", model, *r.gpus, s.isl, s.osl);
+  std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {}", model, *r.gpus, s.isl, counted(s.osl, "token"));
   if (s.ttft_seconds) out += ", first token within " + io::short_time_text(*s.ttft_seconds);
   if (s.tpot_seconds) out += ", each further one within " + io::short_time_text(*s.tpot_seconds);
   return out;

@@ -10,7 +10,7 @@ namespace fabricost::io {
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> words{{
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
@@ -33,6 +33,8 @@ namespace fabricost::io {
       {"hidden", "hidden behind others"},
       {"host_memory", "host memory"},
       {"prompts_of_others", "prompts of others"},
+      {"queue", "waiting for others"},
+      {"transfer", "cache transfer"},
   }};
   for (const auto& [known, said] : words)
     if (known == name) return said;

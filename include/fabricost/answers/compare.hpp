@@ -84,7 +84,7 @@ struct ComparedAnswer {
                  gives(&A::job, "", "job", "train or serve."),
                  gives_trouble(&A::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
                  gives(&A::step_seconds, "step_s", "", "Of a step, s.", 1, left_out),
-                 gives(&A::tpot_seconds, "tpot_s", "", "Of a token, s.", 1, left_out),
+                 gives(&A::tpot_seconds, "tpot_s", "", "Of a token, s: a further one, or of answers of one token the first.", 1, left_out),
                  gives(&A::seconds, "", "seconds", "Of a step, or of a token, s."),
                  gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten should fall between."),
                  gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "Trained or answered tokens."),

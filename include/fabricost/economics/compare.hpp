@@ -37,7 +37,7 @@ struct Compared {
   std::string trouble{};                      ///< the reason why it has none, with fields in angle brackets (Refusal)
   std::optional<PricedLayout> training{};     ///< the layout, for a training job
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
-  double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token; the 5-95 % interval
+  double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token: a further one, or the only one; the 5-95 % interval
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
   std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
@@ -117,11 +117,12 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   Compared c{.system = system.name, .gpu = system.gpu.name};
   c.serving = best;
   c.precision = name(question.format.weights);
-  c.seconds = best.time.tpot;
-  std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
+  const bool one_token = question.osl < 2;  // nothing follows the first
+  c.seconds = one_token ? best.time.ttft : best.time.tpot;
+  std::tie(c.low, c.high) = interval_around(c.seconds, one_token ? question.stack.spread_ttft : question.stack.spread_tpot);
   if (question.stack.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
-  c.terms = terms_of(question, best);
+  c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
@@ -219,8 +220,7 @@ template <class Able>
       const Prices as = priced_as(prices, *by.kind, own, i);
       detail::add_money(all[i], systems[i].pod > 0 ? sliced(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
       const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
-      if (all[i].price_kind != by.kind && !rented)
-        all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
+      if (all[i].price_kind != by.kind && !rented) all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     }
   }
   return by;

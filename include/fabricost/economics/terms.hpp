@@ -50,7 +50,12 @@ struct TimeTerm {
   return whole > 0 ? term.seconds / whole : 0;
 }
 
-/// The terms of a token of a served answer, which sum to the time per token. The part that alternating half
+/// The terms of the first token of a served answer, which sum to TTFT.
+[[nodiscard]] inline std::vector<TimeTerm> first_token_terms(const ServingTime& t) {
+  return {{"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
+}
+
+/// The terms of a further token of a served answer, which sum to the time per token. The part that alternating half
 /// batches hide (stacks with overlap) is the only negative term.
 [[nodiscard]] inline std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
   if (p.time.tpot == 0) return {};  // answers of one token

@@ -97,9 +97,11 @@ struct SlottedWork {
     at[s].free_at += clock.seconds(static_cast<int>(s), w);
     put(s, w, start);
   };
-  for (bool moved = true; moved;) {
+  // by turns down the stages, as forwards go, and up, as backwards do
+  for (bool moved = true, down = true; moved; down = !down) {
     moved = false;
-    for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t s = down ? i : count - 1 - i;
       Stage& stage = at[s];
       while (stage.next < pattern[s].size()) {
         const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);

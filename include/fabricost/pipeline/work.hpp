@@ -7,6 +7,7 @@
 #include <fabricost/pipeline/schedule.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -30,13 +31,12 @@ struct Bar {
   double start = 0, end = 0;
 };
 
-/// Waiting between a stage's first and last piece, s; two pieces that run as one (Work::with_next) count
-/// once.
+/// Waiting between a stage's first and last piece, s; two pieces that run as one (Work::with_next) start and end
+/// together.
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
-  double busy = 0;
-  for (std::size_t i = 0; i < bars.size(); ++i)
-    if (!(i > 0 && bars[i - 1].work.with_next)) busy += bars[i].end - bars[i].start;
-  return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
+  double out = 0;
+  for (std::size_t i = 1; i < bars.size(); ++i) out += std::max(0.0, bars[i].start - bars[i - 1].end);
+  return out;
 }
 
 /// The result of executing a schedule.
@@ -47,7 +47,8 @@ struct PipelineRun {
   double longest_stage = 0;              ///< longest time from a stage's first start to its last end: the time of a step
                                          ///< when steps follow one another
   double work = 0;                       ///< microbatches (F + B + W), s
-  [[nodiscard]] double bubble() const { return longest_stage - work; }
+  /// What the longest stage takes beyond its work, s; 0 where the two differ by the rounding of their sums alone.
+  [[nodiscard]] double bubble() const { return std::fabs(longest_stage - work) > 1e-10 * work ? longest_stage - work : 0; }
 };
 
 /// A place in the pipeline.
@@ -209,9 +210,11 @@ class PipelineClock {
   std::vector<double> free_at(count, 0);
   std::vector<std::vector<Bar>> bars(count);
   for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
-  for (bool moved = true; moved;) {
+  // by turns down the stages, as forwards go, and up, as backwards do
+  for (bool moved = true, down = true; moved; down = !down) {
     moved = false;
-    for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t s = down ? i : count - 1 - i;
       const int stage = static_cast<int>(s);
       while (next[s] < orders[s].size()) {
         const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);

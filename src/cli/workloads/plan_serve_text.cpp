@@ -4,6 +4,7 @@
 #include "cli/workloads/plan_text.hpp"
 
 #include "text/short_text.hpp"
+#include "text/term_words.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/kernels/interval.hpp>
@@ -58,9 +59,10 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.add("\n");
   }
   const ServingTime& t = best.time;
-  page.line("TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}", short_time_text(t.ttft),
-            short_time_text(t.prompt), short_time_text(t.queue), short_time_text(t.transfer),
-            short_time_text(t.ttft - t.prompt - t.queue - t.transfer));
+  std::string first;
+  for (const TimeTerm& term : first_token_terms(t))
+    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", io::term_words(term.name), short_time_text(term.seconds));
+  page.line("TTFT {}: {}", short_time_text(t.ttft), first);
   if (best.apart)
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,
               t.prefill_use > 0.99 ? ": more requests would only wait" : "");

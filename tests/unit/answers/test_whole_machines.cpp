@@ -78,11 +78,11 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
     const char* system;
     int gpus, paid, bought;  // bought: of a machine that is owned
   };
-  constexpr std::array sold{Sold{"dgx-h100", 4, 8, 8},        Sold{"dgx-h100", 12, 16, 16},      Sold{"dgx-h100", 16, 16, 16},
-                            Sold{"gb200-nvl72", 4, 4, 72},    Sold{"gb200-nvl72", 6, 8, 72},     Sold{"gb200-nvl72", 48, 48, 72},
+  constexpr std::array sold{Sold{"dgx-h100", 4, 8, 8},         Sold{"dgx-h100", 12, 16, 16},      Sold{"dgx-h100", 16, 16, 16},
+                            Sold{"gb200-nvl72", 4, 4, 72},     Sold{"gb200-nvl72", 6, 8, 72},     Sold{"gb200-nvl72", 48, 48, 72},
                             Sold{"gb200-nvl72", 80, 144, 144}, Sold{"aws-p6e-gb200", 8, 36, 72},  Sold{"aws-p6e-gb200", 40, 72, 72},
-                            Sold{"aws-p6e-gb300", 8, 72, 72}, Sold{"gcp-a4x", 8, 8, 72},         Sold{"tpu-v5p-cube", 16, 16, 16},
-                            Sold{"tpu-v5p-cube", 48, 64, 64}, Sold{"tpu-v5p-cube", 96, 128, 128}};
+                            Sold{"aws-p6e-gb300", 8, 72, 72},  Sold{"gcp-a4x", 8, 8, 72},         Sold{"tpu-v5p-cube", 16, 16, 16},
+                            Sold{"tpu-v5p-cube", 48, 64, 64},  Sold{"tpu-v5p-cube", 96, 128, 128}};
   for (const Sold& one : sold) {
     CAPTURE(one.system, one.gpus);
     for (const bool own : {false, true}) {
@@ -243,6 +243,24 @@ TEST_CASE("a worker that only prefills takes as many prompts as an engine that a
   r.osl = 4096;  // decode workers are the bottleneck, or as many as there can be
   const PlannedDeployment long_answers = answer(r).layouts.front();
   CHECK(*long_answers.prefill_use < 1);
+}
+
+TEST_CASE("machines that answer with one token are compared by the time to it", "[answers]") {
+  CompareRequest r;
+  r.systems = {{"dgx-h100"}, {"dgx-b200"}};
+  r.serve = true, r.model = {"llama3-70b"}, r.gpus = 8, r.osl = 1;
+  const CompareAnswer a = answer(r);
+  for (const ComparedAnswer& row : a.rows) {
+    INFO(row.system);
+    ServeRequest one;
+    one.system = {row.system}, one.model = {"llama3-70b"}, one.gpus = 8, one.osl = 1;
+    const PlannedDeployment served = answer(one).layouts.front();
+    CHECK(row.seconds == served.ttft_seconds);
+    CHECK(row.interval_seconds == served.interval_ttft_seconds);
+    CHECK(row.terms == served.ttft_terms);
+    CHECK(row.share > 0);
+  }
+  CHECK(a.verdict.find("nan") == std::string::npos);
 }
 
 TEST_CASE("compare says of a training's layout and the usual one what plan says", "[answers]") {

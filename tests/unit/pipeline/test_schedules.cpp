@@ -8,6 +8,7 @@
 
 #include <catch.hpp>
 
+#include <chrono>
 #include <random>
 
 using namespace fabricost;
@@ -262,6 +263,29 @@ TEST_CASE("more hand-over time never makes a step shorter", "[pipeline]") {
       CHECK(c.run().longest_stage >= ran - 1e-9);
       CHECK(c.cost().exposed_exchange >= -1e-9);
     }
+}
+
+TEST_CASE("no bubble and no waiting is below zero where the work fills the step, whatever the times round to", "[pipeline]") {
+  for (const S s : {S::interleaved, S::zb_h2, S::zb_v})
+    for (const double unit : {64e-9, 1e-6, 0.1, 3600.0})
+      for (const int p : {1, 4}) {
+        const Case c{.schedule = s, .stages = p, .chunks = s == S::interleaved ? 2 : 1, .microbatches = 12, .times = {unit, unit, unit}};
+        INFO(c.text() << ", " << unit << " s");
+        const PipelineRun run = c.run();
+        if (p == 1 || s != S::interleaved) CHECK(run.bubble() == 0);
+        CHECK(run.bubble() >= 0);
+        for (const auto& stage : run.bars) {
+          CHECK(waiting(stage) >= 0);
+          CHECK(waiting(stage) == Approx(stage.back().end - stage.front().start - run.work).margin(1e-9 * run.work));
+        }
+      }
+}
+
+TEST_CASE("a hundred thousand stages are run within seconds", "[pipeline]") {
+  const Case c{.schedule = S::one_f_one_b, .stages = 100'000, .microbatches = 1, .times = {1, 1, 1}};
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(c.run().longest_stage == Approx(3e5));
+  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < support::patience * 5);
 }
 
 TEST_CASE("one stage has no bubble and hands nothing over", "[pipeline]") {
