@@ -35,7 +35,8 @@ struct Bar {
 /// together.
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
   double out = 0;
-  for (std::size_t i = 1; i < bars.size(); ++i) out += std::max(0.0, bars[i].start - bars[i - 1].end);
+  for (std::size_t i = 1; i < bars.size(); ++i)
+    if (const double gap = bars[i].start - bars[i - 1].end; gap > 1e-10 * bars[i].start) out += gap;  // below it is rounding
   return out;
 }
 
