@@ -126,7 +126,7 @@ inline void price_older_exchange(Line& line, const ExchangeConstants& x, const T
   }
   if (!alone) {
     line.early_rate = x.cold_copy * peers * message / rate;
-    line.early = c.form.exchange_cold_size / (n * message);
+    line.early = c.form.exchange_cold_size;
   }
   return line;
 }

@@ -26,6 +26,8 @@ SWAPS = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"], "&&": ["||"
 NAMES = {"+": "plus", "-": "minus", "*": "times", "/": "over", "%": "modulo", "==": "equal", "!=": "unequal", "<": "less",
          "<=": "less_equal", ">": "greater", ">=": "greater_equal", "+=": "add", "-=": "subtract", "*=": "scale", "/=": "divide"}
 LAZY = {"&&", "||"}
+# static assertions, sizes in types, template arguments of names
+COMPILED = {CursorKind.STATIC_ASSERT, CursorKind.TYPE_ALIAS_DECL, CursorKind.DECL_REF_EXPR, CursorKind.OVERLOADED_DECL_REF}
 FLOATING = {TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.LONGDOUBLE}
 
 HEADER = """#pragma once
@@ -160,7 +162,7 @@ class Mutator:
             file = child.location.file
             if cursor.kind == CursorKind.TRANSLATION_UNIT and (file is None or os.path.realpath(file.name) != os.path.realpath(self.path)):
                 continue
-            still = frozen or child.kind == CursorKind.STATIC_ASSERT or (chosen_by_compiler and child == condition)
+            still = frozen or child.kind in COMPILED or (chosen_by_compiler and child == condition)
             if child.kind in (CursorKind.VAR_DECL, CursorKind.FIELD_DECL, CursorKind.PARM_DECL, CursorKind.ENUM_CONSTANT_DECL):
                 # compiled in, or a default that stands where no statement may
                 outside = cursor.kind in (CursorKind.NAMESPACE, CursorKind.TRANSLATION_UNIT, CursorKind.STRUCT_DECL, CursorKind.CLASS_DECL)

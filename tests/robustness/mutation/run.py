@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 FOLDERS = ["price", "algorithms", "choice"]
 PROGRAMS = ["test_algorithms", "test_price", "test_choice", "test_simulator", "test_predict", "test_flow_oracle", "test_custom_allreduce",
-            "test_calibrate", "test_tune", "test_moe_kernels"]
+            "test_calibrate", "test_tune", "test_moe_kernels", "test_network"]
 LEAST = 0.85  # of the mutants that tests come past
 
 

@@ -198,6 +198,7 @@ TEST_CASE("engines have kernels of their own for 2 to 8 ranks of one domain, by 
     CHECK(pieces(library, 0, box(8, 1)).count > 0);
     CHECK(pieces(library, 0, box(2, 1)).count > 0);
     CHECK(pieces(library, 0, box(8, 2)).count == 0);
+    CHECK(pieces(library, 0, box(4, 2)).count == 0);
     CHECK(pieces(library, 0, box(1, 1)).count == 0);
     CHECK(pieces(library, 0, box(16, 1)).count == 0);
     CHECK(pieces(library, 0, box(3, 1)).count == (library == L::sglang ? 2 : 0));

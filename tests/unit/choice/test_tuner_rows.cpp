@@ -213,3 +213,16 @@ TEST_CASE("before 2.19 LL ends earlier for reductions, and one step of a broadca
   CHECK(runs(Collective::broadcast, 4e5) == Protocol::ll);
   CHECK(runs(Collective::broadcast, 2e6) != Protocol::ll);
 }
+
+TEST_CASE("a ring between racks is believed to send over the devices that channels ride, however many there are", "[choice]") {
+  const auto between = [](int nics) {
+    Fabric f = cluster(Generation::blackwell, 72, 4);
+    f.nics = nics;
+    f.outer_rate = nics * 10e9;  // the network limits, not the inside
+    return *row(f, Collective::all_gather, Algorithm::ring);
+  };
+  const double ridden = ridden_devices(Generation::blackwell, tables_of(Fabric{}.tuner));
+  REQUIRE(ridden == 16);
+  CHECK(rate(between(16)) == Approx(2 * rate(between(8))));
+  CHECK(rate(between(72)) == Approx(rate(between(16))));
+}

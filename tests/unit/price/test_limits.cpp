@@ -78,7 +78,11 @@ TEST_CASE("a large message costs its bytes over the achievable rate", "[price]")
     CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = n}, {Algorithm::ring, Protocol::simple}) ==
           Approx((2 * m + x) / n / (1.04 * B)).epsilon(1e-5));
     CHECK(slope(s, {.collective = Collective::all_to_all, .ranks = n}, {Algorithm::direct, Protocol::simple}) ==
-          Approx((m + 0.25 / (n == 2 ? 2 : n == 4 ? 4 : 8)) / n / 343e9).epsilon(1e-5));  // all 32 channels copy the own part
+          Approx((m + 0.25 / (n == 2   ? 2
+                              : n == 4 ? 4
+                                       : 8)) /
+                 n / 343e9)
+              .epsilon(1e-5));  // all 32 channels copy the own part
     // priced from the schedule alone: bytes over the ring's rate
     CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = n}, {Algorithm::two_shot, Protocol::simple}) ==
           Approx(2 * m / n / B).epsilon(1e-5));
@@ -89,7 +93,7 @@ TEST_CASE("a large message costs its bytes over the achievable rate", "[price]")
   }
   CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = 8}, {Algorithm::nvls, Protocol::simple}) ==
         Approx(1.75 / 496e9 * std::hypot(1.0, 26 / 128.0)).epsilon(1e-5));  // in chunks of 128 KiB
-  const double W = 0.95 * 400e9;  // eight NICs
+  const double W = 0.95 * 400e9;                                            // eight NICs
   for (const int N : {2, 8}) {
     INFO(N << " nodes");
     const double n = 8 * N;
@@ -140,4 +144,14 @@ TEST_CASE("a machine of one GPU copies to its host too", "[price]") {
   pcie.bandwidth.value = systems::gigabytes(63);
   s.tiers.insert(s.tiers.begin(), pcie);
   CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::gpu_host}).seconds == Approx(1 / 63.0 + s.constants.scale_up.launch));
+}
+
+TEST_CASE("a message to another node is promised no more than the NICs of its own GPU carry", "[price]") {
+  for (const int nics : {1, 4, 8}) {
+    Fabric f;
+    f.levels = Levels{8, 2};
+    f.nics = nics;
+    f.outer_rate = nics * 50e9;
+    CHECK(min_per_byte(schedule_of(Algorithm::direct, Collective::send_recv, f), f) == Approx(1 / 50e9));
+  }
 }
