@@ -60,7 +60,7 @@ PipelineAnswer answer(const PipelineRequest& request) {
   out.bubble_over_total = bubble_over_total(out.bubble_seconds, out.work_seconds);
   out.bubble_over_ideal = bubble_over_ideal(out.bubble_seconds, out.work_seconds);
   out.makespan_seconds = out.run.makespan;
-  out.closed_form_bubble_seconds = cost.bubble, out.closed_form_exact = cost.exact;
+  out.closed_form_bubble_seconds = cost.bubble + (cost.work - out.work_seconds), out.closed_form_exact = cost.exact;
   out.exposed_exchange_seconds = cost.exposed_exchange, out.hops = cost.hops;
   return out;
 }

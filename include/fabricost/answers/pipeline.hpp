@@ -106,7 +106,7 @@ struct PipelineAnswer {
         gives(&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."),
         gives(&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."),
         gives(&A::step_seconds, "step_s", "step_seconds", "The longest stage, first to last piece, s."),
-        gives(&A::work_seconds, "work_s", "work_seconds", "microbatches x (forward + backward + weight), s."),
+        gives(&A::work_seconds, "work_s", "work_seconds", "microbatches x (forward + backward + weight), less what pairs that run as one save, s."),
         gives(&A::bubble_seconds, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."),
         gives(&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
               "bubble / (work + bubble), as the zero-bubble papers have it."),

@@ -41,7 +41,8 @@ namespace fabricost {
 
 struct PipelineCost {
   double work = 0;              ///< m (F + B + W), s
-  double bubble = 0;            ///< the longest stage, from its first to its last piece, minus work: waiting and last_extra, s
+  double bubble = 0;            ///< the longest stage, from its first to its last piece, minus work: waiting and last_extra, s; less
+                                ///< what pairs of dualpipe save by running as one
   double exposed_exchange = 0;  ///< part of the bubble caused by hand-overs, s
   double peak_activations = 0;  ///< worst stage, in microbatch-stages: one microbatch's activations in 1/p of the layers
   int hops = 0;                 ///< hand-overs of one microbatch, forward and backward together

@@ -18,6 +18,7 @@
 #include <fabricost/collective.hpp>
 #include <fabricost/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -120,6 +121,9 @@ inline void check_pipeline(PipelineSchedule schedule, int stages, int chunks, in
     refuse(std::to_string(microbatches) + " microbatches; it needs at least twice the stages: " + std::to_string(2 * stages));
   for (const double time : {t.forward, t.backward, t.weight, t.exchange, t.last_extra, t.overlapped})
     if (!(time >= 0) || !std::isfinite(time)) refuse("a time is " + std::to_string(time) + " s; it must be 0 or more and finite");
+  if (t.overlapped > 0 && t.overlapped < std::max(t.forward, t.full_backward()))
+    refuse("a forward and a backward as one take " + std::to_string(t.overlapped) +
+           " s, less than the longer of them alone: " + std::to_string(std::max(t.forward, t.full_backward())) + " s");
   if (!(t.work() > 0)) refuse("forward, backward and weight take no time at all; give at least one of them");
   if (!(t.held_for_weight >= 0 && t.held_for_weight <= 1))
     refuse("the share of activations held for the weight gradient is " + std::to_string(t.held_for_weight) + "; it must be from 0 to 1");

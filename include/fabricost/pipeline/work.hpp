@@ -47,7 +47,7 @@ struct PipelineRun {
   double makespan = 0;                   ///< from the first start to the last end, s
   double longest_stage = 0;              ///< longest time from a stage's first start to its last end: the time of a step
                                          ///< when steps follow one another
-  double work = 0;                       ///< microbatches (F + B + W), s
+  double work = 0;                       ///< microbatches (F + B + W), s, less what pairs that run as one save in the longest stage
   /// What the longest stage takes beyond its work, s; 0 where the two differ by the rounding of their sums alone.
   [[nodiscard]] double bubble() const { return std::fabs(longest_stage - work) > 1e-10 * work ? longest_stage - work : 0; }
 };
@@ -137,10 +137,13 @@ class PipelineClock {
     const double also = ready(stage, second);
     out.ready = also < 0 ? -1 : std::max(out.ready, also);
     out.seconds += seconds(stage, second);
-    if (times_.overlapped > 0) out.seconds += (times_.overlapped - times_.work()) / way_.parts();
+    out.seconds -= saved();
     out.pieces = 2;
     return out;
   }
+
+  /// Seconds that two pieces save by running as one.
+  [[nodiscard]] double saved() const { return times_.overlapped > 0 ? (times_.work() - times_.overlapped) / way_.parts() : 0; }
 
   void done(int stage, const Work& w, double end) {
     if (w.kind != WorkKind::weight) ends_[index(stage, w.chunk, w.kind == WorkKind::forward, w.microbatch)] = end;
@@ -179,7 +182,7 @@ class PipelineClock {
   std::vector<double> ends_;
 };
 
-/// Sums up bars: peaks, spans, work. \param bars by stage
+/// Sums up bars: peaks, spans, work. \param bars by stage \param work microbatches (F + B + W)
 [[nodiscard]] inline PipelineRun measured_run(const PipelineClock& clock, std::vector<std::vector<Bar>> bars, double work) {
   PipelineRun run;
   run.bars = std::move(bars);
@@ -193,7 +196,12 @@ class PipelineClock {
     }
     run.peak_activations.push_back(peak);
     if (stage.empty()) continue;
-    run.longest_stage = std::max(run.longest_stage, stage.back().end - stage.front().start);
+    const double span = stage.back().end - stage.front().start;
+    const auto pairs = std::count_if(stage.begin(), stage.end(), [](const Bar& bar) { return bar.work.with_next; });
+    const double own = work - static_cast<double>(pairs) * clock.saved();
+    if (span > run.longest_stage * (1 + 1e-12)) run.work = own;
+    if (span > run.longest_stage * (1 - 1e-12)) run.work = std::max(run.work, own);  // of several as long the one that waits least
+    run.longest_stage = std::max(run.longest_stage, span);
     run.makespan = std::max(run.makespan, stage.back().end);
     first = std::min(first, stage.front().start);
   }

@@ -28,7 +28,9 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
   page.title(title(a));
   TextTable facts{"", ">", ""};
   facts.row("step", seconds_text(a.step_seconds), "the longest stage, first to last piece");
-  facts.row("work", seconds_text(a.work_seconds), "microbatches x (forward + backward + weight)");
+  facts.row("work", seconds_text(a.work_seconds),
+            a.request.overlapped_seconds > 0 ? "microbatches x (forward + backward + weight), less what pairs that run as one save"
+                                             : "microbatches x (forward + backward + weight)");
   facts.row("bubble", seconds_text(a.bubble_seconds),
             fmt::format("{:.2f} % of the step, {:.2f} % of the work", 100 * a.bubble_over_total, 100 * a.bubble_over_ideal));
   facts.row("closed form", seconds_text(a.closed_form_bubble_seconds),

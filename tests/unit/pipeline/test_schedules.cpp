@@ -281,6 +281,21 @@ TEST_CASE("no bubble and no waiting is below zero where the work fills the step,
       }
 }
 
+TEST_CASE("pairs that run as one leave a bubble of what the longest stage waits, never one below zero", "[pipeline]") {
+  for (const S s : {S::dualpipe, S::dualpipe_v})
+    for (const int p : {2, 4, 8})
+      for (const double overlapped : {2.0, 2.55, 3.0}) {
+        const Case c{.schedule = s, .stages = p, .microbatches = 6 * p, .times = {1, 1, 1, 0, 0, overlapped}};
+        INFO(c.text());
+        const PipelineRun run = c.run();
+        double least = run.longest_stage;
+        for (const auto& stage : run.bars)
+          if (stage.back().end - stage.front().start > run.longest_stage * (1 - 1e-12)) least = std::min(least, waiting(stage));
+        CHECK(run.bubble() == Approx(least).margin(1e-9));
+        CHECK(run.work <= c.microbatches * c.times.work());
+      }
+}
+
 TEST_CASE("a hundred thousand stages are run within seconds", "[pipeline]") {
   const Case c{.schedule = S::one_f_one_b, .stages = 100'000, .microbatches = 1, .times = {1, 1, 1}};
   const auto start = std::chrono::steady_clock::now();
@@ -312,6 +327,7 @@ TEST_CASE("a pipeline that cannot run is refused with the nearest that can", "[p
   CHECK(contains(said(S::gpipe, 4, 1, 0, t), "at least 1"));
   CHECK(contains(said(S::gpipe, 4, 1, 8, {.forward = -1}), "0 or more"));
   CHECK(contains(said(S::gpipe, 4, 1, 8, {}), "no time at all"));
+  CHECK(contains(said(S::dualpipe, 4, 1, 8, {.forward = 1, .backward = 1, .weight = 1, .overlapped = 1.9}), "less than the longer"));
   CHECK(contains(said(S::gpipe, 4, 1, 8, {.forward = 1, .held_for_weight = 2}), "from 0 to 1"));
   CHECK(contains(message_of([] { return pipeline_order(S::zb_2p, 0, 4, 1, 8); }), "depends on the times"));
   CHECK(contains(message_of([] { return pipeline_order(S::gpipe, 4, 4, 1, 8); }), "0 to 3"));
