@@ -78,11 +78,7 @@ TEST_CASE("a large message costs its bytes over the achievable rate", "[price]")
     CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = n}, {Algorithm::ring, Protocol::simple}) ==
           Approx((2 * m + x) / n / (1.04 * B)).epsilon(1e-5));
     CHECK(slope(s, {.collective = Collective::all_to_all, .ranks = n}, {Algorithm::direct, Protocol::simple}) ==
-          Approx((m + 0.25 / (n == 2   ? 2
-                              : n == 4 ? 4
-                                       : 8)) /
-                 n / 343e9)
-              .epsilon(1e-5));  // all 32 channels copy the own part
+          Approx((m + 0.25 / (n == 2 ? 2 : n == 4 ? 4 : 8)) / n / 343e9).epsilon(1e-5));  // all 32 channels copy the own part
     // priced from the schedule alone: bytes over the ring's rate
     CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = n}, {Algorithm::two_shot, Protocol::simple}) ==
           Approx(2 * m / n / B).epsilon(1e-5));
@@ -93,7 +89,7 @@ TEST_CASE("a large message costs its bytes over the achievable rate", "[price]")
   }
   CHECK(slope(s, {.collective = Collective::all_reduce, .ranks = 8}, {Algorithm::nvls, Protocol::simple}) ==
         Approx(1.75 / 496e9 * std::hypot(1.0, 26 / 128.0)).epsilon(1e-5));  // in chunks of 128 KiB
-  const double W = 0.95 * 400e9;                                            // eight NICs
+  const double W = 0.95 * 400e9;  // eight NICs
   for (const int N : {2, 8}) {
     INFO(N << " nodes");
     const double n = 8 * N;

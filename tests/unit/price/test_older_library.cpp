@@ -64,7 +64,8 @@ TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to
     const double latency = x.floor + at_most * k.exchange_channel_start;
     const double wire = 3 * each / (x.rate_share * support::inside_rate);
     INFO(started << " channels");
-    CHECK(line(4 * each) == Approx(k.exchange_base_share * x.base + x.hop + norm(latency, wire, std::max(x.overlap, k.exchange_overlap))));
+    CHECK(line(4 * each) ==
+          Approx(k.exchange_base_share * x.base + x.hop + norm(latency, wire, std::max(x.overlap, k.exchange_overlap))));
   }
 }
 

@@ -21,12 +21,8 @@ TEST_CASE("the contributions of any price sum to it", "[price]") {
       line.rate_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 2), spread(1e-11));
     }
     for (int r = 0; r < 2; ++r)
-      line.ramp({.shape = static_cast<Ramp::Shape>(random() % 9),
-                 .inside = random() % 2 == 0,
-                 .level = static_cast<int>(random() % 2),
-                 .amplitude = spread(1e-5),
-                 .per_byte = spread(1e-6),
-                 .limit = 24});
+      line.ramp({.shape = static_cast<Ramp::Shape>(random() % 9), .inside = random() % 2 == 0, .level = static_cast<int>(random() % 2),
+                 .amplitude = spread(1e-5), .per_byte = spread(1e-6), .limit = 24});
     if (random() % 2 == 0) {
       line.early = spread(1e6);
       line.early_rate = uniform(-0.3, 0.3) * line.rate;
