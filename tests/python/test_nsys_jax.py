@@ -131,3 +131,26 @@ def test_broken_modules_are_refused_with_their_name(tmp_path):
     with pytest.raises(fc.RequestError, match="is no compiled module"):
         nsys_jax.convert([pathlib.Path(tmp_path / "proc1.zip")], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+FORKED = """
+import os, pathlib, sys
+import pyarrow.parquet
+from fabricost import nsys_jax
+failed = 0
+for _ in range(8):
+    child = os.fork()
+    if not child:
+        archive = nsys_jax._Archive(pathlib.Path(sys.argv[1]))
+        archive.table(archive.names[1])
+        sys.exit(0)
+    failed += os.waitpid(child, 0)[1] != 0
+sys.exit(f"{failed} of 8 failed" if failed else 0)
+"""
+
+
+def test_processes_that_end_right_after_reading_end_well(tmp_path):
+    """Arrow's threads outlive the interpreter; one that held a Python object ended every second of these processes with SIGABRT."""
+    archive(tmp_path / "proc0.zip", [("gemm_fusion", 0, 100)])
+    done = subprocess.run([sys.executable, "-c", FORKED, tmp_path / "proc0.zip"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -13,7 +13,6 @@ Formats: openxla/xla, xla/service/hlo.proto and xla/xla_data.proto; NVIDIA/JAX-T
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import lzma
 import math
@@ -180,7 +179,9 @@ class _Archive:
         return (self.path / name).read_bytes() if self.path.is_dir() else self.zip.read(name)
 
     def table(self, name: str) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = module("pyarrow.parquet").read_table(io.BytesIO(self.read(name))).to_pydict()
+        # Arrow's own reader: its threads may let go of a Python object when the interpreter is gone already (apache/arrow#33975)
+        held = module("pyarrow").BufferReader(self.read(name))
+        columns: dict[str, list[Any]] = module("pyarrow.parquet").read_table(held).to_pydict()
         return columns
 
 
