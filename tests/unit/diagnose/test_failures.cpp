@@ -162,6 +162,19 @@ const Failure failures[] = {
      "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error 5, "
      "opcode 0, len 0, vendor err 249 (Recv)\n",
      Cause::rank_lost},
+    {"peers", "h1:100:200 [0] include/alloc.h:79 NCCL WARN Cuda failure 711 'peer mapping resources exhausted'\n", Cause::no_p2p_shm},
+    {"progress",
+     "h1:100:200 [0] NCCL INFO misc/socket.cc:505 -> 2 (Operation now in progress)\n"
+     "h1:100:200 [0] NCCL INFO bootstrap.cc:275 -> 2\n",
+     Cause::bootstrap_network},
+    {"trail of the start",
+     "h1:100:200 [0] NCCL INFO bootstrap.cc:275 -> 2\n"
+     "h1:100:200 [0] NCCL INFO init.cc:1493 -> 2\n",
+     Cause::bootstrap_network},
+    {"trail",
+     "h1:100:200 [0] NCCL INFO init.cc:1493 -> 3\n"
+     "h1:100:200 [0] NCCL INFO group.cc:64 -> 3 [Async thread]\n",
+     Cause::other},
 };
 
 std::string watchdog(int rank, int number, const std::string& operation, int elements) {
