@@ -126,6 +126,7 @@ struct Machine {
   std::string system;   ///< a name of data/
   int nics = 0;         ///< per node, from the log; 0: as described
   double nic_rate = 0;  ///< byte/s of one; 0: as described
+  std::string bridged;  ///< the system of such cards on a bridge; empty: none is known
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
 

@@ -1,7 +1,7 @@
 /// \file machine.cpp
 /// Identifies the machine of a log from its contents: GPU names in nccl-tests' rank list, or "8x B200" in
-/// free text. One node is the machine that data/systems calls usual for its GPU. Several nodes need their
-/// adapters: Amazon's by the plugin's name, others by count and rate in NCCL's own topology dump. What stays
+/// free text. One node is the machine that data/systems calls usual for its GPU, with the one in which a bridge
+/// joins its cards as the second choice. Several nodes need their adapters: Amazon's by the plugin's name, others by count and rate in NCCL's own topology dump. What stays
 /// ambiguous is not guessed.
 
 #include "diagnose/context.hpp"
@@ -28,6 +28,7 @@ namespace {
 struct Board {
   std::string system;                 ///< of one node
   std::vector<std::string> clusters;  ///< on networks of their own
+  std::string bridged;                ///< its cards on a bridge; empty: none
 };
 
 class Boards {
@@ -36,9 +37,10 @@ class Boards {
     const std::string gpu = gpus_->gpu_named(text);
     const auto system = machines_.systems.find(gpu);
     if (gpu.empty() || system == machines_.systems.end()) return std::nullopt;
-    Board out{system->second, {}};
+    Board out{system->second, {}, {}};
     const auto [first, last] = machines_.clusters.equal_range(gpu);
     for (auto at = first; at != last; ++at) out.clusters.push_back(at->second);
+    if (const auto bridge = machines_.bridges.find(gpu); bridge != machines_.bridges.end()) out.bridged = bridge->second;
     return out;
   }
   /// "8x B200", "8xH100" in a line that is not NCCL's.
@@ -65,7 +67,7 @@ std::optional<Machine> on_amazon(const Board& board) {
   for (const std::string& name : board.clusters) {
     const System system = load_system(name, {}, "none", KernelSets::none());
     const Tier* nic = system.tier(TierRole::nic);
-    if (nic != nullptr && !nic->link.empty() && load_link(nic->link).family == "efa") return Machine{name, 0, 0};
+    if (nic != nullptr && !nic->link.empty() && load_link(nic->link).family == "efa") return Machine{name, 0, 0, {}};
   }
   return std::nullopt;
 }
@@ -155,7 +157,7 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
   const int nodes = info.node_count();
   if (nodes <= 1) {
     if (!info.net.empty() && names.empty()) return std::nullopt;
-    return Machine{board->system, 0, 0};
+    return Machine{board->system, 0, 0, board->bridged};
   }
   const bool amazon = info.network.find("Libfabric") != std::string::npos || info.net.contains("AWS Libfabric");
   if (amazon) return on_amazon(*board);
@@ -170,9 +172,9 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
     }
   const bool equal_ports = info.fastest_port > 0 && info.fastest_port == info.slowest_port;
   if (adapters.empty() && equal_ports && info.adapters.size() >= 2)
-    return Machine{board->system, static_cast<int>(info.adapters.size()), info.fastest_port * 1.25e8};
+    return Machine{board->system, static_cast<int>(info.adapters.size()), info.fastest_port * 1.25e8, {}};
   if (adapters.empty() || adapters.size() != info.adapters.size() || !one_rate || !(rate > 0)) return std::nullopt;
-  return Machine{board->system, static_cast<int>(adapters.size()), rate * 1e9};
+  return Machine{board->system, static_cast<int>(adapters.size()), rate * 1e9, {}};
 }
 
 }  // namespace fabricost::diagnosis

@@ -163,7 +163,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
   // looked up across all files by specs/parts/identities.hpp
-  for (const std::string_view key : {"aliases", "usual_for"})
+  for (const std::string_view key : {"aliases", "usual_for", "bridge_of"})
     for (const SpecNode* one : in.texts(key))
       if (one->text.empty() || !std::all_of(one->text.begin(), one->text.end(), is_name_letter))
         in.fault(*one, key, fmt::format("\"{}\" is no name", clipped(one->text)), "names are lower case with digits and dashes");

@@ -97,30 +97,28 @@ struct SlottedWork {
     at[s].free_at += clock.seconds(static_cast<int>(s), w);
     put(s, w, start);
   };
-  // by turns down the stages, as forwards go, and up, as backwards do
-  for (bool moved = true, down = true; moved; down = !down) {
-    moved = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t s = down ? i : count - 1 - i;
-      Stage& stage = at[s];
-      while (stage.next < pattern[s].size()) {
-        const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);
-        if (turn.ready < 0) break;
-        const auto waiting = [&stage] { return stage.weight < stage.due.size(); };
-        while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= turn.ready &&
-               stage.free_at < turn.ready)
-          run_weight(s);
-        const Work& w = pattern[s][stage.next];
-        const auto too_much = [&] { return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9); };
-        while (waiting() && too_much()) run_weight(s);
-        if (too_much()) return std::nullopt;
-        const double start = std::max(stage.free_at, turn.ready);
-        stage.free_at = start + turn.seconds;
-        for (const std::size_t last = stage.next + turn.pieces; stage.next < last; ++stage.next) put(s, pattern[s][stage.next], start);
-        moved = true;
-      }
+  bool full = false;  // a stage cannot go on within the room
+  by_turns(count, [&](std::size_t s) {
+    Stage& stage = at[s];
+    const std::size_t before = stage.next;
+    while (!full && stage.next < pattern[s].size()) {
+      const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);
+      if (turn.ready < 0) break;
+      const auto waiting = [&stage] { return stage.weight < stage.due.size(); };
+      while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= turn.ready &&
+             stage.free_at < turn.ready)
+        run_weight(s);
+      const Work& w = pattern[s][stage.next];
+      const auto too_much = [&] { return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9); };
+      while (waiting() && too_much()) run_weight(s);
+      full = too_much();
+      if (full) break;
+      const double start = std::max(stage.free_at, turn.ready);
+      stage.free_at = start + turn.seconds;
+      for (const std::size_t last = stage.next + turn.pieces; stage.next < last; ++stage.next) put(s, pattern[s][stage.next], start);
     }
-  }
+    return stage.next > before;
+  });
   for (std::size_t s = 0; s < count; ++s) {
     if (at[s].next < pattern[s].size()) return std::nullopt;
     while (at[s].weight < at[s].due.size()) run_weight(s);

@@ -25,6 +25,9 @@ struct Work {
 };
 using PipelineOrders = std::vector<std::vector<Work>>;  ///< by stage
 
+/// Of sums of times that long, what only rounding makes.
+inline constexpr double pipeline_rounding = 1e-10;
+
 /// One piece of work in time, seconds from the start of the step.
 struct Bar {
   Work work;
@@ -36,7 +39,7 @@ struct Bar {
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
   double out = 0;
   for (std::size_t i = 1; i < bars.size(); ++i)
-    if (const double gap = bars[i].start - bars[i - 1].end; gap > 1e-10 * bars[i].start) out += gap;  // below it is rounding
+    if (const double gap = bars[i].start - bars[i - 1].end; gap > pipeline_rounding * bars[i].start) out += gap;
   return out;
 }
 
@@ -49,7 +52,7 @@ struct PipelineRun {
                                          ///< when steps follow one another
   double work = 0;                       ///< microbatches (F + B + W), s, less what pairs that run as one save in the longest stage
   /// What the longest stage takes beyond its work, s; 0 where the two differ by the rounding of their sums alone.
-  [[nodiscard]] double bubble() const { return std::fabs(longest_stage - work) > 1e-10 * work ? longest_stage - work : 0; }
+  [[nodiscard]] double bubble() const { return std::fabs(longest_stage - work) > pipeline_rounding * work ? longest_stage - work : 0; }
 };
 
 /// A place in the pipeline.
@@ -209,6 +212,16 @@ class PipelineClock {
   return run;
 }
 
+/// Visits the stages by turns down, as forwards go, and up, as backwards do, until nothing moved on a way.
+/// \param visit runs what a stage can run now; true where that was something
+template <class Visit>
+void by_turns(std::size_t stages, Visit visit) {
+  for (bool moved = true, down = true; moved; down = !down) {
+    moved = false;
+    for (std::size_t i = 0; i < stages; ++i) moved = visit(down ? i : stages - 1 - i) || moved;
+  }
+}
+
 /// Executes the lists. \throws RequestError for a deadlock between them, and as check_pipeline
 [[nodiscard]] inline PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                                   const StageTimes& times, const PipelineOrders& orders) {
@@ -219,25 +232,21 @@ class PipelineClock {
   std::vector<double> free_at(count, 0);
   std::vector<std::vector<Bar>> bars(count);
   for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
-  // by turns down the stages, as forwards go, and up, as backwards do
-  for (bool moved = true, down = true; moved; down = !down) {
-    moved = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t s = down ? i : count - 1 - i;
-      const int stage = static_cast<int>(s);
-      while (next[s] < orders[s].size()) {
-        const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);
-        if (turn.ready < 0) break;
-        const double start = std::max(free_at[s], turn.ready);
-        free_at[s] = start + turn.seconds;
-        for (const std::size_t last = next[s] + turn.pieces; next[s] < last; ++next[s]) {
-          clock.done(stage, orders[s][next[s]], free_at[s]);
-          bars[s].push_back({orders[s][next[s]], start, free_at[s]});
-        }
-        moved = true;
+  by_turns(count, [&](std::size_t s) {
+    const int stage = static_cast<int>(s);
+    const std::size_t before = next[s];
+    while (next[s] < orders[s].size()) {
+      const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);
+      if (turn.ready < 0) break;
+      const double start = std::max(free_at[s], turn.ready);
+      free_at[s] = start + turn.seconds;
+      for (const std::size_t last = next[s] + turn.pieces; next[s] < last; ++next[s]) {
+        clock.done(stage, orders[s][next[s]], free_at[s]);
+        bars[s].push_back({orders[s][next[s]], start, free_at[s]});
       }
     }
-  }
+    return next[s] > before;
+  });
   for (std::size_t s = 0; s < count; ++s)
     if (next[s] < orders[s].size())
       throw RequestError("schedule " + std::string(name(schedule)) + ": stage " + std::to_string(s) + " waits for ever for its work " +

@@ -241,6 +241,8 @@ MachineIdentities machine_identities(const fs::path& data) {
                                       "let one of them go by another name")});
       if (const SpecNode* gpus = tree.find("usual_for"))
         for (const SpecNode& gpu : gpus->items) (folder == "systems" ? out.systems : out.clusters).emplace(gpu.text, name);
+      if (const SpecNode* gpus = tree.find("bridge_of"))
+        for (const SpecNode& gpu : gpus->items) out.bridges.emplace(gpu.text, name);
     }
   return out;
 }

@@ -104,6 +104,7 @@ struct MachineIdentities {
   std::map<std::string, std::string, std::less<>> aliases;  ///< other name: name
   /// GPU of data/gpus, and the systems (one node) or clusters that are its usual machine.
   std::multimap<std::string, std::string, std::less<>> systems, clusters;
+  std::map<std::string, std::string, std::less<>> bridges;  ///< GPU: the system of its cards on an NVLink bridge
 };
 /// \throws SpecError for a file that is not YAML, and for two that claim a name
 [[nodiscard]] MachineIdentities machine_identities(const std::filesystem::path& data);

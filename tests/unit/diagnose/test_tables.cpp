@@ -75,6 +75,24 @@ TEST_CASE("PCIe's bandwidth on a board with NVLink means NVLink is not used") {
   CHECK((names(d, Cause::nvlink_not_used) || names(d, Cause::no_p2p_shm)));
 }
 
+TEST_CASE("two cards that are faster than PCIe are joined by a bridge, more of them or slower ones are a plain server's") {
+  constexpr double size = 1 << 30;
+  const auto of = [&](const std::string& gpu, int cards, double rate) { return diagnosed(table(gpu, 1, cards, {{size / 2, rate}, {size, rate}})); };
+  const Diagnosis pair = of("NVIDIA A100-PCIE-40GB", 2, 208);  // https://github.com/NVIDIA/nccl-tests/issues/178
+  CHECK(pair.system == "a100-pcie-bridge");
+  CHECK(pair.system_guessed);
+  CHECK(pair.healthy);
+  const Diagnosis slow = of("NVIDIA H100 PCIe", 2, 116);
+  CHECK(slow.system == "h100-pcie-bridge");
+  CHECK(slow.state == RunState::slow);
+  CHECK(of("NVIDIA H100 PCIe", 2, 20).system == "pcie5-8gpu");
+  CHECK(of("NVIDIA H100 NVL", 2, 200).system == "h100-nvl-pair");
+  const Diagnosis three = of("NVIDIA A100-PCIE-40GB", 3, 208);
+  CHECK(three.system == "pcie4-8gpu");
+  CHECK(three.verdict.find("impossible") != std::string::npos);
+  CHECK(of("NVIDIA A100-PCIE-40GB", 2, 500).verdict.find("impossible") != std::string::npos);  // more than the bridge has
+}
+
 TEST_CASE("bandwidth that collapses and stays low is loss, one that recovers is a switch point") {
   const Diagnosis loss =
       diagnosed(table("X", 3, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 6}, {128 * MiB, 5.5}, {256 * MiB, 6}}));

@@ -83,6 +83,7 @@ name: box
 title: A box
 aliases: [crate]
 usual_for: [h100-sxm]
+bridge_of: [h100-pcie]
 source: a test
 confidence: assumed
 gpu: h100-sxm

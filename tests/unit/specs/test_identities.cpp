@@ -127,6 +127,14 @@ TEST_CASE("usual machines have the GPU they are usual for, or a relative of its 
       CHECK(load_gpu(gpu).name == gpu);
     }
   for (auto at = machines.systems.begin(); at != machines.systems.end(); ++at) CHECK(machines.systems.count(at->first) == 1);
+  CHECK(machines.bridges.size() >= 3);
+  for (const auto& [gpu, name] : machines.bridges) {
+    INFO(name);
+    const System system = load_system(name);
+    CHECK(system.gpu.name.substr(0, 9) == gpu.substr(0, 9));
+    CHECK(system.domain == system.gpus_per_node);
+    CHECK(system.tier(TierRole::scale_up)->kind == TierKind::full_mesh);
+  }
 }
 
 TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
