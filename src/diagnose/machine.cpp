@@ -1,8 +1,8 @@
 /// \file machine.cpp
 /// Identifies the machine of a log from its contents: GPU names in nccl-tests' rank list, or "8x B200" in
-/// free text. One node is the machine that data/systems calls usual for its GPU, with the one in which a bridge
-/// joins its cards as the second choice. Several nodes need their adapters: Amazon's by the plugin's name, others by count and rate in NCCL's own topology dump. What stays
-/// ambiguous is not guessed.
+/// free text. One node is the machine that data/systems calls usual for its GPU, and the one in which a bridge
+/// joins its cards is the second choice. Several nodes need their adapters: Amazon's by the plugin's name,
+/// others by count and rate in NCCL's own topology dump. What stays ambiguous is not guessed.
 
 #include "diagnose/context.hpp"
 

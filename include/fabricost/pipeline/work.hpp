@@ -25,8 +25,10 @@ struct Work {
 };
 using PipelineOrders = std::vector<std::vector<Work>>;  ///< by stage
 
+namespace detail {
 /// Of sums of times that long, what only rounding makes.
 inline constexpr double pipeline_rounding = 1e-10;
+}  // namespace detail
 
 /// One piece of work in time, seconds from the start of the step.
 struct Bar {
@@ -39,7 +41,7 @@ struct Bar {
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
   double out = 0;
   for (std::size_t i = 1; i < bars.size(); ++i)
-    if (const double gap = bars[i].start - bars[i - 1].end; gap > pipeline_rounding * bars[i].start) out += gap;
+    if (const double gap = bars[i].start - bars[i - 1].end; gap > detail::pipeline_rounding * bars[i].start) out += gap;
   return out;
 }
 
@@ -52,7 +54,10 @@ struct PipelineRun {
                                          ///< when steps follow one another
   double work = 0;                       ///< microbatches (F + B + W), s, less what pairs that run as one save in the longest stage
   /// What the longest stage takes beyond its work, s; 0 where the two differ by the rounding of their sums alone.
-  [[nodiscard]] double bubble() const { return std::fabs(longest_stage - work) > pipeline_rounding * work ? longest_stage - work : 0; }
+  [[nodiscard]] double bubble() const {
+    const double waited = longest_stage - work;
+    return std::fabs(waited) > detail::pipeline_rounding * work ? waited : 0;
+  }
 };
 
 /// A place in the pipeline.
@@ -212,6 +217,7 @@ class PipelineClock {
   return run;
 }
 
+namespace detail {
 /// Visits the stages by turns down, as forwards go, and up, as backwards do, until nothing moved on a way.
 /// \param visit runs what a stage can run now; true where that was something
 template <class Visit>
@@ -221,6 +227,7 @@ void by_turns(std::size_t stages, Visit visit) {
     for (std::size_t i = 0; i < stages; ++i) moved = visit(down ? i : stages - 1 - i) || moved;
   }
 }
+}  // namespace detail
 
 /// Executes the lists. \throws RequestError for a deadlock between them, and as check_pipeline
 [[nodiscard]] inline PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
@@ -232,7 +239,7 @@ void by_turns(std::size_t stages, Visit visit) {
   std::vector<double> free_at(count, 0);
   std::vector<std::vector<Bar>> bars(count);
   for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
-  by_turns(count, [&](std::size_t s) {
+  detail::by_turns(count, [&](std::size_t s) {
     const int stage = static_cast<int>(s);
     const std::size_t before = next[s];
     while (next[s] < orders[s].size()) {

@@ -77,7 +77,9 @@ TEST_CASE("PCIe's bandwidth on a board with NVLink means NVLink is not used") {
 
 TEST_CASE("two cards that are faster than PCIe are joined by a bridge, more of them or slower ones are a plain server's") {
   constexpr double size = 1 << 30;
-  const auto of = [&](const std::string& gpu, int cards, double rate) { return diagnosed(table(gpu, 1, cards, {{size / 2, rate}, {size, rate}})); };
+  const auto of = [&](const std::string& gpu, int cards, double rate) {
+    return diagnosed(table(gpu, 1, cards, {{size / 2, rate}, {size, rate}}));
+  };
   const Diagnosis pair = of("NVIDIA A100-PCIE-40GB", 2, 208);  // https://github.com/NVIDIA/nccl-tests/issues/178
   CHECK(pair.system == "a100-pcie-bridge");
   CHECK(pair.system_guessed);
