@@ -62,21 +62,6 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
   }
 }
 
-/// Times that a server of single cards does not allow are those of cards on a bridge, where the machine that has one allows all of them.
-void over_the_bridge(Context& c, std::vector<Point>& points, const std::string& bridged, double doubt) {
-  System joined = load_system(bridged);
-  std::vector<Point> there = points;
-  for (Point& p : there) {
-    if (p.nodes > 1 || p.ranks() > joined.domain) return;
-    p.system = joined.name;
-  }
-  diagnosis::Impossible seen = impossible_in(there, &joined, doubt);
-  if (seen.times > 0) return;
-  points = std::move(there);
-  c.system = std::move(joined);
-  c.impossible = std::move(seen);
-}
-
 /// Predicts the log's points.
 std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request) {
   std::vector<ComparedSize> out;
@@ -283,9 +268,11 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       table = true;
       if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", max_points));
       place_on(points, machine);
-      const double doubt = c.guessed ? judgement["wires_of_guess"] : 1;
-      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, doubt);
-      if (c.impossible.times > 0 && !machine.bridged.empty()) over_the_bridge(c, points.points, machine.bridged, doubt);
+      if (const std::string allows = diagnosis::machine_that_allows(machine, points.points); allows != machine.system) {
+        c.system = load_system(allows);
+        for (Point& p : points.points) p.system = allows;
+      }
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);

@@ -11,9 +11,11 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -177,13 +179,30 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
   return Machine{board->system, static_cast<int>(adapters.size()), rate * 1e9, {}};
 }
 
+std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points) {
+  if (machine.bridged.empty()) return machine.system;
+  const System plain = load_system(machine.system, {}, "none", KernelSets::none());
+  const System joined = load_system(machine.bridged, {}, "none", KernelSets::none());
+  const auto any_impossible = [&](const System& system) {
+    return std::any_of(points.begin(), points.end(), [&](const Point& p) { return is_impossible(p, highest_bus_bandwidth(system, p)); });
+  };
+  const bool fits = std::all_of(points.begin(), points.end(), [&](const Point& p) { return p.nodes <= 1 && p.ranks() <= joined.domain; });
+  return fits && any_impossible(plain) && !any_impossible(joined) ? machine.bridged : machine.system;
+}
+
 }  // namespace fabricost::diagnosis
 
 namespace fabricost {
 
 std::string usual_system(const std::filesystem::path& log) {
   const auto guess = diagnosis::guessed_machine(io::read_nccl_info(log, {}), log);
-  return guess && guess->nics == 0 ? guess->system : std::string{};
+  if (!guess || guess->nics > 0) return {};
+  if (guess->bridged.empty()) return guess->system;
+  try {
+    return diagnosis::machine_that_allows(*guess, read_points(log, {.system = guess->system}).points);
+  } catch (const Error&) {
+    return guess->system;  // whoever reads the log says what is wrong with it
+  }
 }
 
 }  // namespace fabricost

@@ -190,7 +190,8 @@ struct Diagnosis {
 /// GPUs and ranks in a log that this machine cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction(const std::filesystem::path& log, const System& system);
 
-/// The usual machine of the GPUs in a log, by its name in data/; empty: ambiguous, or none that is described whole.
+/// The usual machine of the GPUs in a log, by its name in data/; the one with a bridge where only its wires allow the
+/// times. Empty: ambiguous, or none that is described whole.
 /// \throws SpecError as diagnose
 [[nodiscard]] std::string usual_system(const std::filesystem::path& log);
 

@@ -88,6 +88,9 @@ TEST_CASE("two cards that are faster than PCIe are joined by a bridge, more of t
   CHECK(slow.system == "h100-pcie-bridge");
   CHECK(slow.state == RunState::slow);
   CHECK(of("NVIDIA H100 PCIe", 2, 20).system == "pcie5-8gpu");
+  const TemporaryLog fast(table("NVIDIA H100 PCIe", 1, 2, {{size, 116}})), low(table("NVIDIA H100 PCIe", 1, 2, {{size, 20}}));
+  CHECK(usual_system(fast.path()) == "h100-pcie-bridge");
+  CHECK(usual_system(low.path()) == "pcie5-8gpu");
   CHECK(of("NVIDIA H100 NVL", 2, 200).system == "h100-nvl-pair");
   const Diagnosis three = of("NVIDIA A100-PCIE-40GB", 3, 208);
   CHECK(three.system == "pcie4-8gpu");
