@@ -66,6 +66,7 @@ class SystemText {
     std::string notes;
     for (const std::string& one : out_.unknown) notes += (notes.empty() ? "Not known: " : "; ") + one;
     if (!remark_.empty()) notes += (notes.empty() ? "" : ". ") + remark_;
+    while (notes.ends_with(' ') || notes.ends_with('.')) notes.pop_back();
     if (!notes.empty()) text += "notes: " + in_quotes(notes + ".") + "\n";
     out_.yaml = text + body_;
     return out_;
@@ -159,6 +160,12 @@ class SystemText {
     if (shape.kind != TierKind::host && link_.empty()) {
       shape.remark = fmt::format("{} has no direct links in data/gpus, so PCIe is taken", out_.gpu);
       shape.kind = TierKind::host;
+    }
+    if (shape.kind == TierKind::host && !shape.edges.empty()) {
+      const auto bridges = io::machine_identities(data_directory()).bridges;
+      if (const auto pair = bridges.find(out_.gpu); pair != bridges.end())
+        shape.remark += fmt::format("; two on one bridge alone are {}", pair->second);
+      guess("GPU to GPU", "PCIe", shape.remark);
     }
     if (!shape.remark.empty()) remark_ += shape.remark + ". ";
     if (t_.links_stated && shape.kind == TierKind::host && t_.links_per_gpu() > 0 && shape.edges.empty())

@@ -83,6 +83,20 @@ TEST_CASE("NVLinks are those of one GPU: added up on direct links, not behind sw
   CHECK(topology_in(gpu_table(8, [](int i, int j) { return i / 2 == j / 2 ? "NV4" : "SYS"; })).links_per_gpu() == 4);  // bridges
 }
 
+TEST_CASE("cards joined in pairs are taken for cards with bridges, and the machine of a pair is named", "[topology]") {
+  const auto pairs = [](int i, int j) { return i / 2 == j / 2 ? "NV12" : "SYS"; };
+  const GuessedSystem eight = system_from(topology_in(gpu_table(8, pairs)));
+  CHECK(eight.gpu == "a100-pcie-80");
+  std::string said;
+  for (const TopologyGuess& one : eight.guesses) said += one.what + ": " + one.taken + ": " + one.reason + "\n";
+  CHECK(contains(said, "GPU to GPU: PCIe: direct links join only some GPUs"));
+  CHECK(contains(said, "a100-pcie-bridge"));
+  CHECK(contains(eight.yaml, "kind: host"));
+  CHECK_FALSE(contains(eight.yaml, ". ."));
+  CHECK(system_from(topology_in(gpu_table(2, pairs))).gpu == "a100-pcie-80");
+  CHECK(system_from(topology_in(gpu_table(8, [](int, int) { return "NV12"; }))).gpu == "a100-sxm-80");
+}
+
 TEST_CASE("a GPU with a link down behind switches is read and named", "[topology]") {
   const DescribedTopology t = topology_in(gpu_table(8, [](int i, int j) { return i == 3 || j == 3 ? "NV17" : "NV18"; }));
   CHECK(t.links_per_gpu() == 18);
