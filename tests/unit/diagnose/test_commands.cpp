@@ -52,8 +52,9 @@ TEST_CASE("a small or full /dev/shm, a job without memory, a missing library and
 TEST_CASE("nvbandwidth that leaves copies out or reads back other bytes is no table, and has a cause") {
   const std::string head = "nvbandwidth Version: v0.7\nDevice 0: NVIDIA GeForce RTX 2080 Ti\nDevice 1: NVIDIA GeForce RTX 2080 Ti\n\n";
   CHECK(names(diagnosed(head + "Waiving device_to_device_memcpy_write_ce.\n"), Cause::no_p2p_shm));
-  const Diagnosis wrong = diagnosed(head + "Running device_to_device_memcpy_read_ce.\n Invalid value when checking the pattern at 0x70a640000000\n"
-                                           " Current offset : 11136 \n");
+  const Diagnosis wrong = diagnosed(head +
+                                    "Running device_to_device_memcpy_read_ce.\n Invalid value when checking the pattern at 0x70a640000000\n"
+                                    " Current offset : 11136 \n");
   INFO(causes_of(wrong));
   CHECK(names(wrong, Cause::iommu));
 }
