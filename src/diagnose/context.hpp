@@ -129,7 +129,7 @@ struct Machine {
   std::string bridged;  ///< the system of such cards on a bridge; empty: none is known
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
-/// Its system; the bridged one where the wires of single cards do not allow these times and those of the bridge do.
+/// Its system; the bridged one for a pair that is sold with its bridge, or where only the wires of a bridge allow these times.
 [[nodiscard]] std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points);
 
 /// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.

@@ -63,9 +63,12 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
 }
 
 /// Predicts the log's points.
-std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request) {
+std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request, std::vector<std::string>& notes) {
   std::vector<ComparedSize> out;
-  for (const ComparedPoint& one : validate(points, {.calibration = request.calibration, .overrides = request.overrides}).points) {
+  const ValidationReport report = validate(points, {.calibration = request.calibration, .overrides = request.overrides});
+  if (report.points.empty())
+    for (const Skipped& one : report.skipped) notes.push_back("no comparison: " + one.reason);
+  for (const ComparedPoint& one : report.points) {
     const Point& p = one.point;
     Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
     out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
@@ -277,7 +280,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
       c.transfers = !c.curve.empty() && runs.empty();
-      if (!machine.system.empty()) c.sizes = compare(points, request);
+      if (!machine.system.empty()) c.sizes = compare(points, request, out.notes);
     }
   } catch (const SpecError& error) {
     if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));

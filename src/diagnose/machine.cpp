@@ -187,7 +187,8 @@ std::string machine_that_allows(const Machine& machine, const std::vector<Point>
     return std::any_of(points.begin(), points.end(), [&](const Point& p) { return is_impossible(p, highest_bus_bandwidth(system, p)); });
   };
   const bool fits = std::all_of(points.begin(), points.end(), [&](const Point& p) { return p.nodes <= 1 && p.ranks() <= joined.domain; });
-  return fits && any_impossible(plain) && !any_impossible(joined) ? machine.bridged : machine.system;
+  const bool sold_with_it = !joined.gpu.scale_up_bridge;
+  return fits && (sold_with_it || (any_impossible(plain) && !any_impossible(joined))) ? machine.bridged : machine.system;
 }
 
 }  // namespace fabricost::diagnosis

@@ -250,8 +250,8 @@ inline void describe_network(Fabric& f, const System& system, const Tier& nic, d
   if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
   if (ranks == 0) ranks = nodes * per_node;
   if (ranks > nodes * per_node)
-    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) +
-                       " GPUs");
+    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + (nodes == 1 ? " node of " : " nodes of ") +
+                       std::to_string(per_node) + " GPUs");
   if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
   if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
     return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: equal ranks per domain suffice, as inside one

@@ -44,6 +44,10 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
     return;
   }
   system_ = std::make_shared<const System>(load_system(system->second));
+  if (const auto bridge = machines.bridges.find(gpu); bridge != machines.bridges.end()) {
+    System pair = load_system(bridge->second);
+    if (!pair.gpu.scale_up_bridge && world_ <= pair.domain) system_ = std::make_shared<const System>(std::move(pair));  // sold with it
+  }
   guessed_ = true;
   one_node_ = world_ > std::max(system_->gpus_per_node, system_->domain);
   if (one_node_)

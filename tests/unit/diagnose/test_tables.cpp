@@ -92,6 +92,10 @@ TEST_CASE("two cards that are faster than PCIe are joined by a bridge, more of t
   CHECK(usual_system(fast.path()) == "h100-pcie-bridge");
   CHECK(usual_system(low.path()) == "pcie5-8gpu");
   CHECK(of("NVIDIA H100 NVL", 2, 200).system == "h100-nvl-pair");
+  CHECK(of("NVIDIA H100 NVL", 2, 41).state == RunState::slow);  // sold with a bridge
+  CHECK(of("NVIDIA H100 NVL", 4, 41).system == "pcie5-8gpu");
+  const Diagnosis eight = of("NVIDIA H200 NVL", 8, 41);  // more than its machine has
+  CHECK(std::any_of(eight.notes.begin(), eight.notes.end(), [](const std::string& note) { return note.find("no comparison: ") == 0; }));
   const Diagnosis three = of("NVIDIA A100-PCIE-40GB", 3, 208);
   CHECK(three.system == "pcie4-8gpu");
   CHECK(three.verdict.find("impossible") != std::string::npos);
