@@ -53,6 +53,15 @@ TEST_CASE("in-switch reduction: 25 us and a head for each of eight channels at 0
   CHECK_FALSE(row(cluster(Generation::hopper, 8, 1), Collective::all_gather, Algorithm::nvls));
 }
 
+TEST_CASE("in a rack an in-switch all_gather is believed to move as much as an all_reduce, less what a rank keeps", "[choice]") {
+  const Fabric rack = cluster(Generation::hopper, 16, 1);
+  const auto gather = row(rack, Collective::all_gather, Algorithm::nvls), reduce = row(rack, Collective::all_reduce, Algorithm::nvls);
+  REQUIRE(gather);
+  REQUIRE(reduce);
+  CHECK(rate(*gather) / rate(*reduce) == Approx(15.0 / 16));
+  CHECK(gather->latency == Approx(25e-6));
+}
+
 TEST_CASE("in-switch trees: the slowest of a head's channel, its NIC and the limit of a channel", "[choice]") {
   for (const int nodes : {2, 4}) {
     Fabric f = cluster(Generation::hopper, 8, nodes);

@@ -1,5 +1,6 @@
 // In-switch collectives: NCCL's rule of the chunks, the cost of ranks, and the bound that links set.
 #include <fabricost/algorithms/schedule_of.hpp>
+#include <fabricost/price/custom_reduce.hpp>
 #include <fabricost/price/in_switch.hpp>
 
 #include "catch.hpp"
@@ -77,4 +78,13 @@ TEST_CASE("in-switch reduction never runs above what the links carry", "[price]"
     CHECK(in_switch_rate(c, rack(n)) == Approx(2.0 * (n - 1) / (n + 1) * full));
     CHECK(in_switch_rate(c, rack(n), Collective::all_gather) == Approx((n - 1.0) / n * full));
   }
+}
+
+TEST_CASE("an engine's kernel takes no less than its bytes over the links that carry them", "[price]") {
+  Fabric f = support::fabric(8);
+  f.inner_rate = 0.75 * full;
+  const auto least = [&](ReduceKernel kernel) { return price_custom(kernel, f, CustomConstants{}).min; };
+  CHECK(least(ReduceKernel::pull_one_shot) == Approx(7 / (0.75 * full)));
+  CHECK(least(ReduceKernel::pull_two_shot) == Approx(2 * 7.0 / 8 / (0.75 * full)));
+  CHECK(least(ReduceKernel::multicast) == Approx((1 + 1.0 / 8) / full));  // the whole once, and its own part reduced
 }
