@@ -180,7 +180,7 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
 }
 
 std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points) {
-  if (machine.bridged.empty()) return machine.system;
+  if (machine.bridged.empty() || points.empty()) return machine.system;
   const System plain = load_system(machine.system, {}, "none", KernelSets::none());
   const System joined = load_system(machine.bridged, {}, "none", KernelSets::none());
   const auto any_impossible = [&](const System& system) {
