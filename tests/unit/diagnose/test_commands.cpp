@@ -22,7 +22,8 @@ TEST_CASE("nvidia-smi topo -p2p says whether GPUs reach each other; its legend s
     CHECK(d.causes.front().cause == Cause::no_p2p_shm);
     CHECK(d.causes.front().evidence.find("line 2") != std::string::npos);
   }
-  CHECK(names(diagnosed("        GPU0    GPU1\n GPU0   X       NS\n GPU1   NS      X\n"), Cause::no_p2p_shm));  // tabs typed again as blanks
+  const std::string with_blanks = "        GPU0    GPU1\n GPU0   X       NS\n GPU1   NS      X\n";
+  CHECK(names(diagnosed(with_blanks), Cause::no_p2p_shm));
   const Diagnosis fine = diagnosed(std::string(" \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n") + legend);
   INFO(causes_of(fine));
   CHECK(fine.causes.empty());
