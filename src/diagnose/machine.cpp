@@ -181,14 +181,18 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
 
 std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points) {
   if (machine.bridged.empty() || points.empty()) return machine.system;
-  const System plain = load_system(machine.system, {}, "none", KernelSets::none());
   const System joined = load_system(machine.bridged, {}, "none", KernelSets::none());
+  int ranks = 0;
+  for (const Point& p : points) {
+    if (p.nodes > 1 || p.ranks() > joined.domain) return machine.system;
+    ranks = std::max(ranks, p.ranks());
+  }
+  if (io::sold_joined(joined, ranks)) return machine.bridged;
+  const System plain = load_system(machine.system, {}, "none", KernelSets::none());
   const auto any_impossible = [&](const System& system) {
     return std::any_of(points.begin(), points.end(), [&](const Point& p) { return is_impossible(p, highest_bus_bandwidth(system, p)); });
   };
-  const bool fits = std::all_of(points.begin(), points.end(), [&](const Point& p) { return p.nodes <= 1 && p.ranks() <= joined.domain; });
-  const bool sold_with_it = !joined.gpu.scale_up_bridge;
-  return fits && (sold_with_it || (any_impossible(plain) && !any_impossible(joined))) ? machine.bridged : machine.system;
+  return any_impossible(plain) && !any_impossible(joined) ? machine.bridged : machine.system;
 }
 
 }  // namespace fabricost::diagnosis

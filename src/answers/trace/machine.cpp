@@ -46,7 +46,7 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
   system_ = std::make_shared<const System>(load_system(system->second));
   if (const auto bridge = machines.bridges.find(gpu); bridge != machines.bridges.end()) {
     System pair = load_system(bridge->second);
-    if (!pair.gpu.scale_up_bridge && world_ <= pair.domain) system_ = std::make_shared<const System>(std::move(pair));  // sold with it
+    if (io::sold_joined(pair, world_)) system_ = std::make_shared<const System>(std::move(pair));
   }
   guessed_ = true;
   one_node_ = world_ > std::max(system_->gpus_per_node, system_->domain);

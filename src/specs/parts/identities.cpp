@@ -247,6 +247,8 @@ MachineIdentities machine_identities(const fs::path& data) {
   return out;
 }
 
+bool sold_joined(const System& pair, int ranks) { return !pair.gpu.scale_up_bridge && ranks <= pair.domain; }
+
 std::string usual_nic(std::string_view generation) {
   const fs::path links = data_directory() / "links";
   for (const std::string& link : yaml_names(links)) {

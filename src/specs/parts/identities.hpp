@@ -1,7 +1,7 @@
 #pragma once
 /// \file identities.hpp
 /// Identification of a machine's GPU and its usual machine: the `identity:` of the files of data/gpus, and
-/// `aliases:` and `usual_for:` of those of data/systems and data/clusters, in one index; no product is named
+/// `aliases:`, `usual_for:` and `bridge_of:` of those of data/systems and data/clusters, in one index; no product is named
 /// in code. Only commands that meet an unknown machine use it (`topo`, `diagnose`, `measure`, an alias): a
 /// prediction for a named one reads none of it.
 
@@ -17,6 +17,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace fabricost {
+struct System;
+}
 
 namespace fabricost::io {
 
@@ -108,6 +112,8 @@ struct MachineIdentities {
 };
 /// \throws SpecError for a file that is not YAML, and for two that claim a name
 [[nodiscard]] MachineIdentities machine_identities(const std::filesystem::path& data);
+/// Whether that many ranks of one node are on cards that are sold with the bridge of this machine (`bridge_of:`).
+[[nodiscard]] bool sold_joined(const System& pair, int ranks);
 
 /// The link of data/links that NICs beside a GPU of that generation usually have (`usual_beside:`), else
 /// beside `other`.
