@@ -2,7 +2,7 @@
 # Nothing installed names the prefix: a tree can be moved, staged with DESTDIR and packed.
 include(CMakePackageConfigHelpers)
 set(package_files ${CMAKE_INSTALL_LIBDIR}/cmake/fabricost)
-install(TARGETS fabricost fabricost_io EXPORT fabricost-targets
+install(TARGETS fabricost fabricost_header_only fabricost_io EXPORT fabricost-targets
   LIBRARY COMPONENT Runtime NAMELINK_COMPONENT Development ARCHIVE COMPONENT Development)
 if(TARGET fabricost_tool)
   install(TARGETS fabricost_tool RUNTIME COMPONENT Runtime)
@@ -37,7 +37,7 @@ else()
   string(JOIN ", " requires_public eigen3 ${needs})
   set(requires_private "")
 endif()
-set(libs -lfabricost_io)
+set(libs "-lfabricost_io -lfabricost")
 if(CMAKE_DL_LIBS AND NOT BUILD_SHARED_LIBS)
   string(APPEND libs " -l${CMAKE_DL_LIBS}")
 endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Headers of one version with the compiled library of another do not link, and the linker's message names the version.
 
-    mixed_versions.py COMPILER LIBRARY INCLUDE...
+    mixed_versions.py COMPILER LIBRARY... INCLUDE INCLUDE
 
 The headers of another version are these with another version.hpp before them on the search path. Exit status 1 with what went wrong."""
 import pathlib
@@ -13,12 +13,12 @@ import tempfile
 PROGRAM = "#include <fabricost/compiled_part.hpp>\nint main() {}\n"
 
 
-def link(compiler, library, includes, folder):
+def link(compiler, libraries, includes, folder):
     """(0 or not, what the compiler and linker say)."""
     source = folder / "main.cpp"
     source.write_text(PROGRAM)
     # --no-as-needed: a shared library counts although main() calls nothing of it
-    done = subprocess.run([compiler, "-std=c++20", "-O2", *(f"-I{i}" for i in includes), str(source), "-Wl,--no-as-needed", str(library),
+    done = subprocess.run([compiler, "-std=c++20", "-O2", *(f"-I{i}" for i in includes), str(source), "-Wl,--no-as-needed", *libraries,
                            "-lyaml-cpp", "-lfmt", "-lpugixml", "-lz", "-lzstd", "-lsqlite3", "-ldl", "-o", str(folder / "program")],
                           capture_output=True, text=True)
     return done.returncode, done.stderr
@@ -27,19 +27,20 @@ def link(compiler, library, includes, folder):
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
-    compiler, library, *includes = sys.argv[1:]
+    compiler, *libraries, _, _ = sys.argv[1:]
+    includes = sys.argv[-2:]
     [version_header] = [p for i in includes if (p := pathlib.Path(i) / "fabricost/version.hpp").exists()]
     text = version_header.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
-        status, words = link(compiler, library, includes, folder)
+        status, words = link(compiler, libraries, includes, folder)
         if status:
             sys.exit(f"headers and library of one version do not link:\n{words}")
         other = folder / "other/fabricost/version.hpp"
         other.parent.mkdir(parents=True)
         # quoted and angled includes of <fabricost/...> search in order: this one comes first
         other.write_text(re.sub(r"fabricost_io_is_version_\w+", "fabricost_io_is_version_99_7_3", text))
-        status, words = link(compiler, library, [folder / "other", *includes], folder)
+        status, words = link(compiler, libraries, [folder / "other", *includes], folder)
         if status == 0:
             sys.exit("headers of version 99.7.3 link with this library")
         if "undefined reference to `fabricost_io_is_version_99_7_3'" not in words:

@@ -129,13 +129,7 @@ inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
 /// Names in any case, with dashes or underscores, and aliases (`sharp` is collnet_chain).
-[[nodiscard]] inline std::optional<Algorithm> parse_algorithm(std::string_view text) {
-  constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
-  const std::string wanted = detail::folded(text);
-  for (std::size_t i = 0; i < aliases.size(); ++i)
-    if (!aliases[i].empty() && aliases[i] == wanted) return static_cast<Algorithm>(i);
-  return detail::parse_enum<Algorithm>(text, algorithm_names);
-}
+[[nodiscard]] std::optional<Algorithm> parse_algorithm(std::string_view text);
 
 namespace detail {
 inline constexpr auto one_partner = of_every([](auto a) { return algorithms::StepByStep<decltype(a)>; });
@@ -166,3 +160,7 @@ inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
 }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/algorithms/registry-inl.hpp>
+#endif

@@ -16,9 +16,10 @@ template <class A>
 }
 
 /// Schedule of an algorithm for a collective among ranks joined like these; empty for one rank.
-[[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at) {
-  if (op == Collective::send_recv) return send_recv_schedule(at.levels, at.domains() > 1 ? 1 : 0);
-  return with_algorithm(algorithm, [&](auto a) { return schedule_by<decltype(a)>(op, at); });
-}
+[[nodiscard]] Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/algorithms/schedule_of-inl.hpp>
+#endif

@@ -28,11 +28,7 @@ struct Candidates {
 /// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that avoids the
 /// host bridge. The files of data/transports say which transports run without LL128; of GPUs, Volta runs it
 /// (NCCL 2.8.4 on nodes of 4 V100 with EDR: no jump of ring LL between 64 KiB and 1 MiB) and Pascal is assumed to run without.
-[[nodiscard]] inline bool has_ll128(const Fabric& f) {
-  if (f.over_pcie || f.library == Library::oneccl) return false;
-  if (f.domains() <= 1) return true;
-  return !f.host_bridge && f.ll128 && f.generation >= Generation::volta;
-}
+[[nodiscard]] bool has_ll128(const Fabric& f);
 
 namespace detail {
 template <class A>
@@ -46,19 +42,13 @@ template <class A>
 }  // namespace detail
 
 /// Why a pair cannot run here; nullptr if it can.
-[[nodiscard]] inline const char* why_not(Candidate c, Collective op, const Fabric& f, bool byte_wide) {
-  if (static_cast<int>(c.algorithm) >= algorithm_count) return "unknown algorithm";
-  return with_algorithm(c.algorithm, [&](auto a) { return detail::why_not<decltype(a)>(c.protocol, op, f, byte_wide); });
-}
+[[nodiscard]] const char* why_not(Candidate c, Collective op, const Fabric& f, bool byte_wide);
 
 /// Every pair that can run.
-[[nodiscard]] inline Candidates possible_candidates(Collective op, const Fabric& f, bool byte_wide) {
-  Candidates out;
-  for_every_algorithm([&](auto a) {
-    for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple})
-      if (detail::why_not<decltype(a)>(p, op, f, byte_wide) == nullptr) out.add(Algorithm{place_of<decltype(a)>}, p);
-  });
-  return out;
-}
+[[nodiscard]] Candidates possible_candidates(Collective op, const Fabric& f, bool byte_wide);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/candidates-inl.hpp>
+#endif

@@ -57,19 +57,7 @@ class PriceTable {
     candidates_[at] = candidate, lines_[at] = line, until_[at] = until;
   }
   /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first.
-  [[nodiscard]] int pick(double bytes) const {
-    int best = 0;
-    double min = 0;
-    for (int i = 0; i < count_; ++i) {
-      if (bytes >= until(i)) continue;
-      const double t = lines_[static_cast<std::size_t>(i)](bytes);
-      if (i == 0 || t < min * (1 - 1e-9)) {
-        min = t;
-        best = i;
-      }
-    }
-    return best;
-  }
+  [[nodiscard]] int pick(double bytes) const;
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] Candidate candidate(int i) const { return candidates_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] const Line& line(int i) const { return lines_[static_cast<std::size_t>(i)]; }
@@ -83,46 +71,22 @@ class PriceTable {
 };
 
 /// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule.
-[[nodiscard]] inline Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f) {
-  Candidates out;
-  for (const Candidate c : possible_candidates(in.op, f, in.byte_wide))
-    if (choice.allows(c)) out.add(c.algorithm, c.protocol);
-  return out;
-}
+[[nodiscard]] Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f);
 
 /// The tuner's rows that a choice allows; empty if the choice must be made by price.
-[[nodiscard]] inline TunerTable allowed_rows(const Choice& choice, ChoiceInput in, const Fabric& f) {
-  TunerTable table = tuner_table(in.op, f, in.byte_wide);
-  if (choice.algorithm || choice.protocol) table.rows.keep_if([&](const TunerRow& row) { return choice.allows(row.candidate); });
-  // point to point: a forced protocol replaces the limit, an algorithm other than direct the whole rule
-  if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
-    table.exchange_limit = 0;
-    if (choice.protocol != Protocol::ll128 && choice.allows({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}))
-      table.add({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}, 0, 1);
-  }
-  return table;
-}
+[[nodiscard]] TunerTable allowed_rows(const Choice& choice, ChoiceInput in, const Fabric& f);
 
 /// A tuner plugin's decisions for this collective, among the pairs that the choice allows.
-[[nodiscard]] inline PluginRegions plugin_regions_of(const Choice& choice, ChoiceInput in, const Fabric& f) {
-  return {in.op, f, in.byte_wide, [&](Candidate c) { return choice.allows(c); }};
-}
+[[nodiscard]] PluginRegions plugin_regions_of(const Choice& choice, ChoiceInput in, const Fabric& f);
 
 /// The plugin's choice at one size, else the tuner's among the allowed rows; nothing if it must be made by price.
-[[nodiscard]] inline std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f) {
-  if (f.plugin != TunerPlugin::none) [[unlikely]]
-    if (const std::optional<Candidate> picked = plugin_regions_of(choice, in, f).pick(bytes)) return picked;
-  if (choice.algorithm || choice.protocol || is_exchange(in.op)) {
-    const TunerTable table = allowed_rows(choice, in, f);
-    if (!(table.exchange_limit > 0) && table.rows.empty()) return std::nullopt;
-    return table.pick(bytes);
-  }
-  detail::TunerPick pick{.bytes = bytes};
-  detail::make_tuner_rows(pick, in.op, f, in.byte_wide);
-  return pick.any ? std::optional{pick.best} : std::nullopt;
-}
+[[nodiscard]] std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f);
 
 /// NCCL's rule applies to libraries that follow its tuner; others are assumed to run the fastest.
 [[nodiscard]] inline bool follows_tuner(Library library) { return library != Library::other; }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/choice-inl.hpp>
+#endif

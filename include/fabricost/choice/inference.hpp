@@ -30,11 +30,7 @@ inline constexpr std::array<std::string_view, 4> inference_library_names{"none",
 [[nodiscard]] constexpr std::string_view name(InferenceLibrary l) { return inference_library_names[static_cast<std::size_t>(l)]; }
 
 /// `vllm`, `sglang`, `trtllm` or `tensorrt-llm`.
-[[nodiscard]] inline std::optional<InferenceLibrary> parse_inference_library(std::string_view text) {
-  if (detail::folded(text) == "tensorrtllm") return InferenceLibrary::trtllm;
-  const auto found = detail::parse_enum<InferenceLibrary>(text, inference_library_names);
-  return found == InferenceLibrary::none ? std::nullopt : found;
-}
+[[nodiscard]] std::optional<InferenceLibrary> parse_inference_library(std::string_view text);
 
 /// The engine that calls a collective. Version as in version_number; 0: the newest known.
 struct Inference {
@@ -44,24 +40,7 @@ struct Inference {
 };
 
 /// "0.5.14" as 5014, "1.3.0rc10" as 1003000; 0 if it is not a version.
-[[nodiscard]] inline int version_number(std::string_view text) {
-  int out = 0, parts = 0;
-  const char *at = text.data(), *end = at + text.size();
-  for (; parts < 3; ++parts) {
-    int part = 0;
-    const auto [stopped, fault] = std::from_chars(at, end, part);
-    if (fault != std::errc{} || part < 0 || part > 999) break;
-    out = out * 1000 + part;
-    at = stopped;
-    if (at == end || *at != '.') {
-      ++parts;
-      break;
-    }
-    ++at;
-  }
-  for (int i = parts; parts > 0 && i < 3; ++i) out *= 1000;
-  return out;
-}
+[[nodiscard]] int version_number(std::string_view text);
 
 /// The kernels of an engine in order of size: each up to, not including, `until`; NCCL beyond the last.
 struct ReducePieces {
@@ -78,11 +57,7 @@ struct ReducePieces {
   }
   [[nodiscard]] const Piece* begin() const { return items.data(); }
   [[nodiscard]] const Piece* end() const { return items.data() + count; }
-  [[nodiscard]] ReduceKernel at(double bytes) const {
-    for (const Piece& p : *this)
-      if (bytes < p.until) return p.kernel;
-    return ReduceKernel::library;
-  }
+  [[nodiscard]] ReduceKernel at(double bytes) const;
 };
 
 namespace detail {
@@ -113,11 +88,7 @@ struct EngineTable {
   HandOver hand_over[8]{};  ///< the first whose condition holds
 };
 
-[[nodiscard]] inline bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
-  const int version = i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version;
-  return version >= c.from && version < c.before && (c.generation == Generation::other || c.generation == f.generation) &&
-         (ultra || !c.ultra) && (f.in_switch || !c.in_switch) && (f.over_pcie || !c.pcie);
-}
+[[nodiscard]] bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra);
 
 }  // namespace detail
 
@@ -128,25 +99,7 @@ struct EngineTable {
 namespace fabricost {
 
 /// \param ultra Blackwell Ultra (compute capability 10.3)
-[[nodiscard]] inline ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
-  const auto n = static_cast<std::size_t>(f.ranks());
-  ReducePieces out;
-  if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > detail::max_engine_ranks || f.library != Library::nccl)
-    return out;
-  for (const detail::EngineTable& engine : detail::engine_tables) {
-    if (engine.library != i.library) continue;
-    if (f.over_pcie && static_cast<int>(n) > engine.pcie_ranks) return out;
-    if (f.nodes > 1 && i.version != 0 && i.version < engine.across_nodes_from) return out;
-    const auto* const end = engine.hand_over + engine.rules;
-    const auto* const rule = std::find_if(engine.hand_over, end, [&](const auto& one) { return detail::holds(one.when, i, f, ultra); });
-    if (rule == end) return out;
-    for (const auto& [kernel, below, to] : rule->kernels) {
-      if (below[n - 2] > 0) out.add(kernel, below[n - 2]);
-      if (to[n - 2] > 0) out.add(kernel, std::nextafter(to[n - 2], 2 * to[n - 2]));
-    }
-  }
-  return out;
-}
+[[nodiscard]] ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra);
 
 /// A kernel's name in terms of NCCL's pairs.
 [[nodiscard]] constexpr Candidate candidate_of(ReduceKernel kernel) {
@@ -167,3 +120,7 @@ namespace fabricost {
 }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/inference-inl.hpp>
+#endif

@@ -58,23 +58,12 @@ struct TunerTable {
 namespace detail {
 
 /// floor(log2(S / 64)), from 0 to 23, read from the exponent: bytes are never subnormal.
-[[nodiscard]] inline std::size_t octave_of(double bytes) {
-  if (bytes < 64) return 0;
-  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bytes) >> 52) - 1023;
-  return static_cast<std::size_t>(std::min(23, exponent - 6));
-}
-[[nodiscard]] inline double correction_at(const double* correction, double bytes) {
-  return correction == nullptr ? 1 : correction[octave_of(bytes)];
-}
+[[nodiscard]] std::size_t octave_of(double bytes);
+[[nodiscard]] double correction_at(const double* correction, double bytes);
 /// floor(log2(n)) of a whole number from 1 on.
 [[nodiscard]] inline int whole_doublings(double n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; }
 
 }  // namespace detail
-
-inline double TunerTable::believed_volume(const TunerRow& row, double bytes, std::size_t octave) {
-  const double volume = bytes * row.per_byte;
-  return row.correction == nullptr ? volume : volume / row.correction[octave];
-}
 
 namespace detail {
 
@@ -88,15 +77,7 @@ struct TunerPick {
   double exchange_limit = 0;
   double peers = 1;
 
-  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
-    if (!(algorithm_rate > 0)) return;
-    const TunerRow row{c, latency, 1 / algorithm_rate, correction};
-    const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
-    if (any && !(t < min)) return;
-    any = true;
-    min = t;
-    best = c;
-  }
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr);
 };
 
 /// Rows whose lower envelope changes at given sizes: each next line is half as steep and meets the last there.
@@ -223,29 +204,10 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
 }  // namespace detail
 
 /// \param op any collective; \param byte_wide 8-bit elements
-[[nodiscard]] inline TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
-  TunerTable table;
-  detail::make_tuner_rows(table, op, f, byte_wide);
-  return table;
-}
-
-inline double TunerTable::believed(const TunerRow& row, double bytes) const {
-  return row.latency + believed_volume(row, bytes, detail::octave_of(bytes));
-}
-
-inline Candidate TunerTable::pick(double bytes) const {
-  if (exchange_limit > 0) return {Algorithm::direct, bytes / peers <= exchange_limit ? Protocol::ll : Protocol::simple};
-  const std::size_t octave = detail::octave_of(bytes);
-  const TunerRow* best = nullptr;
-  double min = 0;
-  for (const TunerRow& row : rows) {
-    const double t = row.latency + believed_volume(row, bytes, octave);
-    if (best == nullptr || t < min) {
-      min = t;
-      best = &row;
-    }
-  }
-  return best != nullptr ? best->candidate : Candidate{};
-}
+[[nodiscard]] TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/nccl-inl.hpp>
+#endif

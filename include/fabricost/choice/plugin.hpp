@@ -72,16 +72,7 @@ void each_crossing(const PluginRegion& region, double y, Visit&& visit) {
     from = &to;
   }
 }
-[[nodiscard]] inline bool holds(const PluginRegion& region, double x, double y) {
-  constexpr double on_border = 1e-13;
-  bool border = false, above = false, below = false;
-  each_crossing(region, y, [&](double at, bool crosses_above, bool crosses_below) {
-    border |= std::fabs(at - x) < on_border;
-    above ^= crosses_above && at < x;
-    below ^= crosses_below && at < x;
-  });
-  return border || above || below;
-}
+[[nodiscard]] bool holds(const PluginRegion& region, double x, double y);
 
 }  // namespace detail
 
@@ -103,12 +94,7 @@ class PluginRegions {
   }
   [[nodiscard]] bool any() const { return !regions_.empty(); }
   /// The pair that the plugin chooses; empty where it leaves the choice to NCCL.
-  [[nodiscard]] std::optional<Candidate> pick(double bytes) const {
-    const double x = bytes > 1 ? detail::fast_log2(bytes) : 0;
-    for (const PluginRegion* region : regions_)
-      if (detail::holds(*region, x, ranks_)) return region->candidate;
-    return std::nullopt;
-  }
+  [[nodiscard]] std::optional<Candidate> pick(double bytes) const;
   /// visit(bytes) for every size at which a polygon begins or ends.
   template <class Visit>
   void each_border(Visit&& visit) const {
@@ -122,3 +108,7 @@ class PluginRegions {
 };
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/plugin-inl.hpp>
+#endif

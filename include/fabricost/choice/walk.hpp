@@ -12,16 +12,9 @@
 namespace fabricost::detail {
 
 /// The next size to compare at, towards one where something changes.
-[[nodiscard]] inline double towards_size(double from, double at, double next) {
-  if (!(at < from)) return next;
-  const double before = std::nextafter(from, 0);
-  return std::min(next, at < before ? before : from);
-}
+[[nodiscard]] double towards_size(double from, double at, double next);
 /// The next size to compare at, towards a jump of this line.
-[[nodiscard]] inline double towards_jumps(const Line& line, double at, double next) {
-  for (const Jump& jump : line.jumps) next = towards_size(jump.from, at, next);
-  return next;
-}
+[[nodiscard]] double towards_jumps(const Line& line, double at, double next);
 
 /// \param pick the fastest line at a size \param nearer(at, next) a size between, where there is a jump
 /// \param visit(what, from, until) called for each stretch in turn, the first from 0, the last until infinity
@@ -48,3 +41,7 @@ void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
 }
 
 }  // namespace fabricost::detail
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/choice/walk-inl.hpp>
+#endif

@@ -20,26 +20,13 @@
 namespace fabricost {
 
 /// Whether a job rents a part of a rack: it is smaller, and nothing says that the rack is bought.
-[[nodiscard]] inline bool rents_part(const System& system, double gpus, const Prices& prices) {
-  return is_rack(system, prices.power) && takes_part_of_domain(system, gpus) && !is_owned(system, prices);
-}
+[[nodiscard]] bool rents_part(const System& system, double gpus, const Prices& prices);
 
 /// GPUs that `gpus` pay for, themselves included. \param idle of the layout's domains \param standing_by in whole spare nodes
-[[nodiscard]] inline double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0) {
-  const auto whole = [](double many, double unit) { return std::ceil(many / unit) * unit; };
-  double out = 0;
-  if (const System own = sliced(system, static_cast<long long>(std::ceil(gpus))); own.slice) {
-    const bool racks = system.pod > 0 && is_rack(system, prices.power);
-    out = whole(gpus, own.domain) + whole(standing_by, racks ? system.domain : system.gpus_per_node);
-  } else if (rents_part(system, gpus + standing_by, prices)) {
-    out = with_rented_together(system, gpus + standing_by);
-  } else if (is_rack(system, prices.power)) {
-    out = whole(gpus + std::max(idle, standing_by), system.domain);
-  } else {
-    out = whole(gpus + (takes_part_of_domain(system, gpus) ? 0 : idle), system.gpus_per_node) + standing_by;
-  }
-  const auto stated = stated_gpus(system);
-  return stated && static_cast<double>(*stated) >= gpus ? std::min(out, static_cast<double>(*stated)) : out;
-}
+[[nodiscard]] double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/economics/paid-inl.hpp>
+#endif

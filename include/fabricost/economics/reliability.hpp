@@ -36,11 +36,7 @@ struct FailureRate {
 
   /// `failures` in `days` on `gpus` GPUs with `gpus_per_node` per node: 419 in 54 days on 16,384 give 3.79
   /// per 1000 node-days.
-  [[nodiscard]] static FailureRate counted(double failures, double days, double gpus, double gpus_per_node) {
-    if (!(failures >= 0 && days > 0 && gpus > 0 && gpus_per_node > 0))
-      throw RequestError("a failure rate needs a count of 0 or more, and days, GPUs and GPUs per node above 0");
-    return {failures / (days * day_seconds) / (gpus / gpus_per_node)};
-  }
+  [[nodiscard]] static FailureRate counted(double failures, double days, double gpus, double gpus_per_node);
   [[nodiscard]] static FailureRate per_thousand_node_days(double failures) {
     if (!(failures >= 0)) throw RequestError("failures per thousand node-days are 0 or more");
     return {failures / 1000 / day_seconds};
@@ -59,29 +55,12 @@ struct FailureRate {
 [[nodiscard]] inline double young_interval(double checkpoint, double mttf) { return std::sqrt(2 * checkpoint * mttf); }
 
 /// Daly 2006 (Future Generation Computer Systems 22, eq. 37): sqrt(2 C M) (1 + sqrt(C/2M)/3 + (C/2M)/9) - C, M where C >= 2 M. Seconds.
-[[nodiscard]] inline double daly_interval(double checkpoint, double mttf) {
-  if (checkpoint >= 2 * mttf) return mttf;
-  const double x = checkpoint / (2 * mttf);
-  return std::sqrt(2 * checkpoint * mttf) * (1 + std::sqrt(x) / 3 + x / 9) - checkpoint;
-}
+[[nodiscard]] double daly_interval(double checkpoint, double mttf);
 
 /// The exact optimal interval: tau = M x with (1 - x) e^x = e^(-C/M), by bisection. It does not depend on
 /// recovery and background writing, but cannot be below d - C where a background write takes d. Infinite M:
 /// infinite. Seconds.
-[[nodiscard]] inline double best_interval(double checkpoint, double mttf, double drain = 0) {
-  if (!std::isfinite(mttf)) return mttf;
-  double x = 0;
-  if (checkpoint > 0) {
-    // with y = 1 - x: ln y - y + 1 + C/M = 0 on (0, 1)
-    const double c = checkpoint / mttf;
-    double low = 0, high = 1;
-    for (int i = 0; i < 200; ++i) {
-      x = (low + high) / 2;
-      (std::log1p(-x) + x + c > 0 ? low : high) = x;
-    }
-  }
-  return std::max(mttf * x, drain - checkpoint);
-}
+[[nodiscard]] double best_interval(double checkpoint, double mttf, double drain = 0);
 
 /// Checkpoints and recovery of a job. Seconds.
 struct Checkpointing {
@@ -102,68 +81,27 @@ struct Goodput {
 
 /// The exact goodput of exponential failures (formula above).
 /// \throws RequestError for an interval of 0, a negative time, or a background write longer than the time to the next checkpoint
-[[nodiscard]] inline Goodput goodput_of(const Checkpointing& c, double mttf) {
-  if (!(c.interval > 0 && c.stall >= 0 && c.drain >= 0 && c.recovery >= 0 && mttf > 0))
-    throw RequestError("goodput needs an interval and a time to failure above 0, and times of 0 or more");
-  if (c.drain > (c.interval + c.stall) * (1 + 1e-12))
-    throw RequestError("a checkpoint takes longer to write in the background than the time until the next; checkpoint less often");
-  Goodput out;
-  const double period = c.interval + c.stall;
-  if (!std::isfinite(mttf)) {
-    out.kept = c.interval / period;
-    out.checkpoints = c.stall / period;
-    return out;
-  }
-  const double running = std::exp(-c.recovery / mttf);  // of all time: E[life] / (E[life] + E[recovery]) = M / (M e^(R/M))
-  out.kept = running * c.interval * std::exp(-c.drain / mttf) / (mttf * std::expm1(period / mttf));
-  out.recovery = 1 - running;
-  // while running: stalls of complete and of interrupted periods, int_tau^(tau+C) e^(-t/M) dt / int_0^(tau+C)
-  out.checkpoints = running * std::exp(-c.interval / mttf) * -std::expm1(-c.stall / mttf) / -std::expm1(-period / mttf);
-  out.lost = std::max(0.0, running - out.kept - out.checkpoints);
-  return out;
-}
+[[nodiscard]] Goodput goodput_of(const Checkpointing& c, double mttf);
 
 /// First order, for times small compared with M: 1 - C/tau - (tau/2 + d + R)/M. Negative outside its range.
-[[nodiscard]] inline double goodput_estimate(const Checkpointing& c, double mttf) {
-  return 1 - c.stall / c.interval - (c.interval / 2 + c.drain + c.recovery) / mttf;
-}
+[[nodiscard]] double goodput_estimate(const Checkpointing& c, double mttf);
 
 /// Effective training time ratio of Meta (arXiv 2410.21680, eq. 1 without queues): (1 - n r (u0 + D/2)) / (1
 /// + w/D).
 /// \param failures n r per second \param start u0, initialisation \param interval D between checkpoints \param write w, stall of one
-[[nodiscard]] inline double effective_training_time(double failures, double start, double interval, double write) {
-  return (1 - failures * (start + interval / 2)) / (1 + write / interval);
-}
+[[nodiscard]] double effective_training_time(double failures, double start, double interval, double write);
 
 /// Probability that all `servers` are busy at a load (Erlang 1917), by B(k) = a B(k-1) / (k + a B(k-1)).
-[[nodiscard]] inline double erlang_loss(double load, int servers) {
-  double b = 1;
-  for (int k = 1; k <= servers; ++k) b = load * b / (k + load * b);
-  return b;
-}
+[[nodiscard]] double erlang_loss(double load, int servers);
 
 /// Share of the time a job waits because `spares` + 1 nodes are in repair: Erlang's loss formula with spares
 /// + 1 servers and the load (failures that remove a node) x (mean repair time). Spares do not fail; repairs
 /// run in parallel.
-[[nodiscard]] inline double waiting_for_nodes(double node_losses_per_second, double repair_seconds, int spares) {
-  return erlang_loss(node_losses_per_second * repair_seconds, spares + 1);
-}
+[[nodiscard]] double waiting_for_nodes(double node_losses_per_second, double repair_seconds, int spares);
 
 /// Minimum number of spares with which a job waits at most `share` of its time. \throws RequestError for a
 /// share outside (0, 1), and if ten million are too few
-[[nodiscard]] inline int spares_for(double node_losses_per_second, double repair_seconds, double share) {
-  if (!(share > 0 && share < 1)) throw RequestError("a share of the time is between 0 and 1");
-  const double load = node_losses_per_second * repair_seconds;
-  double b = load / (1 + load);
-  int spares = 0;
-  while (b > share) {
-    if (++spares > 10'000'000)
-      throw RequestError("nodes fail faster than they are repaired: even 10 million spares cannot keep the waiting time below " +
-                         std::to_string(share) + " of the time; take a shorter repair or fewer failures");
-    b = load * b / (spares + 1 + load * b);
-  }
-  return spares;
-}
+[[nodiscard]] int spares_for(double node_losses_per_second, double repair_seconds, double share);
 
 /// Input of failures_of.
 struct FailureQuestion {
@@ -190,38 +128,16 @@ struct FailureAnswer {
 /// Goodput of a job, including the wait for nodes. A waiting job does not fail, so the rest of its time is
 /// divided as by goodput_of.
 /// \throws RequestError as goodput_of, for fewer than 1 node, negative spares or a share outside [0, 1]
-[[nodiscard]] inline FailureAnswer failures_of(const FailureQuestion& q) {
-  if (!(q.nodes >= 1)) throw RequestError("a job runs on at least 1 node");
-  if (q.spares < 0) throw RequestError("spares are 0 or more");
-  if (!(q.replaced >= 0 && q.replaced <= 1)) throw RequestError("the share of failures that take a node away is from 0 to 1");
-  if (!(q.rate.per_node >= 0 && q.other_failures >= 0 && q.repair >= 0)) throw RequestError("failure rates and repair times are 0 or more");
-  FailureAnswer out;
-  out.nodes = q.nodes;
-  out.spares = q.spares;
-  const double failures = q.nodes * q.rate.per_node + q.other_failures;
-  out.mttf = 1 / failures;
-  out.checkpointing = q.checkpointing;
-  if (out.checkpointing.interval <= 0) {
-    out.checkpointing.interval = best_interval(q.checkpointing.stall, out.mttf, q.checkpointing.drain);
-    if (!std::isfinite(out.checkpointing.interval) || out.checkpointing.interval <= 0)
-      throw RequestError("without failures, or with checkpoints that cost nothing, no interval is best; give one");
-  }
-  out.share = goodput_of(out.checkpointing, out.mttf);
-  const double losses = q.nodes * q.rate.per_node * q.replaced;
-  out.spares_to_hardly_wait = spares_for(losses, q.repair, 1e-3);
-  const double waiting = q.repair > 0 ? waiting_for_nodes(losses, q.repair, q.spares) : 0;
-  for (double* share : {&out.share.kept, &out.share.checkpoints, &out.share.lost, &out.share.recovery}) *share *= 1 - waiting;
-  out.share.waiting = waiting;
-  return out;
-}
+[[nodiscard]] FailureAnswer failures_of(const FailureQuestion& q);
 
 /// Bytes of a checkpoint: 16-bit weights and 32-bit master weights, momentum and variance.
 inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoint;
 
 /// Seconds to write or read `parameters` at `bytes_per_second`, the storage rate of all writers together.
-[[nodiscard]] inline double checkpoint_seconds(double parameters, double bytes_per_second) {
-  if (!(parameters > 0 && bytes_per_second > 0)) throw RequestError("a checkpoint has parameters and a storage rate above 0");
-  return checkpoint_bytes_per_parameter * parameters / bytes_per_second;
-}
+[[nodiscard]] double checkpoint_seconds(double parameters, double bytes_per_second);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/economics/reliability-inl.hpp>
+#endif

@@ -27,37 +27,15 @@ inline constexpr double euler_gamma = 0.57721566490153286;
 
 /// 1 - (1 - q)^n without cancellation: the share of steps with at least one late rank of n. \throws
 /// RequestError for q outside [0, 1]
-[[nodiscard]] inline double somebody_late(double share, double ranks) {
-  if (!(share >= 0 && share <= 1)) throw RequestError("a share of slow ranks is a number from 0 to 1");
-  return share >= 1 ? 1 : -std::expm1(ranks * std::log1p(-share));
-}
+[[nodiscard]] double somebody_late(double share, double ranks);
 
 /// H_n. Summed to 10,000, beyond that ln n + gamma + 1/(2n) - 1/(12 n^2) (error below 1e-17).
-[[nodiscard]] inline double harmonic(double n) {
-  if (n > 10000) return std::log(n) + euler_gamma + 1 / (2 * n) - 1 / (12 * n * n);
-  double sum = 0;
-  for (int i = static_cast<int>(n); i >= 1; --i) sum += 1.0 / i;
-  return sum;
-}
+[[nodiscard]] double harmonic(double n);
 
 namespace detail {
 
 /// Upper tail of the standard normal distribution.
 [[nodiscard]] inline double normal_tail(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
-/// ln Phi(z), accurate in both tails.
-[[nodiscard]] inline double log_normal_cdf(double z) { return z < 0 ? std::log(normal_tail(-z)) : std::log1p(-normal_tail(z)); }
-
-/// int_0^inf (1 - (1 - p0 e^-y)^n) dy = sum_1^n (1 - (1 - p0)^j) / j: what an exponential tail of weight p0
-/// adds to a maximum, in its scale.
-[[nodiscard]] inline double exponential_tail_gain(double weight, double ranks) {
-  double sum = 0, kept = 1;
-  for (double j = 1; j <= ranks; ++j) {
-    kept *= 1 - weight;
-    sum += (1 - kept) / j;
-    if (kept < 1e-18) return sum + harmonic(ranks) - harmonic(j);  // all further terms are 1/j
-  }
-  return sum;
-}
 
 }  // namespace detail
 
@@ -74,63 +52,20 @@ struct Jitter {
   [[nodiscard]] double log_deviation() const { return std::sqrt(std::log1p(deviation / mean * deviation / mean)); }
 
   /// The quantile at Phi(z): exceeded with the probability that a standard normal exceeds z.
-  [[nodiscard]] double at(double z) const {
-    switch (shape) {
-      case JitterShape::normal: return mean + deviation * z;
-      case JitterShape::lognormal: {
-        const double s = log_deviation();
-        return mean * std::exp(s * z - s * s / 2);
-      }
-      case JitterShape::exponential: return mean - deviation - deviation * std::log(detail::normal_tail(z));
-    }
-    return mean;
-  }
+  [[nodiscard]] double at(double z) const;
 };
 
 /// The distribution with this median and 99th percentile, the figures that benchmarks print.
 ///   normal       sigma = (p99 - p50) / 2.3263                lognormal   sigma_ln = ln(p99/p50) / 2.3263
 ///   exponential  m = (p99 - p50) / ln 50, shifted to p50 - m ln 2
 /// \throws RequestError unless 0 < p50 <= p99
-[[nodiscard]] inline Jitter jitter_of_percentiles(double p50, double p99, JitterShape shape = JitterShape::lognormal) {
-  if (!(p50 > 0 && p99 >= p50 && std::isfinite(p99))) throw RequestError("P50 is above 0 and P99 is at least as large");
-  constexpr double z99 = 2.3263478740408408;
-  switch (shape) {
-    case JitterShape::normal: return {shape, p50, (p99 - p50) / z99};
-    case JitterShape::lognormal: {
-      const double s = std::log(p99 / p50) / z99, mean = p50 * std::exp(s * s / 2);
-      return {shape, mean, mean * std::sqrt(std::expm1(s * s))};
-    }
-    case JitterShape::exponential: {
-      const double m = (p99 - p50) / std::log(50.0);
-      return {shape, p50 - m * std::numbers::ln2 + m, m};
-    }
-  }
-  return {};
-}
+[[nodiscard]] Jitter jitter_of_percentiles(double p50, double p99, JitterShape shape = JitterShape::lognormal);
 
 /// Expected maximum over `ranks` independent draws: the exact order statistic int q(z) n phi(z) Phi(z)^(n-1)
 /// dz over the standard normal z, with q the distribution's quantile. Trapezoidal rule, whose error falls
 /// exponentially for such integrands (1e-9 here). Exponential times in closed form: mean - m + m H_n.
 /// \throws RequestError for fewer than 1 rank, a negative deviation, or a lognormal without a mean above 0
-[[nodiscard]] inline double expected_maximum(const Jitter& one, double ranks) {
-  if (!(ranks >= 1 && ranks <= 1e9)) throw RequestError("a number of ranks is from 1 to 10^9");
-  if (!(one.deviation >= 0 && std::isfinite(one.deviation) && std::isfinite(one.mean)))
-    throw RequestError("a standard deviation is 0 or more");
-  if (one.deviation <= 0) return one.mean;
-  if (one.shape == JitterShape::lognormal && !(one.mean > 0)) throw RequestError("a lognormal time has a mean above 0");
-  if (one.shape == JitterShape::exponential) return one.mean + one.deviation * (harmonic(ranks) - 1);
-  // e^(s z) moves the weight of a lognormal to the right by s
-  const double s = one.shape == JitterShape::lognormal ? one.log_deviation() : 0;
-  constexpr double step = 1.0 / 64;
-  const double last = 9 + std::max(0.0, s) + std::sqrt(2 * std::log(ranks));
-  double sum = 0, weight = 0;
-  for (double z = -9; z <= last; z += step) {
-    const double density = ranks * std::exp(-z * z / 2 + (ranks - 1) * detail::log_normal_cdf(z));
-    sum += density * one.at(z);
-    weight += density;
-  }
-  return sum / weight;
-}
+[[nodiscard]] double expected_maximum(const Jitter& one, double ranks);
 
 /// Measured times of one rank, or of identical ranks, and their expected maximum. All measured times are
 /// equally likely; above the (N - k)-th, with k a tenth of them, the tail is exponential with their mean
@@ -157,27 +92,8 @@ class MeasuredTimes {
     return std::sqrt(over(times_.size(), 0, [m](double t) { return (t - m) * (t - m); }));
   }
   /// The quantile of the measured times, interpolated linearly. \param share 0 to 1
-  [[nodiscard]] double quantile(double share) const {
-    const double at = share * static_cast<double>(times_.size() - 1);
-    const auto i = std::min(static_cast<std::size_t>(std::max(0.0, at)), times_.size() - 1);
-    const std::size_t next = std::min(i + 1, times_.size() - 1);
-    return times_[i] + (at - static_cast<double>(i)) * (times_[next] - times_[i]);
-  }
-  [[nodiscard]] double expected_maximum(double ranks) const {
-    if (!(ranks >= 1 && ranks <= 1e9)) throw RequestError("a number of ranks is from 1 to 10^9");
-    const auto n = static_cast<double>(times_.size());
-    const std::size_t body = times_.size() - tail_;
-    double out = 0, below = 0;
-    for (std::size_t i = 0; i < body; ++i) {
-      const double upto = std::pow(static_cast<double>(i + 1) / n, ranks);
-      out += times_[i] * (upto - below);
-      below = upto;
-    }
-    if (tail_ == 0) return out;
-    const double threshold = times_[body - 1], weight = static_cast<double>(tail_) / n;
-    const double excess = over(tail_, body, [threshold](double t) { return t - threshold; });
-    return out + threshold * somebody_late(weight, ranks) + excess * detail::exponential_tail_gain(weight, ranks);
-  }
+  [[nodiscard]] double quantile(double share) const;
+  [[nodiscard]] double expected_maximum(double ranks) const;
 
  private:
   /// Mean of f over `many` sorted times, starting with the `from`-th.
@@ -195,11 +111,7 @@ class MeasuredTimes {
 /// Expected time of a step of k = `barriers` equal parts, each of which waits for all ranks, with independent
 /// jitter. Each part has mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). With
 /// one barrier: expected_maximum. \throws as expected_maximum
-[[nodiscard]] inline double expected_step(const Jitter& step, double ranks, int barriers) {
-  if (barriers < 1) throw RequestError("a step has at least one barrier");
-  const double k = barriers;
-  return k * expected_maximum({step.shape, step.mean / k, step.deviation / std::sqrt(k)}, ranks);
-}
+[[nodiscard]] double expected_step(const Jitter& step, double ranks, int barriers);
 
 /// A kind of slow host or link: its share of all, and the factor on its time.
 struct SlowKind {
@@ -210,24 +122,7 @@ struct SlowKind {
 /// Expected factor on a step over `ranks` when each is slow by chance. The slowest kind present decides:
 ///   E = 1 + sum over kinds, slowest first, (factor_i - 1) (P(no slower kind) - P(neither it nor a slower one))
 /// One kind: 1 + (r - 1)(1 - (1 - q)^n). \throws RequestError for shares outside [0, 1] or above 1 together, factors below 1
-[[nodiscard]] inline double slow_factor(std::vector<SlowKind> kinds, double ranks) {
-  double shares = 0;
-  for (const SlowKind& k : kinds) {
-    if (!(k.factor >= 1 && std::isfinite(k.factor))) throw RequestError("a slow factor is 1 or more");
-    if (!(k.share >= 0)) throw RequestError("a share of slow ranks is a number from 0 to 1");
-    shares += k.share;
-  }
-  if (shares > 1) throw RequestError("shares of slow ranks add up to more than 1");
-  std::stable_sort(kinds.begin(), kinds.end(), [](const SlowKind& a, const SlowKind& b) { return a.factor > b.factor; });
-  double out = 1, upto = 0, before = 0;
-  for (const SlowKind& k : kinds) {
-    upto = std::min(1.0, upto + k.share);
-    const double late = somebody_late(upto, ranks);
-    out += (k.factor - 1) * (late - before);
-    before = late;
-  }
-  return out;
-}
+[[nodiscard]] double slow_factor(std::vector<SlowKind> kinds, double ranks);
 
 /// The NICs that carry the traffic of a lost rail.
 enum class LostRail : unsigned char {
@@ -239,12 +134,7 @@ inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neig
 /// Factor on the NIC time of a collective that uses all `rails` evenly when `lost` of them are missing on
 /// some node, for which all nodes wait. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError
 /// unless 0 <= lost < rails
-[[nodiscard]] inline double lost_rail_factor(int rails, int lost, LostRail how) {
-  if (rails < 1 || lost < 0 || lost >= rails) throw RequestError("lost rails are fewer than there are rails");
-  if (lost == 0) return 1;
-  if (how == LostRail::spread) return static_cast<double>(rails) / (rails - lost);
-  return 1 + std::ceil(static_cast<double>(lost) / (rails - lost));
-}
+[[nodiscard]] double lost_rail_factor(int rails, int lost, LostRail how);
 
 /// Time of a step whose network part takes `factor` times as long. \param network share of the step, 0 to 1
 [[nodiscard]] inline double network_slowed(double step, double network, double factor) { return step * (1 + network * (factor - 1)); }
@@ -263,3 +153,7 @@ struct LinkFlaps {
 };
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/economics/stragglers-inl.hpp>
+#endif

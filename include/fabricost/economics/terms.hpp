@@ -22,65 +22,20 @@ struct TimeTerm {
 
 /// The terms of a training step, none negative, which sum to its time. `stack` is the time that a software factor above 1 adds; a
 /// factor below 1 makes every term that much shorter (factor_in_terms).
-[[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
-  std::vector<TimeTerm> out{{"compute", t.compute},
-                            {"layer_floor", t.floor},
-                            {"tensor", t.tensor},
-                            {"context", t.context},
-                            {"expert", t.expert},
-                            {"hand_over", t.pipeline},
-                            {"bubble", t.bubble},
-                            {"data", t.data},
-                            {"accumulation", t.accumulation},
-                            {"optimizer", t.optimizer},
-                            {"stragglers", t.stragglers},
-                            {"stack", std::max(0.0, t.stack)}};
-  if (t.offload > 0) out.push_back({"offload", t.offload});
-  const double factor = factor_in_terms(t);
-  if (factor < 1)
-    for (TimeTerm& term : out) term.seconds *= factor;
-  return out;
-}
+[[nodiscard]] std::vector<TimeTerm> terms_of(const StepTime& t);
 
 /// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.
-[[nodiscard]] inline double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all) {
-  double sum = 0, above = 0;
-  for (const TimeTerm& t : all) sum += t.seconds, above += std::max(0.0, t.seconds);
-  const double whole = std::max(sum, above);
-  return whole > 0 ? term.seconds / whole : 0;
-}
+[[nodiscard]] double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all);
 
 /// The terms of the first token of a served answer, which sum to TTFT.
-[[nodiscard]] inline std::vector<TimeTerm> first_token_terms(const ServingTime& t) {
-  return {{"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
-}
+[[nodiscard]] std::vector<TimeTerm> first_token_terms(const ServingTime& t);
 
 /// The terms of a further token of a served answer, which sum to the time per token. The part that alternating half
 /// batches hide (stacks with overlap) is the only negative term.
-[[nodiscard]] inline std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
-  if (p.time.tpot == 0) return {};  // answers of one token
-  const ForwardTime& f = p.time.decode;
-  const double scale = q.stack.stretch / q.stack.tokens_per_step();
-  std::vector<TimeTerm> out{{"weights_and_products", f.products * scale},
-                            {"attention", f.attention * scale},
-                            {"experts", f.experts * scale},
-                            {"elementwise", f.elementwise * scale},
-                            {"head", f.head * scale},
-                            {"kernels", f.kernels * scale},
-                            {"tensor", f.tensor * scale},
-                            {"exchange", f.exchange * scale},
-                            {"stages", f.stages * scale}};
-  if (p.time.host > 0) out.push_back({"host_memory", p.time.host});
-  double known = p.time.interference;
-  for (const TimeTerm& t : out) known += t.seconds;
-  if (q.stack.overlaps) {  // the shorter of the two turns is hidden
-    const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
-    out.push_back({"hidden", -hidden});
-    known -= hidden;
-  }
-  out.push_back({"framework", p.time.tpot - known});
-  out.push_back({"prompts_of_others", p.time.interference});
-  return out;
-}
+[[nodiscard]] std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/economics/terms-inl.hpp>
+#endif

@@ -42,33 +42,10 @@ struct ExpertTime {
 namespace detail {
 
 /// The machine with each scale-up domain as one node, so that any number of ranks per domain is valid.
-[[nodiscard]] inline System with_domains_as_nodes(System system) {
-  const double trays = system.nodes_per_domain();
-  for (Tier& tier : system.tiers) {
-    if (tier.role == TierRole::nic) tier.endpoints = std::max(1, static_cast<int>(std::lround(tier.endpoints * trays)));
-    if (tier.role == TierRole::network) tier.endpoints = std::max(1, static_cast<int>(std::lround(tier.endpoints / trays)));
-    if (tier.role == TierRole::network) break;  // tiers above count children of the one below
-  }
-  system.nodes = std::max(1, static_cast<int>(std::lround(system.nodes / trays)));
-  system.gpus_per_node = system.domain;
-  system.pod = 0;
-  return system;
-}
+[[nodiscard]] System with_domains_as_nodes(System system);
 
 /// Seconds of a line's serial steps without data: the time a streamed part adds after the other.
-[[nodiscard]] inline double steps_of(const Line& line) {
-  double out = line.latency;
-  for (const Part& p : line.base_parts)
-    if (p.kind != TermKind::launch) out += p.value();
-  return out;
-}
-
-/// A bound on a line's price without its norm: norm_q(a, b) <= a + b.
-[[nodiscard]] inline double no_more_than(const Line& line, double bytes) {
-  double out = line.base + line.latency + line.volume(bytes);
-  for (const Ramp& r : line.ramps) out += r(bytes);
-  return out;
-}
+[[nodiscard]] double steps_of(const Line& line);
 
 }  // namespace detail
 
@@ -79,31 +56,10 @@ class ExpertCurve {
   /// Seconds for `tokens` tokens per rank, at least 0 (then the start-up cost).
   /// \param scale bytes of a token relative to the compiled ones: one curve serves a dispatch in fp8 and the
   /// combine in 16 bit
-  [[nodiscard]] double operator()(double tokens, double scale = 1) const {
-    if (!inside_ && !across_) return 0;
-    const double position = even_ ? 0 : TokenTable::position(tokens), all = tokens * scale;
-    const double inside_size = all * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
-    if (!across_) return (*inside_)(inside_size);
-    const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
-    if (!inside_) return out;
-    if (!streamed_) return (*inside_)(inside_size) + out;
-    // the exact value cannot be larger than the other part
-    if (detail::no_more_than(inside_->line(inside_size), inside_size) <= out) return out + fill_;
-    return std::max((*inside_)(inside_size), out) + fill_;
-  }
+  [[nodiscard]] double operator()(double tokens, double scale = 1) const;
 
   /// The same, by parts.
-  [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const {
-    ExpertTime t;
-    const double inside = tokens * scale * inside_imbalance_(tokens), across = tokens * scale * across_imbalance_(tokens);
-    t.inside_bytes = inside * inside_bytes_;
-    t.across_bytes = across * across_bytes_;
-    if (inside_) t.inside = (*inside_)(inside * inside_size_);
-    if (across_) t.across = (*across_)(across * across_size_);
-    t.fill = fill_;
-    t.seconds = (*this)(tokens, scale);
-    return t;
-  }
+  [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const;
 
   [[nodiscard]] const ExpertPlacement& placement() const { return placement_; }
 
@@ -151,18 +107,7 @@ class ExpertCurve {
 
  private:
   /// Load of the fullest rank and domain over the mean: choices if every copy travels, else touching tokens.
-  void describe_imbalance(const ExpertExchange& x, bool forwarded) {
-    const Popularity p = popularity_of(x.gate, x.routing, x.placement.ranks);
-    const auto touched = [&](int sets) {
-      const std::vector<double> means = touched_each(x.gate, x.routing, p, sets);
-      std::vector<double> spread;
-      for (const double m : means) spread.push_back(std::max(0.0, 1 - m));
-      return Imbalance{classes_of(means, spread), static_cast<double>(x.placement.ranks), 1.0};
-    };
-    const int e = x.placement.ranks;
-    inside_imbalance_ = x.copies == Copies::per_expert ? imbalance_of(x.gate, p, e) : touched(e);
-    if (forwarded) across_imbalance_ = touched(x.placement.domains());
-  }
+  void describe_imbalance(const ExpertExchange& x, bool forwarded);
 
   ExpertPlacement placement_;
   bool streamed_ = true, even_ = true;
@@ -175,8 +120,10 @@ class ExpertCurve {
 
 /// Seconds of one dispatch (or combine) of `tokens` tokens per rank. For one call; for many, keep the curve.
 /// \throws as ExpertCurve
-[[nodiscard]] inline ExpertTime expert_exchange(const System& machine, const ExpertExchange& x, double tokens) {
-  return ExpertCurve{machine, x}.terms(tokens);
-}
+[[nodiscard]] ExpertTime expert_exchange(const System& machine, const ExpertExchange& x, double tokens);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/experts/experts-inl.hpp>
+#endif

@@ -171,15 +171,6 @@ template <class Block, std::size_t N>
     outside |= static_cast<std::uint64_t>(!(values[i] >= bounds.min[i])) | static_cast<std::uint64_t>(!(values[i] <= bounds.max[i]));
   return outside == 0;
 }
-[[nodiscard]] inline bool widths_in_range(const IntervalWidths& widths) {
-  constexpr std::size_t count = interval_widths.size() + general_widths.size();
-  static_assert(sizeof(IntervalWidths) == count * sizeof(double), "a width was added: give it a row in data/priors/intervals.yaml");
-  const double* const values = reinterpret_cast<const double*>(&widths);
-  std::uint64_t outside = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    outside |= static_cast<std::uint64_t>(!(values[i] >= width_bounds.min)) | static_cast<std::uint64_t>(!(values[i] <= width_bounds.max));
-  return outside == 0;
-}
 
 /// Calls `visit(block, rows, bounds)` for every set of constants that a question uses.
 template <class Visit>
@@ -192,16 +183,7 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
   if (parts.moe) visit(c.moe, moe_parameters, moe_bounds);
 }
 
-[[nodiscard]] inline std::string field_number(double value) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
-}
-
-[[nodiscard]] inline std::string field_out_of_range(const System& s, const std::string& field, double value, double min, double max) {
-  std::string out = (s.name.empty() ? std::string{"a System without a name"} : s.name) + ": " + field + " is " + field_number(value);
-  return out + (min == max ? ", it must be " + field_number(min) : ", outside " + field_number(min) + " to " + field_number(max));
-}
+[[nodiscard]] std::string field_out_of_range(const System& s, const std::string& field, double value, double min, double max);
 
 /// Throws for the first field outside its range. \throws RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_machine(const System& s, const CheckedParts& parts) {
@@ -233,16 +215,7 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
 }
 
 /// check(system) for the parts that a question uses.
-inline void check_parts(const System& s, const CheckedParts& parts) {
-  InRange all;
-  visit_machine(s, all);
-  if (parts.gpu) visit_gpu(s, all);
-  bool fine = all.fine & widths_in_range(s.constants.interval);
-  visit_constants(s.constants, parts,
-                  [&fine](const auto& block, const auto&, const auto& bounds) { fine = fine & in_range(block, bounds); });
-  if (!fine || s.domain % s.gpus_per_node != 0) [[unlikely]]
-    refuse_machine(s, parts);
-}
+void check_parts(const System& s, const CheckedParts& parts);
 
 /// Called when a price is not finite: throws for the number of the machine that causes it. \throws
 /// RequestError always
@@ -260,3 +233,7 @@ inline void check_parts(const System& s, const CheckedParts& parts) {
 inline void check(const System& system) { detail::check_parts(system, detail::all_parts); }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/hardware/check-inl.hpp>
+#endif

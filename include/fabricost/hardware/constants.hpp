@@ -74,29 +74,11 @@ struct Constants {
 
 namespace detail {
 /// The constants of a set, as bytes.
-[[nodiscard]] inline std::byte* block_of(Constants& c, ConstantSet set) {
-  switch (set) {
-    case ConstantSet::scale_up: return reinterpret_cast<std::byte*>(&c.scale_up);
-    case ConstantSet::pcie: return reinterpret_cast<std::byte*>(&c.pcie);
-    case ConstantSet::transport: return reinterpret_cast<std::byte*>(&c.transport);
-    case ConstantSet::compute: return reinterpret_cast<std::byte*>(&c.compute);
-    case ConstantSet::custom: return reinterpret_cast<std::byte*>(&c.custom);
-    case ConstantSet::moe: break;
-  }
-  return reinterpret_cast<std::byte*>(&c.moe);
-}
+[[nodiscard]] std::byte* block_of(Constants& c, ConstantSet set);
 }  // namespace detail
 
-inline double& Parameter::of(Constants& c) const { return *reinterpret_cast<double*>(detail::block_of(c, set) + offset); }
-inline double Parameter::value(const Constants& c) const { return of(const_cast<Constants&>(c)); }  // NOLINT: read only
-
-inline TransportConstants TransportConstants::from_tree_step(double tree_step) {
-  TransportConstants t = detail::transport_prior;
-  const double r = tree_step / t.tree_step;
-  for (const Parameter& p : transport_parameters)
-    if (p.follows > 0) *reinterpret_cast<double*>(reinterpret_cast<std::byte*>(&t) + p.offset) *= std::pow(r, p.follows);
-  t.tree_step = tree_step;
-  return t;
-}
-
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/hardware/constants-inl.hpp>
+#endif

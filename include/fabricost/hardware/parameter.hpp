@@ -71,8 +71,8 @@ struct Parameter {
   double latency = 0, rate = 0;
   double follows = 0;  ///< of a transport: exponent with which it follows tree_step until it is measured; 0: independent
 
-  [[nodiscard]] inline double& of(Constants& c) const;
-  [[nodiscard]] inline double value(const Constants& c) const;
+  [[nodiscard]] double& of(Constants& c) const;
+  [[nodiscard]] double value(const Constants& c) const;
   [[nodiscard]] constexpr Measure measure() const {
     return kind == ConstantKind::seconds      ? Measure::time
            : kind == ConstantKind::link_share ? Measure::share

@@ -33,19 +33,13 @@ inline constexpr auto custom_prior = prior_of<CustomConstants>(custom_parameters
 inline constexpr auto moe_prior = prior_of<MoeConstants>(moe_parameters);
 }  // namespace detail
 
-[[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
-  switch (set) {
-    case ConstantSet::scale_up: return scale_up_parameters;
-    case ConstantSet::pcie: return pcie_parameters;
-    case ConstantSet::transport: return transport_parameters;
-    case ConstantSet::compute: return compute_parameters;
-    case ConstantSet::custom: return custom_parameters;
-    case ConstantSet::moe: return moe_parameters;
-  }
-  return {};
-}
+[[nodiscard]] std::span<const Parameter> parameters_of(ConstantSet set);
 
 /// The source of a set's priors.
 [[nodiscard]] constexpr std::string_view prior_source(ConstantSet set) { return prior_sources[static_cast<std::size_t>(set)]; }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/hardware/parameters-inl.hpp>
+#endif

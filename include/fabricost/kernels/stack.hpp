@@ -86,14 +86,10 @@ struct StepKind {
 
 /// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
 /// fitted on, of experts where it was fitted on none, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
-[[nodiscard]] inline double spread_of(const Stack& stack, const StepKind& step) {
-  double variance = stack.spread * stack.spread;
-  const auto add = [&variance](bool applies, double spread) { variance += applies ? spread * spread : 0; };
-  add(step.assumed, assumed_kernels_spread);
-  add(!stack.seen.of(step.generation) || step.kin, prior::stack::unseen_spread);
-  add(step.experts && !stack.seen.experts, prior::stack::experts_spread);
-  add(step.precision == Precision::fp4, prior::stack::fp4_spread);
-  return std::sqrt(variance);
-}
+[[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/kernels/stack-inl.hpp>
+#endif

@@ -18,17 +18,10 @@ namespace fabricost {
 
 /// Bytes; at most worst_stage's result, up to rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp,
 /// zero, shard and precision of the layout. \param count parameters_of(model)
-[[nodiscard]] inline double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
-  StageContent everything{.layers = model.layers, .embedding = true, .head = true};
-  everything.dense_layers = dense_layers_before(model, model.layers);
-  everything.expert_layers = expert_layers_before(model, model.layers);
-  const bool single = has_single_blocks(model);
-  everything.mixing_layers = single ? model.layers - everything.dense_layers - everything.expert_layers : model.layers;
-  everything.predictions = model.predict_layers;
-  const RankParameters own = rank_parameters(stage_parameters(count, model, everything), model, layout, model.layers);
-  const StateBytes states = state_bytes(own, trained_parameters(own, model, layout, everything), layout, stack);
-  const double bytes = states.weights + states.gradients + states.optimizer;
-  return bytes / layout.pp * (1 + stack.fragmentation) + runtime_memory(layout, stack);
-}
+[[nodiscard]] double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/memory/bound-inl.hpp>
+#endif

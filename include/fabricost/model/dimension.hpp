@@ -9,16 +9,13 @@
 namespace fabricost::detail {
 
 /// Divisors of n up to `max`, ascending.
-[[nodiscard]] inline std::vector<int> divisors(int n, int max) {
-  std::vector<int> out;
-  for (int d = 1; d <= std::min(n, max); ++d)
-    if (n % d == 0) out.push_back(d);
-  return out;
-}
+[[nodiscard]] std::vector<int> divisors(int n, int max);
 
 /// The given value of a dimension, or all allowed ones.
-[[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
-  return given ? std::vector<int>{*given} : std::move(all);
-}
+[[nodiscard]] std::vector<int> either(const std::optional<int>& given, std::vector<int> all);
 
 }  // namespace fabricost::detail
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/model/dimension-inl.hpp>
+#endif

@@ -27,9 +27,7 @@ namespace fabricost {
 [[nodiscard]] inline int chunks_per_stage(const Layout& layout) { return folds_in_v(layout.schedule) && layout.pp > 1 ? 2 : layout.vp; }
 
 /// Position of a stage's chunk in the order of the layers, 0 to pp chunks - 1.
-[[nodiscard]] inline int chunk_of_stage(const Layout& layout, int stage, int chunk) {
-  return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
-}
+[[nodiscard]] int chunk_of_stage(const Layout& layout, int stage, int chunk);
 
 /// Division of layers into chunks: all have `max` layers, except the first `fewer_front` and the last
 /// `fewer_back`, which have one fewer, and the last one, which lacks `last_lacks` more.
@@ -47,34 +45,19 @@ struct LayerSplit {
 
 /// Divides layers into chunks, both at least 1.
 /// \param ends further content of the last chunk, in layers: the output matrix, prediction modules
-[[nodiscard]] inline LayerSplit split_layers(int layers, int chunks, int ends = 1) {
-  const int max = (layers + chunks - 1) / chunks;
-  const int missing = max * chunks - layers, last = std::min({missing, ends, max}), rest = missing - last;
-  return {chunks, max, (rest + 1) / 2, std::min(last, 1) + rest / 2, std::max(0, last - 1)};
-}
-[[nodiscard]] inline LayerSplit split_layers(const Model& model, const Layout& layout) {
-  return split_layers(model.layers, layout.pp * chunks_per_stage(layout), 1 + 2 * model.predict_layers);
-}
+[[nodiscard]] LayerSplit split_layers(int layers, int chunks, int ends = 1);
+[[nodiscard]] LayerSplit split_layers(const Model& model, const Layout& layout);
 
 /// Whether each layer is a single block, mixing (attention or a state) or feed-forward (Nemotron-H).
 [[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
 
 /// Layers with experts among the first n: every `expert_every`-th after the dense ones; single blocks evenly.
-[[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
-  if (model.experts == 0) return 0;
-  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.expert_layers() / model.layers);
-  return std::max(0, n - model.first_dense) / model.expert_every;
-}
+[[nodiscard]] int expert_layers_before(const Model& model, int n);
 /// Layers with a dense feed-forward block among the first n.
-[[nodiscard]] inline int dense_layers_before(const Model& model, int n) {
-  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.dense_layers() / model.layers);
-  return n - expert_layers_before(model, n);
-}
+[[nodiscard]] int dense_layers_before(const Model& model, int n);
 
 /// Share of the layers that mix tokens through a state, among all that mix tokens.
-[[nodiscard]] inline double state_share(const Model& model) {
-  return model.hybrid() ? double(model.mixer.layers) / (model.mixer.layers + model.attention_layers()) : 0;
-}
+[[nodiscard]] double state_share(const Model& model);
 
 /// The layers and tables that one stage computes for every microbatch.
 struct StageContent {
@@ -86,51 +69,22 @@ struct StageContent {
 };
 
 /// The stage with the layer of each of its prediction modules: the last kind of the model's.
-[[nodiscard]] inline StageContent with_predictions(StageContent stage, const Model& model) {
-  stage.layers += stage.predictions * (has_single_blocks(model) ? 2 : 1);
-  stage.mixing_layers += stage.predictions;
-  (model.mixture() ? stage.expert_layers : stage.dense_layers) += stage.predictions;
-  return stage;
-}
+[[nodiscard]] StageContent with_predictions(StageContent stage, const Model& model);
 
 /// Contents of a stage, from 0; linear in its chunks.
-[[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
-  StageContent out;
-  const int chunks = chunks_per_stage(layout);
-  const bool single = has_single_blocks(model);
-  for (int c = 0; c < chunks; ++c) {
-    const int at = chunk_of_stage(layout, stage, c);
-    const int first = split.first(at), count = split.layers(at);
-    out.layers += count;
-    if (model.experts > 0) out.expert_layers += expert_layers_before(model, first + count) - expert_layers_before(model, first);
-    if (single) out.dense_layers += dense_layers_before(model, first + count) - dense_layers_before(model, first);
-    out.embedding = out.embedding || at == 0;
-    out.head = out.head || at == split.chunks - 1;
-  }
-  out.predictions = out.head ? model.predict_layers : 0;
-  out.beside_embedding = layout.schedule == PipelineSchedule::dualpipe && stage == layout.pp - 1;  // that of stage 0 in the other direction
-  if (!single) out.dense_layers = out.layers - out.expert_layers;
-  out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
-  return out;
-}
-[[nodiscard]] inline StageContent stage_content(const Model& model, const Layout& layout, int stage) {
-  return stage_content(split_layers(model, layout), model, layout, stage);
-}
+[[nodiscard]] StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage);
+[[nodiscard]] StageContent stage_content(const Model& model, const Layout& layout, int stage);
 
 /// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last. One stage is
 /// the first, and all else is empty.
 using LongStages = std::array<StageContent, 4>;
-[[nodiscard]] inline LongStages long_stages(const Model& model, const Layout& layout) {
-  const LayerSplit split = split_layers(model, layout);
-  const auto at = [&](int stage) { return stage_content(split, model, layout, stage); };
-  if (layout.pp == 1) return {at(0)};
-  return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
-}
+[[nodiscard]] LongStages long_stages(const Model& model, const Layout& layout);
 
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
-[[nodiscard]] inline bool has_idle_chunk(const Model& model, const Layout& layout) {
-  const LayerSplit split = split_layers(model, layout);
-  return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
-}
+[[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/model/stages-inl.hpp>
+#endif

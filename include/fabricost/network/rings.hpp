@@ -48,47 +48,9 @@ class RingSearch {
 
   [[nodiscard]] std::size_t at(int from, int to) const { return static_cast<std::size_t>(from) * n_ + static_cast<std::size_t>(to); }
 
-  bool next_ring() {
-    if (rings_.size() > best_.size()) best_ = rings_;
-    if (static_cast<int>(best_.size()) == bound_) return true;
-    rings_.push_back({0});
-    seen_.assign(n_, false);
-    seen_[0] = true;
-    const bool done = extend();
-    rings_.pop_back();
-    return done;
-  }
+  bool next_ring();
 
-  bool extend() {
-    if (++steps_ > patience) return true;
-    std::vector<int>& ring = rings_.back();
-    const int here = ring.back();
-    if (ring.size() == n_) {
-      if (left_[at(here, 0)] == 0) return false;
-      --left_[at(here, 0)];
-      const std::vector<bool> seen = seen_;
-      const bool done = next_ring();
-      seen_ = seen;
-      ++left_[at(here, 0)];
-      return done;
-    }
-    std::vector<int> order;
-    for (int to = 1; to < static_cast<int>(n_); ++to)
-      if (!seen_[static_cast<std::size_t>(to)] && left_[at(here, to)] > 0) order.push_back(to);
-    // the thickest bundles first, so that the remaining wires stay even
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return left_[at(here, a)] > left_[at(here, b)]; });
-    for (const int to : order) {
-      --left_[at(here, to)];
-      seen_[static_cast<std::size_t>(to)] = true;
-      rings_.back().push_back(to);
-      const bool done = extend();
-      rings_.back().pop_back();
-      seen_[static_cast<std::size_t>(to)] = false;
-      ++left_[at(here, to)];
-      if (done) return true;
-    }
-    return false;
-  }
+  bool extend();
 
   std::size_t n_;
   std::vector<int> left_;
@@ -102,22 +64,13 @@ class RingSearch {
 
 /// Link-disjoint directed rings through all of `endpoints`, each as the order in which it visits them. As
 /// many as the search finds, which is the maximum for the meshes that are built. Empty if there is none.
-[[nodiscard]] inline std::vector<std::vector<int>> disjoint_rings(int endpoints, const std::vector<Wire>& wires) {
-  return detail::RingSearch{endpoints, wires}.run();
-}
+[[nodiscard]] std::vector<std::vector<int>> disjoint_rings(int endpoints, const std::vector<Wire>& wires);
 
 /// The same for some endpoints of a wired domain, given by their numbers in it.
-[[nodiscard]] inline std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members) {
-  std::vector<Wire> among;
-  for (const Wire& w : t.wires) {
-    const auto from = std::find(members.begin(), members.end(), w.from), to = std::find(members.begin(), members.end(), w.to);
-    if (from != members.end() && to != members.end())
-      among.push_back({static_cast<int>(from - members.begin()), static_cast<int>(to - members.begin()), w.links});
-  }
-  std::vector<std::vector<int>> rings = disjoint_rings(static_cast<int>(members.size()), among);
-  for (std::vector<int>& ring : rings)
-    for (int& place : ring) place = members[static_cast<std::size_t>(place)];
-  return rings;
-}
+[[nodiscard]] std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/network/rings-inl.hpp>
+#endif

@@ -67,24 +67,9 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
 }
 
 /// Wires of the shortest route between two endpoints, lowest numbers first; empty if there is none.
-[[nodiscard]] inline std::vector<int> min_wires(const Topology& t, int from, int to) {
-  std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
-  for (std::size_t i = 0; i < open.size() && came[static_cast<std::size_t>(to)] < 0; ++i)
-    for (int w = t.first_wire[static_cast<std::size_t>(open[i])]; w < t.first_wire[static_cast<std::size_t>(open[i]) + 1]; ++w) {
-      const int next = t.wires[static_cast<std::size_t>(w)].to;
-      if (next == from || came[static_cast<std::size_t>(next)] >= 0) continue;
-      came[static_cast<std::size_t>(next)] = w;
-      open.push_back(next);
-    }
-  std::vector<int> out;
-  for (int at = to; at != from && came[static_cast<std::size_t>(at)] >= 0; at = t.wires[static_cast<std::size_t>(out.back())].from)
-    out.push_back(came[static_cast<std::size_t>(at)]);
-  return out;
-}
+[[nodiscard]] std::vector<int> min_wires(const Topology& t, int from, int to);
 
-[[nodiscard]] inline int port_of(const Topology& t, int gpu) {
-  return t.node_of(gpu) * ((t.gpus_per_node + t.port_gpus - 1) / t.port_gpus) + gpu % t.gpus_per_node / t.port_gpus;
-}
+[[nodiscard]] int port_of(const Topology& t, int gpu);
 
 /// GPU to host memory or beyond the port. `past_port`: also over the shared port.
 template <class Sink>
@@ -153,11 +138,7 @@ void for_nics(const Topology& t, int gpu, const Visit& visit) {
 }
 
 /// The first NIC of a GPU: its rail.
-[[nodiscard]] inline int rail_of(const Topology& t, int gpu) {
-  int rail = -1;
-  for_nics(t, gpu, [&](int n, double) { rail = rail < 0 ? n : rail; });
-  return rail;
-}
+[[nodiscard]] int rail_of(const Topology& t, int gpu);
 
 /// GPU to the wire behind its NICs, or back.
 template <class Sink>
@@ -196,10 +177,7 @@ void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, in
 
 /// The GPU whose NIC sends a message: the sender, or where rails are separate the GPU of its node on the
 /// receiver's rail.
-[[nodiscard]] inline int leaves_by(const Topology& t, int from, int to, const RouteOptions& options) {
-  if (!t.railed || !options.relay_on_rails || !t.joined || rail_of(t, from) == rail_of(t, to)) return from;
-  return t.node_of(from) * t.gpus_per_node + to % t.gpus_per_node;
-}
+[[nodiscard]] int leaves_by(const Topology& t, int from, int to, const RouteOptions& options);
 
 }  // namespace detail
 
@@ -224,17 +202,13 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
 }
 
 /// The links a message crosses, in order, each with the share of it. \throws as for_route
-[[nodiscard]] inline std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options = {}) {
-  std::vector<LinkUse> out;
-  for_route(t, from, to, 1, options, [&out](int link, double share) { out.push_back({link, share}); });
-  return out;
-}
+[[nodiscard]] std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options = {});
 
 /// Total latency of the links of a route in seconds, one way, weighted by the share that crosses each.
-[[nodiscard]] inline double latency_of(const Topology& t, const std::vector<LinkUse>& way) {
-  double out = 0;
-  for (const LinkUse& use : way) out += use.share * t.latency(use.link);
-  return out;
-}
+[[nodiscard]] double latency_of(const Topology& t, const std::vector<LinkUse>& way);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/network/routes-inl.hpp>
+#endif

@@ -212,22 +212,11 @@ struct Bubble {
 }
 
 /// The closed forms above. \throws RequestError as check_pipeline
-[[nodiscard]] inline PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches,
-                                                const StageTimes& times) {
-  check_pipeline(schedule, stages, chunks, microbatches, times);
-  const detail::Bubble bubble = detail::bubble_of(schedule, stages, chunks, microbatches, times);
-  PipelineCost out;
-  out.work = microbatches * times.work();
-  out.bubble = bubble.seconds;
-  out.exact = bubble.exact;
-  out.hops = pipeline_hops(schedule, stages, chunks);
-  out.peak_activations = peak_activations(schedule, 0, stages, chunks, microbatches);
-  if (times.exchange > 0) {
-    StageTimes near = times;
-    near.exchange = 0;
-    out.exposed_exchange = bubble.seconds - detail::bubble_of(schedule, stages, chunks, microbatches, near).seconds;
-  }
-  return out;
-}
+[[nodiscard]] PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches,
+                                         const StageTimes& times);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/pipeline/pipeline-inl.hpp>
+#endif

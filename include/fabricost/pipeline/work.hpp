@@ -38,12 +38,7 @@ struct Bar {
 
 /// Waiting between a stage's first and last piece, s; two pieces that run as one (Work::with_next) start and end
 /// together.
-[[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
-  double out = 0;
-  for (std::size_t i = 1; i < bars.size(); ++i)
-    if (const double gap = bars[i].start - bars[i - 1].end; gap > detail::pipeline_rounding * bars[i].start) out += gap;
-  return out;
-}
+[[nodiscard]] double waiting(const std::vector<Bar>& bars);
 
 /// The result of executing a schedule.
 struct PipelineRun {
@@ -77,17 +72,9 @@ class PipelineWay {
   /// Parts into which chunks divide a stage's time; a chunk of dualpipe is a whole stage.
   [[nodiscard]] int parts() const { return layout_ == PipelineLayout::both_ways ? 1 : chunks_; }
   /// Number of places before this one.
-  [[nodiscard]] int position(PipelinePlace at) const {
-    if (layout_ == PipelineLayout::loop) return at.chunk * stages_ + at.stage;
-    if (at.chunk == 0) return at.stage;
-    return (layout_ == PipelineLayout::v ? 2 * stages_ : stages_) - 1 - at.stage;
-  }
+  [[nodiscard]] int position(PipelinePlace at) const;
   /// The place at a position of the path that the chunk belongs to.
-  [[nodiscard]] PipelinePlace place(int position, int chunk) const {
-    if (layout_ == PipelineLayout::loop) return {position % stages_, position / stages_};
-    if (layout_ == PipelineLayout::v) return position < stages_ ? PipelinePlace{position, 0} : PipelinePlace{2 * stages_ - 1 - position, 1};
-    return {chunk == 0 ? position : stages_ - 1 - position, chunk};
-  }
+  [[nodiscard]] PipelinePlace place(int position, int chunk) const;
 
  private:
   PipelineLayout layout_;
@@ -114,41 +101,13 @@ class PipelineClock {
   [[nodiscard]] const PipelineWay& way() const { return way_; }
 
   /// Seconds of one piece; the last place of the path adds last_extra, a third each to F, B and W.
-  [[nodiscard]] double seconds(int stage, const Work& w) const {
-    const double third = way_.position({stage, w.chunk}) == way_.length() - 1 ? times_.last_extra / 3 : 0;
-    switch (w.kind) {
-      case WorkKind::forward: return times_.forward / way_.parts() + third;
-      case WorkKind::backward: return times_.backward / way_.parts() + third;
-      case WorkKind::weight: return times_.weight / way_.parts() + third;
-      case WorkKind::full_backward: return times_.full_backward() / way_.parts() + 2 * third;
-    }
-    return 0;
-  }
+  [[nodiscard]] double seconds(int stage, const Work& w) const;
 
   /// When a piece's inputs are available; below 0: unknown. A W needs only its own stage's backward.
-  [[nodiscard]] double ready(int stage, const Work& w) const {
-    const int at = way_.position({stage, w.chunk});
-    if (w.kind == WorkKind::forward) return at == 0 ? 0 : arrival(stage, way_.place(at - 1, w.chunk), true, w.microbatch);
-    if (w.kind == WorkKind::weight) return end(stage, w.chunk, false, w.microbatch);
-    if (at == way_.length() - 1) return end(stage, w.chunk, true, w.microbatch);
-    const double own = end(stage, w.chunk, true, w.microbatch);
-    const double gradient = arrival(stage, way_.place(at + 1, w.chunk), false, w.microbatch);
-    return own < 0 || gradient < 0 ? -1 : std::max(own, gradient);
-  }
+  [[nodiscard]] double ready(int stage, const Work& w) const;
 
   /// The turn that starts with piece `next` of a stage's list.
-  [[nodiscard]] PipelineTurn turn(int stage, const std::vector<Work>& list, std::size_t next) const {
-    const Work& work = list[next];
-    PipelineTurn out{.ready = ready(stage, work), .seconds = seconds(stage, work)};
-    if (!work.with_next || next + 1 >= list.size() || out.ready < 0) return out;
-    const Work& second = list[next + 1];
-    const double also = ready(stage, second);
-    out.ready = also < 0 ? -1 : std::max(out.ready, also);
-    out.seconds += seconds(stage, second);
-    out.seconds -= saved();
-    out.pieces = 2;
-    return out;
-  }
+  [[nodiscard]] PipelineTurn turn(int stage, const std::vector<Work>& list, std::size_t next) const;
 
   /// Seconds that two pieces save by running as one.
   [[nodiscard]] double saved() const { return times_.overlapped > 0 ? (times_.work() - times_.overlapped) / way_.parts() : 0; }
@@ -158,24 +117,10 @@ class PipelineClock {
   }
 
   /// Microbatch-stages a piece adds when it starts (above 0) or frees when it ends (below 0).
-  [[nodiscard]] double activations(const Work& w) const {
-    const double one = 1.0 / way_.parts();
-    switch (w.kind) {
-      case WorkKind::forward: return one;
-      case WorkKind::backward: return -(1 - times_.held_for_weight) * one;
-      case WorkKind::weight: return -times_.held_for_weight * one;
-      case WorkKind::full_backward: return -one;
-    }
-    return 0;
-  }
+  [[nodiscard]] double activations(const Work& w) const;
 
  private:
-  [[nodiscard]] std::size_t index(int stage, int chunk, bool forward, int microbatch) const {
-    return ((static_cast<std::size_t>(stage) * static_cast<std::size_t>(way_.chunks()) + static_cast<std::size_t>(chunk)) * 2 +
-            (forward ? 1U : 0U)) *
-               static_cast<std::size_t>(microbatches_) +
-           static_cast<std::size_t>(microbatch);
-  }
+  [[nodiscard]] std::size_t index(int stage, int chunk, bool forward, int microbatch) const;
   [[nodiscard]] double end(int stage, int chunk, bool forward, int microbatch) const {
     return ends_[index(stage, chunk, forward, microbatch)];
   }
@@ -191,31 +136,7 @@ class PipelineClock {
 };
 
 /// Sums up bars: peaks, spans, work. \param bars by stage \param work microbatches (F + B + W)
-[[nodiscard]] inline PipelineRun measured_run(const PipelineClock& clock, std::vector<std::vector<Bar>> bars, double work) {
-  PipelineRun run;
-  run.bars = std::move(bars);
-  run.work = work;
-  double first = run.bars.empty() || run.bars.front().empty() ? 0 : run.bars.front().front().start;
-  for (const auto& stage : run.bars) {
-    double now = 0, peak = 0;
-    for (const Bar& bar : stage) {
-      now += clock.activations(bar.work);
-      peak = std::max(peak, now);
-    }
-    run.peak_activations.push_back(peak);
-    if (stage.empty()) continue;
-    const double span = stage.back().end - stage.front().start;
-    const auto pairs = std::count_if(stage.begin(), stage.end(), [](const Bar& bar) { return bar.work.with_next; });
-    const double own = work - static_cast<double>(pairs) * clock.saved();
-    if (span > run.longest_stage * (1 + 1e-12)) run.work = own;
-    if (span > run.longest_stage * (1 - 1e-12)) run.work = std::max(run.work, own);  // of several as long the one that waits least
-    run.longest_stage = std::max(run.longest_stage, span);
-    run.makespan = std::max(run.makespan, stage.back().end);
-    first = std::min(first, stage.front().start);
-  }
-  run.makespan -= first;
-  return run;
-}
+[[nodiscard]] PipelineRun measured_run(const PipelineClock& clock, std::vector<std::vector<Bar>> bars, double work);
 
 namespace detail {
 /// Visits the stages by turns down, as forwards go, and up, as backwards do, until nothing moved on a way.
@@ -230,35 +151,11 @@ void by_turns(std::size_t stages, Visit visit) {
 }  // namespace detail
 
 /// Executes the lists. \throws RequestError for a deadlock between them, and as check_pipeline
-[[nodiscard]] inline PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
-                                                  const StageTimes& times, const PipelineOrders& orders) {
-  check_pipeline(schedule, stages, chunks, microbatches, times);
-  PipelineClock clock(schedule, stages, chunks, microbatches, times);
-  const auto count = static_cast<std::size_t>(stages);
-  std::vector<std::size_t> next(count, 0);
-  std::vector<double> free_at(count, 0);
-  std::vector<std::vector<Bar>> bars(count);
-  for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
-  detail::by_turns(count, [&](std::size_t s) {
-    const int stage = static_cast<int>(s);
-    const std::size_t before = next[s];
-    while (next[s] < orders[s].size()) {
-      const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);
-      if (turn.ready < 0) break;
-      const double start = std::max(free_at[s], turn.ready);
-      free_at[s] = start + turn.seconds;
-      for (const std::size_t last = next[s] + turn.pieces; next[s] < last; ++next[s]) {
-        clock.done(stage, orders[s][next[s]], free_at[s]);
-        bars[s].push_back({orders[s][next[s]], start, free_at[s]});
-      }
-    }
-    return next[s] > before;
-  });
-  for (std::size_t s = 0; s < count; ++s)
-    if (next[s] < orders[s].size())
-      throw RequestError("schedule " + std::string(name(schedule)) + ": stage " + std::to_string(s) + " waits for ever for its work " +
-                         std::to_string(next[s]) + "; the orders of the stages contradict each other");
-  return measured_run(clock, std::move(bars), microbatches * times.work());
-}
+[[nodiscard]] PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
+                                           const StageTimes& times, const PipelineOrders& orders);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/pipeline/work-inl.hpp>
+#endif

@@ -18,31 +18,15 @@
 namespace fabricost {
 
 /// Whether both rate and latency of the tier to the host were measured instead of described.
-[[nodiscard]] inline bool host_copies_measured(const System& system) {
-  const Tier* host = host_tier(system);
-  return host != nullptr && host->bandwidth.provenance.confidence == Confidence::measured &&
-         host->latency.provenance.confidence == Confidence::measured;
-}
+[[nodiscard]] bool host_copies_measured(const System& system);
 
-[[nodiscard]] inline Line price_host_copy(const System& system, const Fabric& f) {
-  Line line;
-  if (!host_copies_measured(system)) line.base_part(TermKind::launch, 0, 1, system.constants.scale_up.launch);
-  line.base_part(TermKind::steps, 0, 1, f.host_latency);
-  line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
-  line.min = 1 / f.host_link_rate;
-  return line;
-}
+[[nodiscard]] Line price_host_copy(const System& system, const Fabric& f);
 
 /// \param line of the copy \param described extrapolations if the tier is only described
-[[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described) {
-  const IntervalWidths& w = system.constants.interval;
-  if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};
-  const PcieForm& measured = system.constants.pcie.form;
-  Certainty out{.basis = Basis::calibrated, .half_width = w.host_copy, .extrapolated = {}};
-  if (bytes > 0 && bytes < measured.host_copies_from) out.half_width += w.below_sizes;
-  if (bytes > measured.host_copies_to) out.half_width += wider_beyond(w, line, out.basis, measured.host_copies_to, bytes);
-  out.extrapolated.sizes = bytes > 0 && (bytes < measured.host_copies_from || bytes > measured.host_copies_to);
-  return out;
-}
+[[nodiscard]] Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/predict/host_copy-inl.hpp>
+#endif

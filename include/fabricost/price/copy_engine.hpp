@@ -34,15 +34,10 @@ struct CopyStart {
   return starts[generation >= Generation::blackwell ? 1 : 0][multicast ? 1 : 0][captured ? 1 : 0];
 }
 
-[[nodiscard]] inline Line price_copy_engine(const Fabric& f, bool multicast, bool captured) {
-  const double n = f.ranks(), others = (n - 1) / n;
-  const CopyStart own = copy_start(f.generation, multicast, captured);
-  Line line;
-  line.base_part(TermKind::launch, 0, 1, own.start);
-  line.base_part(TermKind::peers, 0, n, own.rank);
-  line.rate_part(TermKind::wire, 0, multicast ? 1 : others, 1 / (prior::ways::ce_share * f.full_rate));
-  line.min = others / f.full_rate;
-  return line;
-}
+[[nodiscard]] Line price_copy_engine(const Fabric& f, bool multicast, bool captured);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/price/copy_engine-inl.hpp>
+#endif

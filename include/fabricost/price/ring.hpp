@@ -33,78 +33,12 @@ inline constexpr double server_ranks = 8;  ///< of the machines that the forms i
 /// A fitted latency per step, shifted by the tier's difference, but at least a tenth of it.
 [[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(min_of_latency * fitted, fitted + beyond); }
 
-namespace detail {
-/// An operation's rate relative to all_gather: RS mrs2, AR mar, others 1.
-[[nodiscard]] inline double simple_rate_factor(const SimpleConstants& c, Collective op) {
-  if (op == Collective::all_reduce) return c.all_reduce_rate;
-  return op == Collective::reduce_scatter || op == Collective::reduce ? c.reduce_scatter_rate : 1;
-}
-}  // namespace detail
-
 /// \param channels  C, the channels NCCL opens \param byte_wide elements are 8 bits wide
-[[nodiscard]] inline Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol,
-                                     int channels, bool byte_wide) {
-  const double n = fabric.ranks();
-  const double k = schedule.steps();
-  double forwards = 0, reducing = 0, message = 0;
-  for (const Phase& p : schedule) {
-    forwards += p.forwards;
-    reducing += p.reduces;
-    message = p.message;
-  }
-  const double bytes = schedule.bytes(0);
-  const double wide = byte_wide && reducing > 0 ? 1 : 0;
-  const double heavier = 1 + c.int8_volume * wide;
-  const TunerTables& version = tables_of(fabric.tuner);
-  const bool rooted = schedule.collective == Collective::broadcast || schedule.collective == Collective::reduce;
-  const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
-  const bool gathers = schedule.collective == Collective::all_gather || schedule.collective == Collective::reduce_scatter;
-  const double slower = gathers ? version.gather_share : 1;
-
-  Line line;
-  line.base_part(TermKind::launch, 0, version.launch_share * slower, c.launch);
-  if (protocol == Protocol::ll) {
-    const auto& ll = c.ll;
-    line.base_part(TermKind::steps, 0, waits * slower, with_latency(ll.hop, fabric.inner_latency));
-    const double threads = ll.chunk * n;  // S at which one channel has work for all its threads
-    line.ramp({.shape = Ramp::Shape::square,
-               .amplitude = slower * (ll.full_threads + version.ll_forward_share * ll.forward * forwards +
-                                      (ll.reduce + ll.reduce_int8 * wide) * reducing),
-               .per_byte = 1 / threads});
-    if (version.channel_start > 0)
-      line.ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
-    else
-      line.ramp(
-          {.shape = Ramp::Shape::channels,
-           .amplitude = slower * ll.channels_cost,
-           .per_byte = 1 / threads,
-           .limit = static_cast<double>(channels)});
-    line.chunk = threads * channels;
-    line.chunk_seconds = slower * (bytes / message + 1) * ll.chunk / (ll.channel_share * fabric.inner_rate / channels);
-    line.chunk_share = ll.chunk_share;
-  } else if (protocol == Protocol::ll128) {
-    const double rate = c.ll128.rate_share * c.simple.rate_share * fabric.inner_rate;
-    line.base_part(TermKind::launch, 0, channels, version.channel_start);
-    line.base_part(TermKind::steps, 0, waits * slower, with_latency(c.ll.hop, fabric.inner_latency));
-    line.latency_part(TermKind::floor, 0, slower, c.ll128.floor);
-    line.overlap = c.ll128.overlap;
-    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    line.rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
-  } else {
-    const auto& s = c.simple;
-    const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
-    const double easier = slower * (1 - (1 - s.reduce_latency) * (k > 0 ? reducing / k : 0));  // rho G
-    line.latency_part(TermKind::launch, 0, channels, version.channel_start);
-    line.latency_part(TermKind::floor, 0, easier, s.floor);
-    const double shorter = n > server_ranks ? std::pow(server_ranks / n, c.form.rack_hop_power) : 1;
-    line.latency_part(TermKind::steps, 0, easier * waits * shorter, with_latency(s.hop, fabric.inner_latency));
-    line.overlap = s.overlap;
-    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    line.rate_part(TermKind::copy, 0, version.local_copies * s.drain * message * heavier, 1 / rate);
-    line.early_rate = version.local_copies * s.cold_copy * message * heavier / rate;
-    line.early = channels * c.form.ring_cold_size / message;
-  }
-  return line;
-}
+[[nodiscard]] Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol,
+                              int channels, bool byte_wide);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/price/ring-inl.hpp>
+#endif

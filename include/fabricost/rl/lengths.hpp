@@ -34,28 +34,9 @@ class AnswerLengths {
   /// E[L^k].
   [[nodiscard]] double moment(int k) const { return spread_ > 0 ? moment_at(centre_, k) : std::pow(mean_, k); }
   /// The length that the share `u` of answers does not exceed; u in (0, 1).
-  [[nodiscard]] double quantile(double u) const {
-    if (spread_ <= 0) return mean_;
-    double low = -halvings, high = halvings;  // standard deviations
-    for (int i = 0; i < halvings; ++i) (below((low + high) / 2) < u ? low : high) = (low + high) / 2;
-    return std::clamp(std::exp(centre_ + spread_ * low), 1.0, max_);
-  }
+  [[nodiscard]] double quantile(double u) const;
   /// `count` lengths that stand for equal shares of all answers, in an order that spreads short and long ones evenly.
-  [[nodiscard]] const std::vector<double>& typical(int count) const {
-    std::vector<double>& out = typical_[count];
-    if (!out.empty()) return out;
-    out.resize(static_cast<std::size_t>(count));
-    std::size_t at = 0;
-    // the bits of a counter read backwards (van der Corput): each prefix is spread over the whole
-    int bits = 0;
-    while ((1 << bits) < count) ++bits;
-    for (int i = 0; i < (1 << bits); ++i) {
-      int turned = 0;
-      for (int b = 0; b < bits; ++b) turned |= ((i >> b) & 1) << (bits - 1 - b);
-      if (turned < count) out[at++] = quantile((turned + 0.5) / count);
-    }
-    return out;
-  }
+  [[nodiscard]] const std::vector<double>& typical(int count) const;
 
  private:
   static constexpr int halvings = 60;
@@ -72,3 +53,7 @@ class AnswerLengths {
 };
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/rl/lengths-inl.hpp>
+#endif

@@ -95,20 +95,10 @@ struct RlPlan {
 /// One update on so many GPUs. Answers are packed into sequences long enough for the longest, so that tokens and scores are
 /// those of the answers; scores count inside each, E[L^2] / E[L] tokens. Packed sequences are fewer by up to an eighth, and
 /// longer, where that makes their number a multiple of more GPUs: frameworks divide tokens, not sequences, over replicas.
-[[nodiscard]] inline TrainingQuestion update_on(const RlQuestion& q, int gpus) {
-  const double isl = q.load.isl, mean = isl + q.lengths.mean(), longest = isl + q.lengths.max();
-  const double square = isl * isl + 2 * isl * q.lengths.mean() + q.lengths.moment(2);
-  const double answers = std::max(1.0, std::floor(q.load.sequences() * q.epochs / q.updates));
-  const int most = static_cast<int>(std::max(1.0, std::floor(answers * mean / std::max(longest, mean))));
-  constexpr int spare = 8;
-  const std::vector<int> even = detail::divisors(gpus, std::max(1, most / spare));
-  constexpr double tile = 128;  // tokens; packed sequences are padded to whole tiles, which context and tensor ranks divide
-  TrainingQuestion out = q.training;
-  out.gpus = gpus;
-  out.global_batch = most / even.back() * even.back();
-  out.sequence = static_cast<int>(std::ceil(answers * mean / out.global_batch / tile) * tile);
-  out.document = static_cast<int>(std::min<double>(out.sequence, std::ceil(square / mean)));
-  return out;
-}
+[[nodiscard]] TrainingQuestion update_on(const RlQuestion& q, int gpus);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/rl/question-inl.hpp>
+#endif

@@ -17,9 +17,7 @@ namespace fabricost {
 /// Whether an engine would use a kernel on this machine. TensorRT-LLM's need memory mapped across trays,
 /// which it checks for only on racks such as an NVL72 (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py,
 /// supports_mnnvl), and work only inside a domain.
-[[nodiscard]] inline bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at) {
-  return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
-}
+[[nodiscard]] bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at);
 
 /// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
 class ExpertRoundTrip {
@@ -45,23 +43,11 @@ class ExpertRoundTrip {
   }
 
   /// \param tokens of each rank
-  [[nodiscard]] double operator()(double tokens) const {
-    const double all = tokens * skewed_(tokens) / uniform_(tokens);
-    double seconds = price_kernel(of(dispatch_, all), *constants_, MoePhase::dispatch, kernel_, false).seconds() +
-                     price_kernel(of(combine_, all), *constants_, MoePhase::combine, kernel_, false).seconds();
-    if (kernel_ == MoeKernel::trtllm_two_sided)
-      seconds += price_kernel(of(dispatch_, all), *constants_, MoePhase::prepare, kernel_, false).seconds();
-    return seconds;
-  }
+  [[nodiscard]] double operator()(double tokens) const;
   [[nodiscard]] MoeKernel kernel() const { return kernel_; }
 
  private:
-  [[nodiscard]] static MoeWork of(MoeWork one, double tokens) {
-    one.tokens *= tokens;
-    one.inside_bytes *= tokens;
-    one.across_bytes *= tokens;
-    return one;
-  }
+  [[nodiscard]] static MoeWork of(MoeWork one, double tokens);
 
   const MoeConstants* constants_;
   MoeKernel kernel_;
@@ -87,3 +73,7 @@ class TouchedExperts {
 };
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/serving/experts-inl.hpp>
+#endif

@@ -26,11 +26,7 @@ namespace fabricost {
 [[nodiscard]] inline double kv_share(const Model& m, int tp) { return m.latent() ? 1.0 : 1.0 / std::min(tp, std::max(1, m.kv_heads)); }
 
 /// Bytes of one sequence of `context` tokens on one tensor rank, one pipeline stage. \param width bytes of a cached value
-[[nodiscard]] inline double kv_bytes_per_rank(const Model& m, double context, double width, int tp = 1, int pp = 1) {
-  const Mixer& x = m.mixer;
-  const double states = x.layers == 0 ? 0 : kv_bytes(m, 0, width) / tp;
-  return ((kv_bytes(m, context, width) - kv_bytes(m, 0, width)) * kv_share(m, tp) + states) / pp;
-}
+[[nodiscard]] double kv_bytes_per_rank(const Model& m, double context, double width, int tp = 1, int pp = 1);
 
 /// The cost of a transfer between workers.
 struct KvLink {
@@ -53,17 +49,10 @@ struct KvLinkConstants {
 /// The link between two workers that keep a sequence's cache on `ranks` GPUs each (the fewer of the two).
 /// \param inside both in one scale-up domain
 /// \throws RequestError when the machine has no such link
-[[nodiscard]] inline KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {}) {
-  detail::check_parts(system, {});
-  if (inside) {
-    const Tier* link = system.tier(TierRole::scale_up);
-    if (link == nullptr) throw RequestError(system.name + ": has no scale-up links to send a cache over; put the workers on two nodes");
-    return {c.local_start, c.local_share * ranks * link->bandwidth.value.value()};
-  }
-  const Tier* nic = system.tier(TierRole::nic);
-  if (nic == nullptr) throw RequestError(system.name + ": has no NICs to send a cache over; prefill and decode need one domain");
-  const double each = nics_rate(system) / system.gpus_per_node;
-  return {c.start, c.nic_share * each * ranks};
-}
+[[nodiscard]] KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {});
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/serving/kv_cache-inl.hpp>
+#endif

@@ -24,17 +24,15 @@ namespace fabricost {
 /// The deployments of that space with the highest throughput. Deterministic. `layouts` is empty if none fits
 /// or meets the limits; `nearest` or `nearest_fit` are then the closest ones. \throws RequestError when no
 /// layout is possible, with the reason
-[[nodiscard]] inline ServingPlan plan_serving(const ServingQuestion& question, const System& system) {
-  check(question, system);
-  return detail::ServingSearch{question, system}.run();
-}
+[[nodiscard]] ServingPlan plan_serving(const ServingQuestion& question, const System& system);
 
 /// Throughput against interactivity: the deployments and batches within the limits for which no other has
 /// both more tokens per second and GPU and more per user; most per user first. Both ends, and between them
 /// rows that differ by a tenth in one of the two rates. \throws as plan_serving
-[[nodiscard]] inline std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system) {
-  check(question, system);
-  return detail::ServingSearch{question, system}.pareto();
-}
+[[nodiscard]] std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/serving/plan-inl.hpp>
+#endif

@@ -16,15 +16,12 @@ namespace fabricost {
 [[nodiscard]] inline Routing routing_of(const Stack& stack) { return {stack.routing, stack.zipf_exponent, {}}; }
 /// Rows of the fullest expert rank over the mean, which all ranks wait for and which it keeps for the backward. Choices above a
 /// capacity are dropped before the exchange; free places stay empty (Megatron-Core pads only with moe_pad_expert_input_to_capacity).
-[[nodiscard]] inline double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs) {
-  const bool even = !model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1;
-  const double load = even ? 1 : costs.load(gate_of(model), routing_of(stack), layout.ep)(layout.tokens() / layout.tp);
-  return stack.capacity > 0 ? std::min(load, stack.capacity) : load;
-}
+[[nodiscard]] double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs);
 /// The memory of a stack whose fullest expert rank has `load` times the mean rows.
-[[nodiscard]] inline MemoryStack with_load(MemoryStack memory, double load) {
-  memory.routed_load *= load;
-  return memory;
-}
+[[nodiscard]] MemoryStack with_load(MemoryStack memory, double load);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/expert_load-inl.hpp>
+#endif

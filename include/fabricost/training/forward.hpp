@@ -12,13 +12,10 @@
 namespace fabricost {
 
 /// Seconds. \throws as layer_times
-[[nodiscard]] inline double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  GroupCosts costs{system, {.ways = q.ways}};
-  const LayerTimes layers = layer_times(q.model, priced.layout, q.stack, Processor::of(system), costs);
-  const LayerTime all = all_layers(q.model, layers);
-  const StepTime& t = priced.time;
-  const double unscaled = t.seconds - t.stack, once = t.data + t.accumulation + t.optimizer + t.offload;
-  return (unscaled - once) * (t.seconds / unscaled) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
-}
+[[nodiscard]] double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/forward-inl.hpp>
+#endif

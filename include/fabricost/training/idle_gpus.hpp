@@ -16,33 +16,13 @@
 namespace fabricost {
 
 /// GPUs of a domain that the layout's groups fill.
-[[nodiscard]] inline int used_of_domain(const Layout& l, int domain) {
-  const int room = domain_for_data(l, domain);
-  int used = room;
-  const auto fill = [&](int ranks, int stride) {
-    const Placement at = place(ranks, stride, room);
-    if (ranks > 1 && at.domains == 1) used = std::min(used, room / (ranks * stride) * (ranks * stride));
-  };
-  fill(l.tp, 1);
-  fill(l.cp, l.tp);
-  fill(l.dp * l.cp, l.tp);
-  fill(l.ep, l.expert_tp);
-  if (l.ep > 1) fill(l.tp * l.cp * l.dp / (l.ep * l.expert_tp), l.ep * l.expert_tp);
-  const int stages = l.placing == Placing::data_inside || l.pp == 1 ? 1 : std::min(l.pp, std::max(1, domain / room));
-  return used * stages;
-}
+[[nodiscard]] int used_of_domain(const Layout& l, int domain);
 
 /// Minimum number of idle GPUs in the domains that a job takes.
-[[nodiscard]] inline int idle_gpus(const Layout& l, int domain) {
-  const long long used = std::min(l.gpus(), used_of_domain(l, domain)), gpus = l.gpus();
-  return static_cast<int>((gpus + used - 1) / used * domain - gpus);
-}
+[[nodiscard]] int idle_gpus(const Layout& l, int domain);
 
 /// Those of them that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
-[[nodiscard]] inline int idle_gpus(const Layout& l, const System& system) {
-  const int gpus = l.gpus();
-  return takes_part_of_domain(system, gpus) ? static_cast<int>(with_rented_together(system, gpus)) - gpus : idle_gpus(l, system.domain);
-}
+[[nodiscard]] int idle_gpus(const Layout& l, const System& system);
 
 /// Scale-up domains that a job takes, some in part.
 [[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
@@ -60,3 +40,7 @@ template <class Layouts, class Paid>
 }
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/idle_gpus-inl.hpp>
+#endif

@@ -16,52 +16,14 @@
 
 namespace fabricost {
 
-namespace detail {
-
-/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
-/// factor of the stack causes
-inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
-  const double min = step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision));
-  if (!(seconds < min)) return;
-  const auto text = [](double x) {
-    std::array<char, 32> out{};
-    return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
-  };
-  throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
-                (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(std::ceil(1000 * q.stack.scale * min / seconds) / 1000)
-                                   : "; look at the peak and the compute constants of " + system.name));
-}
-
-}  // namespace detail
-
 /// The fastest layouts that fit; for a single named layout, its fastest variant even if it does not fit
 /// (TrainingPlan::fits). Deterministic. \throws RequestError when no layout is possible, with the reason and
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
-[[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
-  if (system.pod > 0) return plan_training(asked, sliced(system, asked.gpus));
-  TrainingQuestion question = as_named(asked);
-  question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
-  check(question, system);
-  TrainingPlan plan = detail::TrainingSearch{question, system}.run();
-  const bool one = plan.unfit == 1 && plan.bounded == 0;
-  if (plan.layouts.empty() && plan.nearest && (one || names_one_layout(question))) {  // named: priced even if it does not fit
-    const std::optional<PricedLayout> nearest = plan.nearest;
-    plan = detail::TrainingSearch{question, system, true}.run();
-    plan.nearest = nearest;
-    plan.fits = plan.layouts.empty();
-  }
-  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time.seconds);
-  if (!plan.layouts.empty() || plan.nearest) return plan;
-  const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
-  if (!why.empty()) throw RequestError(why);
-  // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
-  const int max = std::min(question.gpus, question.global_batch);
-  throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
-                     " sequences and the layers and heads of " + question.model.name + "; take " +
-                     std::to_string(detail::nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
-}
+[[nodiscard]] TrainingPlan plan_training(const TrainingQuestion& asked, const System& system);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/plan-inl.hpp>
+#endif

@@ -44,36 +44,18 @@ struct LayerGroup {
 };
 
 /// The layers of a layout that recomputes the share `s` of what `all` recompute and `none` does not.
-[[nodiscard]] inline LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s) {
-  LayerTimes out = all;
-  for (LayerTime LayerTimes::*const part : {&LayerTimes::dense, &LayerTimes::mixed, &LayerTimes::mixing}) {
-    out.*part = {};
-    (out.*part).add(none.*part, 1 - s);
-    (out.*part).add(all.*part, s);
-  }
-  return out;
-}
+[[nodiscard]] LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s);
 
 /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
-[[nodiscard]] inline bool faster(const PricedLayout& a, const PricedLayout& b) {
-  const auto order = [](const PricedLayout& p) {
-    const Layout& l = p.layout;
-    return in_order(p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
-                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel,
-                    l.offload_layers, l.offload_optimizer);
-  };
-  return order(a) < order(b);
-}
+[[nodiscard]] bool faster(const PricedLayout& a, const PricedLayout& b);
 
 /// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle,
 /// whose difference no list shows; or in the chunks of an interleaved stage, which often change a step by less than a thousandth, with the
 /// recomputed layers and the states in host memory that their number makes necessary: the fastest stands for all.
-[[nodiscard]] inline bool are_twins(const Layout& a, Layout b, int domain) {
-  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
-  const int idle = idle_gpus(b, domain);
-  b.context = a.context, b.placing = a.placing;
-  b.vp = a.vp, b.recompute_layers = a.recompute_layers, b.offload_optimizer = a.offload_optimizer;
-  return a == b && idle_gpus(a, domain) == idle;
-}
+[[nodiscard]] bool are_twins(const Layout& a, Layout b, int domain);
 
 }  // namespace fabricost::detail
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/search_parts-inl.hpp>
+#endif

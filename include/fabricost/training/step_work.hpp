@@ -38,27 +38,15 @@ struct StepWork {
 /// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); the rest is not computed
 /// \param document tokens that attend to each other: scores of packed documents are their own; 0: the sequence
 /// \param frozen no products of weight gradients; those of adapters, below a hundredth, are left out
-[[nodiscard]] inline StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document = 0,
-                                        bool frozen = false) {
-  const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
-  const double passes = frozen ? 2 : 3;  // forward and gradients of inputs and, trained, of weights
-  const int mixed = model.expert_layers() + (model.mixture() ? model.predict_layers : 0);
-  const double routed = 2 * passes * mixed * model.top_k * parameters_of(model).expert * sequence;
-  const double attended = document > 0 ? std::min(document, sequence) : sequence;
-  const double unlearned = frozen ? 2 * parameters_of(model).multiplied * sequence : 0;
-  const auto count = [&](Scores scores) {
-    const double all = sequence / attended * training_flops(model, attended, FlopConvention::matmul, scores);
-    const double predicting = sequence / attended * passes * prediction_flops(model, attended, scores);
-    return batch * (all + predicting - unlearned - (1 - kept) * routed);
-  };
-  return {count(Scores::full), count(Scores::causal), model.mixture()};
-}
+[[nodiscard]] StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document = 0,
+                                 bool frozen = false);
 
 /// The 5-95 % interval of a step's seconds; its low end is at least the time of the work at the peak.
-[[nodiscard]] inline std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
-                                                             const StepWork& work, double gpus, double peak) {
-  const auto [low, high] = interval_of(seconds, stack, system, precision, work.experts);
-  return {std::max(low, std::min(seconds, work.min_seconds(gpus, peak))), high};
-}
+[[nodiscard]] std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
+                                                      const StepWork& work, double gpus, double peak);
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/step_work-inl.hpp>
+#endif

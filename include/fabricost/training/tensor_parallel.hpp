@@ -48,25 +48,11 @@ class TensorMessages {
   [[nodiscard]] const TensorMessage* end() const { return items_.data() + count_; }
   [[nodiscard]] int size() const { return count_; }
   /// Number of messages of one collective.
-  [[nodiscard]] double count(Collective collective) const {
-    double out = 0;
-    for (const TensorMessage& m : *this)
-      if (m.collective == collective) out += m.count;
-    return out;
-  }
+  [[nodiscard]] double count(Collective collective) const;
   /// The size of its messages: the largest one.
-  [[nodiscard]] double bytes(Collective collective) const {
-    double out = 0;
-    for (const TensorMessage& m : *this)
-      if (m.collective == collective) out = std::max(out, m.bytes);
-    return out;
-  }
+  [[nodiscard]] double bytes(Collective collective) const;
   /// Bytes one rank sends on a ring: sum of count x S x bus_factor.
-  [[nodiscard]] double wire_bytes(int ranks) const {
-    double out = 0;
-    for (const TensorMessage& m : *this) out += m.count * m.bytes * bus_factor(m.collective, ranks);
-    return out;
-  }
+  [[nodiscard]] double wire_bytes(int ranks) const;
 
  private:
   int count_ = 0;
@@ -89,88 +75,31 @@ struct TensorQuestion {
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
 };
-[[nodiscard]] inline TensorQuestion tensor_question(const Layout& l) {
-  return {l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, l.recompute};
-}
+[[nodiscard]] TensorQuestion tensor_question(const Layout& l);
 
 namespace detail {
 
 /// The sum at the end of a block: an all-reduce, or its two halves.
-inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
-                      std::string_view scatter, double count, double bytes) {
-  if (q.sequence_parallel) {
-    out.add(gather, Collective::all_gather, count, bytes);
-    out.add(scatter, Collective::reduce_scatter, count, bytes);
-  } else {
-    out.add(all_reduce, Collective::all_reduce, count, bytes);
-  }
-}
-
-/// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts
-/// their shared part.
-[[nodiscard]] inline double second_blocks(const Model& m, LayerParts parts) {
-  return parts.feed && (!parts.experts || m.shared_experts > 0) ? 1 : 0;
-}
-
-/// Whether ranks that all have every token divide them among their experts.
-[[nodiscard]] inline bool gathers_results(const TensorQuestion& q, LayerParts parts) {
-  return parts.feed && parts.experts && !q.sequence_parallel;
-}
+void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
+               std::string_view scatter, double count, double bytes);
 
 }  // namespace detail
 
 /// S, the bytes of one all-reduce of a layer. 70B (h 8192), one 16-bit token: 16,384 bytes.
-[[nodiscard]] inline double tensor_message_bytes(const Model& m, const TensorQuestion& q) {
-  return q.tokens * m.hidden * q.bytes_per_number;
-}
+[[nodiscard]] double tensor_message_bytes(const Model& m, const TensorQuestion& q);
 
 /// Forward of one layer; empty for one rank.
-[[nodiscard]] inline TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, LayerParts parts = {}) {
-  TensorMessages out;
-  if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q);
-  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", parts.mixing, bytes);
-  detail::add_block(out, q, parts.experts ? "shared_down" : "mlp_down", parts.experts ? "shared_up" : "mlp_up",
-                    parts.experts ? "shared_down" : "mlp_down", detail::second_blocks(m, parts), bytes);
-  if (detail::gathers_results(q, parts)) out.add("expert_output", Collective::all_gather, 1, bytes);
-  return out;
-}
+[[nodiscard]] TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, LayerParts parts = {});
 
 /// Backward of one layer, including the repeated forward with full recomputation.
-[[nodiscard]] inline TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, LayerParts parts = {}) {
-  TensorMessages out;
-  if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q), first = parts.mixing, second = detail::second_blocks(m, parts);
-  const double again = q.recompute == Recompute::full ? 1 : 0;
-  detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", first, bytes);
-  detail::add_block(out, q, "mlp_input_gradient", "mlp_output_gradient", "mlp_input_gradient", second, bytes);
-  if (q.sequence_parallel) out.add("saved_inputs", Collective::all_gather, first + second, bytes);
-  detail::add_block(out, q, "recomputed_outputs", "recomputed_inputs", "recomputed_outputs", again * (first + second), bytes);
-  if (detail::gathers_results(q, parts)) out.add("expert_input_gradient", Collective::all_gather, 1 + again, bytes);
-  return out;
-}
+[[nodiscard]] TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, LayerParts parts = {});
 
 /// Experts split over t_e = q.expert_ranks ranks, in training, one layer forward: the rows that dispatch
 /// brought to each, T k / t, are gathered before the experts' products and summed after them. To be priced by
 /// the curve of a group of t_e ranks. Empty for whole experts.
-[[nodiscard]] inline TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q) {
-  TensorMessages out;
-  if (q.expert_ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
-  out.add("expert_up", Collective::all_gather, 1, bytes);
-  out.add("expert_down", Collective::reduce_scatter, 1, bytes);
-  return out;
-}
+[[nodiscard]] TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q);
 /// The same backward: the reversed pair, and the forward again if recomputed. The gathered rows are kept.
-[[nodiscard]] inline TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q) {
-  TensorMessages out;
-  if (q.expert_ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
-  const double again = q.recompute == Recompute::full ? 1 : 0;
-  out.add("expert_down_gradient", Collective::all_gather, 1 + again, bytes);
-  out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
-  return out;
-}
+[[nodiscard]] TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q);
 
 /// The three collectives of one tensor-parallel group, compiled once; a message is then priced in nanoseconds.
 class TensorCurve {
@@ -188,19 +117,9 @@ class TensorCurve {
 
   [[nodiscard]] int ranks() const { return ranks_; }
   /// Seconds of one collective; 0 over one rank.
-  [[nodiscard]] double operator()(Collective collective, double bytes) const {
-    if (ranks_ == 1 || bytes <= 0) return 0;
-    const auto& curve = collective == Collective::all_gather       ? all_gather_
-                        : collective == Collective::reduce_scatter ? reduce_scatter_
-                                                                   : all_reduce_;
-    return curve ? (*curve)(bytes) : 0.5 * (*all_reduce_)(bytes);  // half an all-reduce where only that is forced
-  }
+  [[nodiscard]] double operator()(Collective collective, double bytes) const;
   /// The sum over all messages, one after the other.
-  [[nodiscard]] double operator()(const TensorMessages& messages) const {
-    double out = 0;
-    for (const TensorMessage& m : messages) out += m.count * (*this)(m.collective, m.bytes);
-    return out;
-  }
+  [[nodiscard]] double operator()(const TensorMessages& messages) const;
 
  private:
   int ranks_ = 1;
@@ -221,3 +140,7 @@ struct ParallelCost {
 };
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/training/tensor_parallel-inl.hpp>
+#endif

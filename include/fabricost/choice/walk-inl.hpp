@@ -1,0 +1,21 @@
+#pragma once
+/// \file walk-inl.hpp
+/// Bodies of walk.hpp.
+
+#include <fabricost/choice/walk.hpp>
+#include <fabricost/compiled_once.hpp>
+
+namespace fabricost::detail {
+
+FABRICOST_BODY double towards_size(double from, double at, double next) {
+  if (!(at < from)) return next;
+  const double before = std::nextafter(from, 0);
+  return std::min(next, at < before ? before : from);
+}
+
+FABRICOST_BODY double towards_jumps(const Line& line, double at, double next) {
+  for (const Jump& jump : line.jumps) next = towards_size(jump.from, at, next);
+  return next;
+}
+
+}  // namespace fabricost::detail

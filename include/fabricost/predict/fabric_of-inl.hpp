@@ -1,0 +1,283 @@
+#pragma once
+/// \file fabric_of-inl.hpp
+/// Bodies of fabric_of.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+
+namespace fabricost::detail {
+
+FABRICOST_BODY const Tier* FirstTiers::pcie() const {
+  if (const Tier* host = (*this)[TierRole::host]) return host;
+  const Tier* scale_up = (*this)[TierRole::scale_up];
+  return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
+}
+
+FABRICOST_BODY int nodes_of(const Levels& levels, int per_node) {
+  const long long ranks = static_cast<long long>(levels.ranks());
+  return static_cast<int>((ranks + per_node - 1) / per_node);
+}
+
+/// Links of the least connected endpoint among the first n of a mesh graph: the one-way rings through it.
+FABRICOST_BODY double mesh_links(const Tier& tier, int n) {
+  int min = -1;
+  for (int endpoint = 0; endpoint < n; ++endpoint) {
+    int links = 0;
+    for (const Edge& e : tier.edges)
+      if ((e.from == endpoint && e.to < n) || (e.to == endpoint && e.from < n)) links += e.links;
+    if (min < 0 || links < min) min = links;
+  }
+  return std::max(0, min);
+}
+
+/// Two neighbours of a torus or ring have a second way to each other where an axis of two closes.
+FABRICOST_BODY bool join_twice(const Tier& tier) {
+  if (!tier.wrap) return false;
+  if (tier.kind == TierKind::ring) return tier.endpoints == 2;
+  for (std::size_t i = 0; i < tier.dims.size(); ++i)
+    if (tier.dims[i] == 2 && tier.closes(i)) return true;
+  return false;
+}
+
+/// Links one endpoint can use when the first n of a tier's endpoints communicate.
+FABRICOST_BODY double usable_links(const Tier& tier, int n) {
+  switch (tier.kind) {
+    case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
+    case TierKind::mesh_graph: return mesh_links(tier, n);
+    case TierKind::torus:
+    case TierKind::ring:  // used by a ring of ranks; the bucket algorithm takes full_rate. Two neighbours have one way between them
+      return n == 2 && !detail::join_twice(tier) ? std::min(1, tier.links) : std::min(2, tier.links);
+    default: return tier.links;
+  }
+}
+
+/// The axes that n chips fill: all of the torus, or whole ones of it, as the ranks of a layout do (8 x 8 of 8 x 8 x 8), over the links of
+/// those axes.
+FABRICOST_BODY void describe_torus(Fabric& f, const Tier& tier, int n) {
+  const auto count = static_cast<unsigned>(std::min<std::size_t>(tier.dims.size(), 3));
+  unsigned found = 0;
+  for (unsigned set = (1U << count) - 1; set > 0; --set) {
+    int filled = 1;
+    for (unsigned axis = 0; axis < count; ++axis) filled *= (set >> axis & 1U) != 0 ? tier.dims[axis] : 1;
+    if (filled == n) found = set;
+    if (filled == n && filled == tier.endpoints) break;
+  }
+  for (unsigned axis = 0; axis < count; ++axis)
+    if ((found >> axis & 1U) != 0 && tier.dims[axis] > 1) {
+      if (!tier.closes(axis)) f.open_axes = static_cast<unsigned char>(f.open_axes | 1U << f.torus_axes);
+      f.torus[static_cast<std::size_t>(f.torus_axes++)] = tier.dims[axis];
+    }
+  if (f.torus_axes > 1) f.full_rate *= static_cast<double>(f.torus_axes) / count;
+}
+
+/// \param constants NCCL's planning rate for links without a stated `usable`
+FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constants& constants) {
+  const int n = std::min(g, tier.endpoints);
+  const double full = tier.bandwidth.value.value();
+  f.full_rate = full;
+  f.over_pcie = tier.kind == TierKind::host;
+  f.per_socket = tier.per_socket;
+  f.peer_to_peer = f.over_pcie && tier.peer_to_peer;
+  f.switched = tier.kind == TierKind::switched;
+  f.in_switch = tier.reduces_in_network && f.switched;
+  f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
+  if (f.over_pcie) {
+    f.pcie_rate = full;  // the fitted shares by number of ranks include the loss from sharing it
+    f.planned_per_gpu = tier.planning_rate.value() > 0 ? tier.planning_rate.value() * (full / tier.link_bandwidth.value())
+                                                       : constants.pcie.form.planned_share * full;
+    f.inner_rate = f.pcie_rate * tier.efficiency;
+    const std::size_t reach = pcie_reach(f);
+    // the constants of a measured machine know its board better
+    if (constants.basis != Basis::calibrated) {
+      f.pcie_carried = tier.carried[reach].value();
+      f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
+    }
+    if (reach == 2 && f.cpu == Cpu::amd) f.planned_per_gpu = std::min(f.planned_per_gpu, constants.pcie.form.planned_sockets);
+    return;
+  }
+  const double share = n > 1 && tier.links > 0 ? usable_links(tier, n) / tier.links : 1;
+  f.inner_rate = full * share;
+  const double planned =
+      tier.planning_rate.value() > 0 ? tier.planning_rate.value() / tier.link_bandwidth.value() : constants.scale_up.form.planned_share;
+  f.planned_per_gpu = f.inner_rate * planned;
+  if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // same rule as describe_network above the NICs
+    const double m = tier.first_stage;
+    f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
+    f.inner_rate *= std::min(1.0, m / tier.oversubscription);
+  }
+  f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
+  if (f.library == Library::rccl) {
+    const ScaleUpForm& form = constants.scale_up.form;
+    f.ll_until = form.rccl_ll_until;
+    f.ll128_until = form.rccl_ll128_until;
+    if (tier.kind == TierKind::full_mesh && n == tier.endpoints && n >= 8) f.ring_until = form.rccl_ring_until;
+  }
+  f.wrap = tier.wrap;
+  if (tier.kind == TierKind::torus) describe_torus(f, tier, n);
+}
+
+FABRICOST_BODY void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending) {
+  const double N = f.domains();
+  const double together = system.nodes_per_domain();
+  double below = 1;        // nodes below one child of the tier
+  double taper = reached;  // share of what leaves such a child
+  double port = nic.bandwidth.value.value();
+  const Tier* child = nullptr;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    const double m = std::max(1.0, below / together);
+    if (child != nullptr) taper *= narrows(port, tier);
+    const double loaded = taper * (child != nullptr && child->kind == TierKind::rails && nic.lost == 0 ? 1 : sending);
+    if (m >= N) break;
+    const double streams = m / loaded;
+    const double exchanges = (1 - 1 / N) / (loaded * (1 - m / N));
+    below *= std::max(1, tier.endpoints);
+    if (child != nullptr && streams < f.ring_taper) {
+      f.ring_taper = streams;
+      f.ring_taper_tier = child->name;
+    }
+    if (child != nullptr && exchanges < f.all_to_all_taper) {
+      f.all_to_all_taper = exchanges;
+      f.all_to_all_taper_tier = child->name;
+    }
+    taper *= tier.oversubscription;
+    port = std::min(port, tier.bandwidth.value.value());
+    child = &tier;
+    f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
+  }
+}
+
+/// Name of a NIC's slot: the PCIe tier's name if there is one.
+FABRICOST_BODY Label slot_tier(const FirstTiers& first) { return first.pcie() != nullptr ? first.pcie()->name : Label{"pcie"}; }
+
+/// Rates are the minimum along the path: the NICs, their slots, the GPUs' own links, the ports to the
+/// processor.
+/// \param pair one rank of each domain sends: it has a NIC to itself \return rate that reaches the NICs over their own, at most 1
+FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const FirstTiers& first, bool pair) {
+  const Tier* nic = first[TierRole::nic];
+  if (nic == nullptr)
+    throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
+  const auto of_ranks = [&](double nics) {
+    return std::max(1.0, std::floor(nics * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
+  };
+  const double per_device = tables_of(f.tuner).network_channels[tuner_generation(f.generation)];
+  const NicsLeft left = nics_left(of_ranks(devices_of(*nic)), of_ranks(nic->endpoints), f.local(), per_device);
+  f.nics = left.carrying;
+  if (!pair) f.all_to_all_taper = left.exchanges;
+  const Tier* const leaf = first[TierRole::network];
+  const double port = leaf != nullptr ? 1 / narrows(nic->bandwidth.value.value(), *leaf) : 1;
+  const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by * port;
+  const NicWay way = nic_way(*nic, first.pcie(), first[TierRole::c2c]);
+  const double reached = way.lets(f.local(), f.nics);
+  f.outer_rate = std::min(sent, reached);
+  if (port < 1) f.held_tier = leaf->name;
+  if (reached < sent)
+    f.held_tier = nic->path == NicPath::c2c && f.nics * way.slot > reached ? first[TierRole::c2c]->name : slot_tier(first);
+  f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
+  f.host_bridge = nic->path == NicPath::phb || nic->path == NicPath::node || nic->path == NicPath::sys;
+  f.gpu_direct = nic->gpu_direct;
+  f.sharp = nic->sharp;
+  f.ll128 = nic->transport.ll128;
+  f.plugin = nic->transport.plugin;
+  return reached < sent ? reached / sent : 1;
+}
+
+/// Quick check of the values a price divides by; if it fails, check(system) names the cause.
+FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
+  const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_rate)); };
+  const auto share = [](double value) { return (value > 0) & (value <= 1); };
+  bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.ring_taper) &
+              share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
+              (std::fabs(f.outer_latency) <= longest_latency) & (f.host_latency >= 0) & (f.host_latency <= longest_latency) &
+              (f.planned_per_gpu >= 0) & (f.planned_per_gpu <= max_rate);
+  fine = fine & ((f.domains() <= 1) | (f.outer_rate > 0));
+  if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
+  return fine;
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
+  const int per_node = system.gpus_per_node;
+  if (per_node < 1 || system.domain < 1) [[unlikely]]
+    check(system);
+  if (ranks > 1000000000 || nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
+  if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
+  if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
+  if (ranks == 0) ranks = nodes * per_node;
+  if (ranks > nodes * per_node)
+    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + (nodes == 1 ? " node of " : " nodes of ") +
+                       std::to_string(per_node) + " GPUs");
+  if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
+  if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
+    return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: equal ranks per domain suffice, as inside one
+  if (ranks % nodes != 0)
+    throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
+                       std::to_string(nodes));
+  const int nodes_per_domain = std::max(1, system.domain / per_node);
+  const int per_rank_node = ranks / nodes;
+  if (nodes % nodes_per_domain == 0) return Levels{per_rank_node * nodes_per_domain, nodes / nodes_per_domain};
+  const int domains = (nodes + nodes_per_domain - 1) / nodes_per_domain;
+  if (ranks % domains != 0) {
+    for (int more = domains + 1; more <= 2 * domains; ++more)  // as many domains as take equal nodes
+      if (nodes % more == 0) return Levels{ranks / more, more};
+    throw RequestError(std::to_string(nodes) + " nodes do not fill whole domains of " + std::to_string(nodes_per_domain) +
+                       ", nor as many of up to twice as many; take a multiple of " + std::to_string(nodes_per_domain));
+  }
+  return Levels{ranks / domains, domains};
+}
+
+FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
+  if (system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
+    check(system);
+  Fabric f;
+  f.generation = system.gpu.generation;
+  f.library = system.library;
+  f.tuner = system.tuner;
+  f.tuner_assumed = system.tuner_assumed;
+  f.nccl_release = static_cast<unsigned char>(std::min(system.nccl_release, 255));
+  f.cpu = system.cpu;
+  f.levels = levels;
+  const bool pair = op.collective == Collective::send_recv;
+  if (pair) f.communicator = op.ranks;
+  f.nodes = op.nodes > 0 ? op.nodes : detail::nodes_of(levels, system.gpus_per_node);
+  const detail::FirstTiers first{system};
+  const Tier* const scale_up = first[TierRole::scale_up];
+  const Tier* const nic = first[TierRole::nic];
+  if (scale_up != nullptr) f.inner_tier = scale_up->name;
+  if (nic != nullptr) f.outer_tier = nic->name;
+  if (const Tier* host = first.host()) {
+    f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
+    f.host_latency = host->latency.value.value();
+  }
+  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
+  f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
+  if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
+    throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
+  if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))
+    throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
+  if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
+  if (f.domains() > 1) {
+    const double reached = detail::describe_nics(f, system, first, pair);
+    detail::describe_network(f, system, *nic, reached, f.nics / (detail::devices_of(*nic) * system.nodes_per_domain()));
+  }
+  if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
+    check(system);
+  return f;
+}
+
+FABRICOST_BODY Fabric fabric_of(const System& system, const Operation& op) {
+  const bool pair = op.collective == Collective::send_recv;
+  if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
+  if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
+  if (system.pod > 0) [[unlikely]] {
+    const System slice = sliced(system, std::max<long long>(op.ranks, static_cast<long long>(op.nodes) * system.gpus_per_node));
+    return fabric_on(slice, op, levels_of(slice, op.ranks, op.nodes));
+  }
+  // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next
+  return fabric_on(system, op, levels_of(system, op.ranks, op.nodes));
+}
+
+}  // namespace fabricost

@@ -1,0 +1,78 @@
+#pragma once
+/// \file custom_reduce-inl.hpp
+/// Bodies of custom_reduce.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/price/custom_reduce.hpp>
+
+namespace fabricost::detail {
+
+FABRICOST_BODY double per_byte(double share, double rate, double kib, const CustomForm& form) {
+  return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form) {
+  const double n = f.ranks();
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, k.start);
+  line.base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
+  line.ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / form.growth_size});
+  line.rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib, form));
+  line.min = (n - 1) / f.inner_rate;
+  return line;
+}
+
+FABRICOST_BODY Line price_two_shot(const Fabric& f, const TwoShotConstants& k, const CustomForm& form, double loads) {
+  const double n = f.ranks();
+  Line line;
+  line.overlap = k.overlap;
+  line.base_part(TermKind::launch, 0, 1, k.start);
+  line.latency_part(TermKind::floor, 0, 1, k.floor);
+  line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
+  line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
+  line.min = 2 * (n - 1) / n / f.inner_rate;
+  return line;
+}
+
+FABRICOST_BODY Line price_multicast(const Fabric& f, const TwoShotConstants& k, const CustomForm& form) {
+  Line line = price_two_shot(f, k, form);
+  line.min = (1 + 1 / f.ranks()) / f.full_rate;
+  return line;
+}
+
+FABRICOST_BODY Line price_custom(ReduceKernel kernel, const Fabric& f, const CustomConstants& c) {
+  switch (kernel) {
+    case ReduceKernel::library:
+    case ReduceKernel::window_one_shot:
+    case ReduceKernel::window_two_shot:
+    case ReduceKernel::window_exchange:
+    case ReduceKernel::window_flags:
+    case ReduceKernel::any_buffer:
+    case ReduceKernel::any_buffer_two_shot:
+    case ReduceKernel::copy_engine:
+    case ReduceKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
+    case ReduceKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
+    case ReduceKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
+    case ReduceKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);
+    case ReduceKernel::pull_two_shot: return price_two_shot(f, c.pull_two_shot, c.form);
+    case ReduceKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
+    case ReduceKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
+    case ReduceKernel::multicast: return price_multicast(f, c.multicast, c.form);
+    case ReduceKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, f.ranks() / 2);
+  }
+  return {};
+}
+
+FABRICOST_BODY HostCall host_call(double t, double bytes, double memory_rate, const CustomConstants& c) {
+  return {t, c.host_launch, c.host_extra, memory_rate > 0 ? 2 * bytes / (c.host_copy * memory_rate) : 0, c.form.host_overlap};
+}
+
+FABRICOST_BODY double launched_from_host(double t, double bytes, double memory_rate, const CustomConstants& c) {
+  return host_call(t, bytes, memory_rate, c).seconds();
+}
+
+}  // namespace fabricost

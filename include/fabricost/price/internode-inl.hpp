@@ -1,0 +1,274 @@
+#pragma once
+/// \file internode-inl.hpp
+/// Bodies of internode.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/price/internode.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
+  const bool one_way = op == Collective::broadcast || op == Collective::reduce;
+  return (fabric.host_bridge ? (one_way ? t.form.host_bridge_one_way : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
+}
+
+}  // namespace fabricost
+
+namespace fabricost::detail {
+
+FABRICOST_BODY double inner_ring_rate(const Fabric& fabric, const Constants& c) {
+  if (fabric.local() <= 1) return 1e30;
+  if (fabric.over_pcie) return pcie_ring_rate(fabric, c.pcie);
+  return c.scale_up.simple.rate_share * fabric.inner_rate;
+}
+
+FABRICOST_BODY double ridden_devices(const Fabric& fabric) { return fabricost::ridden_devices(fabric.generation, tables_of(fabric.tuner)); }
+
+FABRICOST_BODY double channels_rate(const Fabric& fabric) {
+  return fabric.outer_rate * fabric.ring_taper * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
+}
+
+/// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
+FABRICOST_BODY double soft_smaller(double a, double b, double q) {
+  if (q != 6) [[unlikely]]
+    return 1 / norm(1 / a, 1 / b, q);
+  const double smaller = std::min(a, b);
+  const double ratio = smaller / std::max(a, b);
+  const double square = ratio * ratio, sixth = square * square * square;
+  return smaller * inverse_sixth_root(sixth);
+}
+
+/// Cost of each chain step relative to tree_hop; constant from a whole server's chain, 2 (8-1) steps,
+/// upwards.
+FABRICOST_BODY double chain_factor(double chain, const ScaleUpForm& form) {
+  constexpr double whole_server = 14;
+  return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
+}
+
+FABRICOST_BODY double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
+  if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
+  const int neighbours = fabric.domains() == 3 ? 2 : 3;
+  if (net_devices(fabric) > ridden_devices(fabric)) return form.tree_efficiency / neighbours;
+  return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
+}
+
+/// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, a server between others ll128_inner_hops: the excess
+/// goes with a crossing, so a rack pays it for as many steps as a server, not for all of its own.
+FABRICOST_BODY double ll128_hops(double g, const TransportForm& form) {
+  return 1 + (form.ll128_inner_hops - 1) * std::min(1.0, (server_ranks - 1) / std::max(1.0, g - 1));
+}
+
+/// A tree's network step over one among few domains: each further doubling adds a level whose ends are further apart.
+FABRICOST_BODY double far_step(double domains, const TransportForm& form) {
+  const double near = std::max(1.0, form.tree_near);
+  return domains > near ? 1 + form.tree_far * std::log2(domains / near) : 1;
+}
+
+/// At most the full rate of all NICs of the fullest domain, whatever the constants.
+FABRICOST_BODY double at_full_rate(double rate, const Schedule& schedule, const Fabric& fabric) {
+  return std::min(rate, fabric.outer_rate * fabric.ring_taper / schedule.bytes(1));
+}
+
+FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {
+  Crossing out;
+  const double n = schedule.levels.ranks();
+  out.outer =
+      protocol == Protocol::simple ? schedule.steps() - schedule.steps(0) : schedule.steps() / (n - 1) * (n / schedule.levels.size(0) - 1);
+  out.inner = schedule.steps() - out.outer;
+  for (const Phase& p : schedule) {
+    out.bytes = std::max(out.bytes, p.bytes);
+    out.message = p.message;
+  }
+  return out;
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
+  const auto& up = c.scale_up;
+  const auto& t = c.transport;
+  detail::Crossing at = detail::crossing(schedule, protocol);
+  const detail::Crossing all = at;
+  const bool streams = fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective);
+  if (streams) {
+    at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
+    at.inner = std::min(1.0, at.inner);
+  }
+  const double g = fabric.local();
+  // of a round through the domain one hop of g leaves it, another of each channel: the links inside carry g - 1 of g
+  const double inner = detail::inner_ring_rate(fabric, c) * (g > 1 && !fabric.over_pcie ? g / (g - 1) : 1);
+  // inside a domain rings of LL128 fit best with Simple's rate, between domains with the share of a line that is data
+  const double data = protocol == Protocol::ll128 ? t.form.ll128_share : 1;
+  const double outer = data * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
+  const bool network_binds = outer <= inner;
+  const int level = network_binds ? 1 : 0;
+  const double device = detail::net_devices(fabric) / at.message;  // S at which a step moves one byte per network device
+
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, up.launch);
+  double rate = std::min(inner, outer);
+  if (protocol == Protocol::ll) {
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency));
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
+               .per_byte = 1 / (t.form.ll_growth_size * device)});
+    if (streams) {  // until the channels' buffers hold no more, which ranks further on have not yet passed on
+      const double waiting = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
+      line.ramp({.shape = Ramp::Shape::linear,
+                 .level = 1,
+                 .amplitude = waiting,
+                 .per_byte = 1 / (up.ll.chunk * running_channels(fabric.channels, tables_of(fabric.tuner)))});
+    }
+    rate *= t.ll_share;
+  } else if (protocol == Protocol::ll128) {
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(detail::ll128_hops(g, t.form) * up.ll.hop, fabric.inner_latency));
+    line.latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency));
+    line.overlap = t.form.ll128_overlap;
+  } else {
+    const double step = with_latency(t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), fabric.outer_latency);
+    line.latency_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency));
+    line.latency_part(TermKind::steps, 1, at.outer, t.form.ring_simple_start * step);
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .inside = true,
+               .level = 1,
+               .amplitude = at.outer * (1 - t.form.ring_simple_start) * step,
+               .per_byte = 1 / (t.form.ring_simple_growth_size * device)});
+    line.overlap = t.ring_overlap;
+  }
+  line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
+  return line;
+}
+
+FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
+  const auto& up = c.scale_up;
+  const auto& t = c.transport;
+  const double chain = schedule.steps(0);
+  const double network = schedule.steps() - chain;
+  const double far = detail::far_step(fabric.domains(), t.form);
+  const double passes = std::max(1.0, schedule.bytes(0));  // multiples of S through a GPU
+  const double inner = detail::inner_ring_rate(fabric, c) / passes;
+  const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
+  double outer = 1e30;
+  if (network > 0) {
+    outer = share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
+    outer = detail::at_full_rate(outer, schedule, fabric);
+  }
+  const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
+  const double devices = detail::net_devices(fabric);
+  const int level = outer <= inner ? 1 : 0;
+
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, up.launch);
+  double share = 1;
+  if (protocol == Protocol::ll) {
+    line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, network, with_latency(far * t.tree_step, fabric.outer_latency));
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = far * network * t.tree_growth,
+               .per_byte = 1 / (t.form.ll_growth_size * devices)});
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = far * network * t.tree_growth * (t.ll_rendezvous - 1),
+               .per_byte = 1 / (t.form.ll_rendezvous_size * devices)});
+    share = network > 0 ? t.ll_share : up.form.tree_ll_share;
+  } else if (protocol == Protocol::ll128) {
+    line.base_part(TermKind::steps, 0, chain, with_latency(detail::ll128_hops(fabric.local(), t.form) * up.ll.hop, fabric.inner_latency));
+    const double step = with_latency(far * t.ll128_step, fabric.outer_latency);
+    line.base_part(TermKind::steps, 1, t.form.tree_ll128_start * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .level = 1,
+               .amplitude = network * step,
+               .per_byte = 1 / (t.form.tree_ll128_growth_size * devices)});
+    share = t.form.tree_ll128_share;
+  } else {
+    const double step = with_latency(far * t.tree_simple_step, fabric.outer_latency);
+    line.base_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.base_part(TermKind::steps, 0, chain, with_latency(t.form.tree_simple_inner * up.simple.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, t.form.tree_simple_start * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .level = 1,
+               .amplitude = network * step,
+               .per_byte = 1 / (t.form.tree_simple_growth_size * devices)});
+  }
+  line.rate_part(TermKind::wire, level, 1, 1 / (share * rate));
+  return line;
+}
+
+FABRICOST_BODY double rack_step_factor(double g, const ScaleUpForm& form) {
+  return g > server_ranks ? std::pow(g / server_ranks, form.rack_floor_power) : 1;
+}
+
+FABRICOST_BODY double nvls_tree_kernels(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double head = k.nvls_tree[tuner_generation(fabric.generation)][1];
+  if (!(head > 0)) return 1e30;
+  return heads_between(static_cast<int>(fabric.local()), fabric.generation, k) * head * fabric.ranks() / (2 * (fabric.ranks() - 1));
+}
+
+FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto& t = c.transport;
+  const double g = fabric.local();
+  const double network = schedule.steps() - schedule.steps(0);
+  const double inner = std::min(g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30, nvls_tree_kernels(fabric));
+  const double outer = detail::at_full_rate(detail::tree_share(fabric, t.form, true) * t.efficiency *
+                                                nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric),
+                                            schedule, fabric);
+  const int level = outer <= inner ? 1 : 0;
+  const double more = rack_step_factor(g, c.scale_up.form);
+  const double step = with_latency(t.nvls_step, fabric.outer_latency) * more;
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * more + 2 * fabric.inner_latency - c.scale_up.launch));
+  line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
+  line.ramp({.shape = Ramp::Shape::saturating,
+             .level = 1,
+             .amplitude = (1 - t.form.nvls_start) * network * step,
+             .per_byte = 1 / (t.form.nvls_growth_size * detail::net_devices(fabric))});
+  line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
+  return line;
+}
+
+FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto& t = c.transport;
+  const double n = fabric.ranks();
+  const double g = fabric.local();
+  const double path = nic_path_share(fabric, t, schedule.collective);
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  if (schedule.collective == Collective::send_recv) {
+    line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
+    const double share = fabric.outer_rate / g;  // the GPU's share of the domain's NICs
+    line.wire_level = 1;
+    const double crowded = fabric.domains() > 2 ? t.form.send_recv_crowded : 1;
+    line.rate_part(TermKind::wire, 1, 1, 1 / (t.form.send_recv_efficiency * path * share * crowded));
+    return line;
+  }
+  line.base_part(TermKind::floor, 1, 1, t.exchange_base);
+  line.base_part(TermKind::peers, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
+  line.ramp({.shape = Ramp::Shape::step,
+             .level = 1,
+             .amplitude = (n - g) * t.exchange_peer_simple,
+             .per_byte = 1 / (exchange_ll_limit(fabric) * n)});
+  line.ramp({.shape = Ramp::Shape::until,
+             .level = 1,
+             .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
+             .per_byte = 1 / (t.form.exchange_tiny_size * n)});
+  const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
+  const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
+  const double together = norm(inside, across, 2);
+  line.wire_level = across >= inside ? 1 : 0;
+  line.rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
+  line.rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
+  return line;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,12 @@
+#pragma once
+/// \file protocol-inl.hpp
+/// Bodies of protocol.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/price/protocol.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY std::optional<Protocol> parse_protocol(std::string_view text) { return detail::parse_enum<Protocol>(text, protocol_names); }
+
+}  // namespace fabricost

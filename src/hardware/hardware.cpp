@@ -1,0 +1,10 @@
+// The bodies of the headers of hardware, compiled once.
+#include <fabricost/hardware/check-inl.hpp>
+#include <fabricost/hardware/constants-inl.hpp>
+#include <fabricost/hardware/dials-inl.hpp>
+#include <fabricost/hardware/host_rate-inl.hpp>
+#include <fabricost/hardware/machine_size-inl.hpp>
+#include <fabricost/hardware/parameters-inl.hpp>
+#include <fabricost/hardware/slice-inl.hpp>
+#include <fabricost/hardware/system-inl.hpp>
+#include <fabricost/hardware/tier-inl.hpp>

@@ -1,0 +1,8 @@
+// The bodies of the headers of predict, compiled once.
+#include <fabricost/predict/by_ways-inl.hpp>
+#include <fabricost/predict/fabric_of-inl.hpp>
+#include <fabricost/predict/host_copy-inl.hpp>
+#include <fabricost/predict/lost_nics-inl.hpp>
+#include <fabricost/predict/predict-inl.hpp>
+#include <fabricost/predict/prediction-inl.hpp>
+#include <fabricost/predict/uncertainty-inl.hpp>
