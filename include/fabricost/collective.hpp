@@ -37,10 +37,13 @@ inline constexpr std::array<std::string_view, 5> reduction_names{"sum", "prod", 
   return r == Reduction::sum || (bytes_of(t) == 2 && (r == Reduction::max || r == Reduction::min));
 }
 
-/// Which wires a send_recv uses: GPU to GPU over the scale-up tier, GPU to its host, or through the NIC to another node.
-enum class Path : unsigned char { gpu_gpu, gpu_host, nic };
-inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host", "nic"};
+/// Which wires a send_recv uses: GPU to GPU over the scale-up tier, between a GPU and its host, or through the NIC to another node. Of
+/// copies between a GPU and its host: either way (the mean of both), to the GPU, from it, or both ways at once, each of the size.
+enum class Path : unsigned char { gpu_gpu, gpu_host, nic, to_gpu, from_gpu, both_ways };
+inline constexpr std::array<std::string_view, 6> path_names{"gpu-gpu", "gpu-host", "nic", "to-gpu", "from-gpu", "both-ways"};
 [[nodiscard]] constexpr std::string_view name(Path p) { return path_names[static_cast<std::size_t>(p)]; }
+
+[[nodiscard]] constexpr bool is_host_path(Path p) { return p == Path::gpu_host || p > Path::nic; }
 
 /// busbw / algbw: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all; 1 for broadcast, reduce, send_recv, but
 /// 0 for a broadcast or reduce of one rank, which moves nothing.

@@ -24,7 +24,7 @@ struct Operation {
 };
 
 /// True for a copy between a GPU and its host: no other rank, no algorithm to choose.
-[[nodiscard]] inline bool is_host_copy(const Operation& op) { return op.collective == Collective::send_recv && op.path == Path::gpu_host; }
+[[nodiscard]] inline bool is_host_copy(const Operation& op) { return op.collective == Collective::send_recv && is_host_path(op.path); }
 
 namespace detail {
 /// One named aggregate per collective, so that a call reads `AllReduce{.bytes = MiB(256), .ranks = 64}`.

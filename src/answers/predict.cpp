@@ -18,10 +18,18 @@ Inference engine_named(std::string_view text, std::string_view named) {
   Inference out{.from_host = text.ends_with(python)};
   if (out.from_host) text.remove_suffix(python.size());
   constexpr std::string_view nccl = "nccl";
+  if (text == nccl && !out.from_host) {  // what runs where nothing is said
+    out.version = version_number(name(newest_tuner).substr(nccl.size() + 1));
+    return out;
+  }
   if (text.starts_with(nccl) && text.size() > nccl.size() && (text[nccl.size()] == '-' || text[nccl.size()] == '=') && !out.from_host) {
-    out.version = version_number(text.substr(nccl.size() + 1));
-    if (out.version / 1000000 != 2)
-      throw RequestError(fmt::format("{}: \"{}\" is no version of NCCL; write it as in nccl-2.18", named, text.substr(nccl.size() + 1)));
+    const std::string_view given = text.substr(nccl.size() + 1);
+    out.version = version_number(given);
+    const bool of_series = out.version / 1000000 == 2;
+    if (!of_series || release_of(out) > prior::ways::known_until)
+      throw RequestError(fmt::format("{}: \"{}\" is {}; known are nccl-2.0 to nccl-2.{:.0f}, and nccl for {}, the newest that was measured",
+                                     named, given, of_series ? "a release of NCCL that nothing is known of" : "no version of NCCL",
+                                     prior::ways::known_until, name(newest_tuner)));
     return out;
   }
   if (text.starts_with("rccl"))
@@ -30,8 +38,9 @@ Inference engine_named(std::string_view text, std::string_view named) {
   const std::string_view engine = text.substr(0, equals);
   const auto library = parse_inference_library(engine);
   if (!library) {
-    const std::vector<std::string> known(inference_library_names.begin() + 1, inference_library_names.end());
-    throw RequestError(fmt::format("{}: {}", named, unknown_text(engine, "an inference engine", known)));
+    std::vector<std::string> known(inference_library_names.begin() + 1, inference_library_names.end());
+    known.emplace_back("nccl");
+    throw RequestError(fmt::format("{}: {}", named, unknown_text(engine, "an inference engine or NCCL", known)));
   }
   out.library = *library;
   if (equals == std::string_view::npos) return out;

@@ -112,7 +112,7 @@ void Preparation::collect(const Points& points) {
   for (const Point& point : known)
     if (point.nodes > 1) ++crossing[point.system];
   for (const Point& point : known) {
-    if (point.ranks() < 2 && point.path != Path::gpu_host) {
+    if (point.ranks() < 2 && !(point.path && is_host_path(*point.path))) {
       count_skipped(skipped, "one rank: nothing moves", point.repeats);
       continue;
     }

@@ -2,6 +2,8 @@
 /// Reads published kernels and collectives: the rows of ops.csv as single calls on machines.
 
 #include "evaluation/cells.hpp"
+#include "specs/data_directory.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fabricost/evaluation/ops.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -51,6 +53,26 @@ constexpr std::array places{
     NamedPlace{"h100", "", 1, true, "dgx-h100", {}, true},
 };
 
+/// Of a GPU that data/gpus knows: its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.
+bool usual_machine(OpsRow& op, const std::string& wires) {
+  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(op.gpu);
+  if (gpu.empty()) return false;
+  static const io::MachineIdentities known = io::machine_identities(data_directory());
+  const auto usual = known.systems.find(gpu);
+  if (op.kind == OpKind::collective) {
+    const bool joined = usual != known.systems.end() && op.place.domains == 1 && has(wires, "NVSwitch");
+    if (!joined || op.place.ranks() > load_system(usual->second).domain) return false;
+    op.system = usual->second;
+  } else if (usual != known.systems.end()) {
+    op.system = usual->second;
+  } else {
+    op.system = "dgx-h100";
+    op.overrides.push_back("gpu=" + gpu);
+  }
+  op.row.fully_specified = true;
+  return true;
+}
+
 void machine_of(OpsRow& op, const std::string& wires) {
   const std::string gpu = folded(op.gpu);
   for (const NamedPlace& p : places) {
@@ -64,6 +86,7 @@ void machine_of(OpsRow& op, const std::string& wires) {
     op.row.fully_specified = p.stated;
     return;
   }
+  if (usual_machine(op, wires)) return;
   if (op.row.skipped.empty())
     op.row.skipped = has(wires, "pairs") ? "network between nodes not stated: falls to 2 GB/s above 2 MiB"
                                          : fmt::format("no machine known with a GPU \"{}\" and \"{}\"", op.gpu, wires);

@@ -113,8 +113,12 @@ void add_volume_extras(Sum& sum, const ExplainContext& context) {
             line.chunks(S));
   }
   double more = 0, each = 0;
-  for (const Jump& jump : line.jumps)
-    if (S >= jump.from) more += jump.seconds, each += jump.rate;
+  for (const Jump& jump : line.jumps) {
+    if (S < jump.from) continue;
+    const bool held = S < jump.until;
+    more += held ? jump.held * jump.from : jump.seconds;
+    each += held ? -jump.held : jump.rate;
+  }
   if (more != 0 || each != 0)
     sum.row(TermKind::wire, line.wire_level,
             fmt::format("{} us + S x {:.6g} us/MB (larger chunks, more channels)", micro(more), each * 1e12), line.jumped(S));

@@ -64,6 +64,23 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
   return out;
 }
 
+std::string left_open_text(const Prediction& p) {
+  const Line& line = p.made_from.line;
+  const double bytes = p.operation.bytes.value(), seconds = line(bytes), other = line.otherwise(bytes, seconds);
+  const auto size = [](double b) { return size_text(Bytes::from_value(std::round(b))); };
+  if (other == seconds) return {};
+  std::string out;
+  for (const Jump& jump : line.jumps)
+    if (bytes >= jump.from && bytes < jump.until)
+      out += fmt::format(" From {} on the library moves bytes in larger chunks or over more channels. Runs are known of powers of two; none shows "
+                         "a larger message that is faster, so that from {} to {} the time stays the same.",
+                         size(jump.rule), size(jump.from), size(jump.until));
+  if (bytes > line.left_open.from && bytes < line.left_open.until)
+    out += fmt::format(" Messages of {} were measured to take {} longer than those of {}, and none between them was run.", size(line.left_open.from),
+                       time_text(Time::from_value(line.left_open.seconds)), size(line.left_open.until));
+  return out + fmt::format(" This one may take {}, which the interval holds.", time_text(Time::from_value(p.seconds + other - seconds)));
+}
+
 std::string terms_table(const Terms& terms, double seconds) {
   TextTable table{"term", "tier", ">time us", ">share"};
   const auto share = [&](double part) { return fmt::format("{:.1f} %", seconds > 0 ? 100 * part / seconds : 0); };
@@ -95,7 +112,10 @@ namespace {
   const Operation& op = context.operation();
   std::string where;
   if (context.host) {
-    where = "from a GPU to its host";
+    where = op.path == Path::to_gpu      ? "from a host to its GPU"
+            : op.path == Path::from_gpu  ? "from a GPU to its host"
+            : op.path == Path::both_ways ? "between a GPU and its host, both ways at once"
+                                         : "between a GPU and its host, either way";
   } else if (op.collective == Collective::send_recv && op.path == Path::gpu_gpu) {
     where = f.domains() > 1 ? fmt::format("from every GPU to the next, {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"))
                             : std::string{"between two GPUs of one domain"};
@@ -170,6 +190,9 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
     out.push_back(
         fmt::format("domains of {:.0f} GPUs are priced with what was measured on at most {:.0f} of one domain, {:.3g} times as many",
                     inside.local(), largest, inside.local() / largest));
+  if (const double held = p.operation.bytes.value(), memory = system.gpu.memory.value.value(); memory > 0 && held > memory && p.moves())
+    out.push_back(fmt::format("a buffer of {} is there, and a GPU's memory is {}", size_text(p.operation.bytes),
+                              size_text(Bytes::from_value(memory))));
   const CallLaunch launch = p.made_from.choice.launch;
   if (is_launched_by_host(launch) && p.made_from.host.seconds() <= 0 && p.moves())
     out.push_back(fmt::format("launch {} adds nothing here: {}", name(launch.mode),
@@ -218,7 +241,7 @@ std::string explain(const Prediction& p) {
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
   out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", max.tier.view(), max.name.view(), share);
   if (const std::string host = detail::launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
-  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
+  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + detail::left_open_text(p));
 }
 
 namespace detail {
@@ -244,7 +267,7 @@ namespace {
     out += "\nWhat would change the answer\n" + explain_changes(context);
     out += "\nWhere the numbers come from\n" + explain_constants(context);
   }
-  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
+  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + left_open_text(p));
   if (system == nullptr) return out;
   const std::vector<std::string> of_nodes = assumed(*system, p.nodes);  // printed with the request
   for (const std::string& one : assumed(*system, p))

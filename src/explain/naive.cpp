@@ -212,7 +212,7 @@ std::string explain_binding(const ExplainContext& context) {
                                "as a whole: the latency of a tier is no part of it."
                              : "A latency question: more bandwidth would hardly help, fewer steps would.");
   else if (half > 3 * causes.latency)
-    out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
+    out += wrapped("  ", "A bandwidth question: a lower latency of a tier would hardly help, as most of what is latency here are the library's steps.");
   if (const std::string held = held_text(context); !held.empty()) out += wrapped("  ", held);
   if (const std::string channels = channels_text(context); !channels.empty()) out += wrapped("  ", channels);
   return out;

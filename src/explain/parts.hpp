@@ -77,6 +77,8 @@ struct Naive {
 [[nodiscard]] std::string ran_text(Candidate ran);
 /// "Nine in ten measurements should fall between ... and ... "
 [[nodiscard]] std::string range_text(double low, double high);
+/// What measured sizes leave open at this one (Line::otherwise); empty: nothing.
+[[nodiscard]] std::string left_open_text(const Prediction& p);
 /// The interval, the basis and what is extrapolated, as sentences. \param min seconds the bytes need at the
 /// links' full rate
 [[nodiscard]] std::string certainty_text(double low, double high, double min, Basis basis, const Extrapolated& extrapolated);

@@ -151,18 +151,17 @@ class Figures {
     if (tier == nullptr) return;
     const std::string name{tier->name.view()};
     const double link = tier->name == "pcie" && slot_ > 0 ? slot_ : tier->bandwidth.value.value();
-    const double assumed = tier->bandwidth.value.value() * tier->efficiency;
-    const double start = stock_.constants.scale_up.launch + tier->latency.value.value();
+    const auto stock = [&](Path path) { return host_copy_of(*tier, stock_.constants.pcie.form, path); };
     const auto pinned = [](const ProbeRow& r) { return r.path == Path::gpu_host; };
     const auto pageable = [](const ProbeRow& r) { return r.note("pinned") == "no"; };
     const auto several = [](const ProbeRow& r) { return !r.note("gpus").empty(); };
     const auto one_way = [](const ProbeRow& r) { return !r.both_ways; };
     const auto both_ways = [](const ProbeRow& r) { return r.both_ways; };
-    rate({.tier = name, .what = "to the GPU", .datasheet = link, .stock = assumed}, where("host_to_device", pinned), "gpu", 1,
-         "start to the GPU", start);
-    rate({.tier = name, .what = "from the GPU", .datasheet = link, .stock = assumed}, where("device_to_host", pinned), "gpu", 1,
-         "start from the GPU", start);
-    rate({.tier = name, .what = "both at once, each way", .datasheet = link, .stock = assumed}, where("host_both_ways", pinned), "gpu", 1);
+    for (const auto& [path, probe, what, start] :
+         {std::tuple{Path::to_gpu, "host_to_device", "to the GPU", "start to the GPU"},
+          {Path::from_gpu, "device_to_host", "from the GPU", "start from the GPU"},
+          {Path::both_ways, "host_both_ways", "both at once, each way", "start of both"}})
+      rate({.tier = name, .what = what, .datasheet = link, .stock = stock(path).rate}, where(probe, pinned), "gpu", 1, start, stock(path).start);
     rate({.tier = name, .what = "pageable, to the GPU", .datasheet = link}, where("host_to_device", pageable), "gpu", 1);
     rate({.tier = name, .what = "pageable, from the GPU", .datasheet = link}, where("device_to_host", pageable), "gpu", 1);
     rate({.tier = name, .what = "to several GPUs at once, each"}, where("host_to_device", several), "gpus", 1);

@@ -165,13 +165,17 @@ class Settings {
       set(fmt::format("tiers.{}.bandwidth", name), link_rate(rate), sourced(points, what), sure);
       set(fmt::format("tiers.{}.efficiency", name), "1", "the measured rate is payload");
     }
-    const MeasuredFigure* start = figure(figures_, name, "start to the GPU");
-    const MeasuredFigure* back = figure(figures_, name, "start from the GPU");
-    if (to->smallest > few_bytes) return;
-    if (start == nullptr) start = back;
-    if (back == nullptr) back = start;
-    set(fmt::format("tiers.{}.latency", name), seconds(0.5 * (start->value + back->value)),
-        sourced(points, "all that a copy of a few bytes takes"));
+    copies(name, {{"copy_to_gpu", "to the GPU"}, {"copy_from_gpu", "from the GPU"}, {"copy_both", "both at once, each way"}}, sure, false);
+    if (to->smallest <= few_bytes)
+      copies(name, {{"copy_start_to_gpu", "start to the GPU"}, {"copy_start_from_gpu", "start from the GPU"}, {"copy_start_both", "start of both"}},
+             sure, true);
+  }
+
+  /// What copies of one direction, or of both at once, were measured with. \param sure their confidence
+  void copies(std::string_view tier, std::initializer_list<std::pair<std::string_view, std::string_view>> keys, std::string_view sure, bool times) {
+    for (const auto& [key, what] : keys)
+      if (const MeasuredFigure* one = figure(figures_, tier, what))
+        set(fmt::format("tiers.{}.{}", tier, key), times ? seconds(one->value) : link_rate(one->value), sourced(one->points, what), sure);
   }
 
   void scale_up() {

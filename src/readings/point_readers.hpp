@@ -41,6 +41,9 @@ struct NamedOperation {
 };
 [[nodiscard]] NamedOperation operation_named(std::string_view text);
 
+/// The direction of a copy between a GPU and its host, where the notes of a row name the probe or the test: nvbandwidth's, `fabricost measure`'s.
+[[nodiscard]] Path path_of_copy(Path path, bool both_ways, std::string_view notes);
+
 /// GPUs of one node of a system. \throws RequestError for an unknown name
 [[nodiscard]] int gpus_per_node_of(const std::string& system);
 

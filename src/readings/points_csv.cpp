@@ -6,7 +6,9 @@
 #include "readings/node_sizes.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
+#include "specs/data_directory.hpp"
 #include "specs/near_or_all.hpp"
+#include "specs/parts/identities.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -18,6 +20,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -176,9 +179,30 @@ NamedOperation operation_named(std::string_view text) {
           std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::detail::folded(o) == folded; })};
 }
 
+Path path_of_copy(Path path, bool both_ways, std::string_view notes) {
+  if (path != Path::gpu_host) return path;
+  const auto says = [&](std::string_view word) { return notes.find(word) != std::string_view::npos; };
+  if (both_ways) return Path::both_ways;
+  if (says("host_to_device") || says("CPU(row) -> GPU")) return Path::to_gpu;
+  return says("device_to_host") || says("CPU(row) <- GPU") ? Path::from_gpu : path;
+}
+
 int gpus_per_node_of(const std::string& system) { return load_system(system).gpus_per_node; }
 
 namespace {
+
+/// The machine that measured points ran on, where its file says so of their source (`runs:`).
+class MachinesOfRuns {
+ public:
+  [[nodiscard]] const std::string& of(const std::string& source, const std::string& system) {
+    if (!runs_) runs_ = machine_identities(data_directory()).runs;
+    const auto found = runs_->find({source, system});
+    return found != runs_->end() ? found->second : system;
+  }
+
+ private:
+  std::optional<std::map<std::pair<std::string, std::string>, std::string>> runs_;
+};
 
 /// The fewest nodes that hold so many ranks, as many each; one if the number per node is not known (0).
 [[nodiscard]] int nodes_for(int ranks, int per_node) {
@@ -197,6 +221,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
   const Columns at{table};
   require(table, at);
   NodeSizes sizes;
+  MachinesOfRuns of_runs;
   Point last;  // rows with equal texts share them
   while (table.next()) {
     Point point;
@@ -205,7 +230,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
       if (reason.empty()) reason = std::move(why);
     };
     same_text(point.source, last.source, table.cell(at.source));
-    same_text(point.system, last.system, table.cell(at.system));
+    if (!table.cell(at.system).empty()) same_text(point.system, last.system, of_runs.of(table.cell(at.source), table.cell(at.system)));
     const NamedOperation operation = operation_named(table.cell(at.operation));
     if (operation.modelled) {
       point.collective = *operation.modelled;
@@ -229,6 +254,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     if (is_registered(table.cell(at.notes))) because("buffers registered with the library, which are not priced");
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
+    if (point.path) point.path = path_of_copy(*point.path, point.both_ways, table.cell(at.notes));
     point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
     point.nodes = count_of_cell(table, at.nodes, "nodes");
     point.gpus_per_node = count_of_cell(table, at.gpus_per_node, "gpus_per_node");

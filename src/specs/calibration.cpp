@@ -248,6 +248,15 @@ void use_datasheet(System& system) {
   system.constants.source = "steps cost the tier's own latency, rates the share of the datasheet that NVLink systems reach";
 }
 
+/// What belongs to a board, as usual ones have it.
+void take_usual_board(PcieConstants& c) {
+  const PcieConstants& usual = detail::pcie_prior;
+  std::ranges::copy(usual.ll_share, std::begin(c.ll_share));
+  std::ranges::copy(usual.simple_share, std::begin(c.simple_share));
+  c.reduce_scatter_rate_two_sockets = usual.reduce_scatter_rate_two_sockets;
+  c.exchange_two_sockets_rate = usual.exchange_two_sockets_rate;
+}
+
 }  // namespace
 
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
@@ -307,12 +316,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       const bool own_library = part.library == Library::other || part.library == system.library;
       const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
-      // the library's constants hold on other boards, the rate of Simple on the one staging board that was measured does not; boards
-      // whose GPUs write to each other keep theirs: with the mean of both they would be behind staging
+      // the library's constants hold on other boards, the rates of the one staging board that was measured do not; boards whose GPUs
+      // write to each other keep theirs
       const Tier* const box = system.tier(TierRole::scale_up);
-      if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) {
-        std::ranges::copy(detail::pcie_prior.simple_share, std::begin(c.pcie.simple_share));
-      }
+      if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) take_usual_board(c.pcie);
     }
   };
 

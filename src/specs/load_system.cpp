@@ -167,6 +167,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
     for (const SpecNode* one : in.texts(key))
       if (one->text.empty() || !std::all_of(one->text.begin(), one->text.end(), is_name_letter))
         in.fault(*one, key, fmt::format("\"{}\" is no name", clipped(one->text)), "names are lower case with digits and dashes");
+  in.texts("runs");
   const std::string gpu = in.reference("gpu", true);
   if (!gpu.empty()) system.gpu = read_system_gpu(*tree.find("gpu"), gpu, library, overrides, altered, faults);
   system.library = collectives_of(system.gpu);

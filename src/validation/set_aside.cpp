@@ -41,7 +41,10 @@ double out_of_node(const System& system, const Point& point) {
 
 double of_transfer(const System& system, const Point& point) {
   switch (*point.path) {
-    case Path::gpu_host: {
+    case Path::gpu_host:
+    case Path::to_gpu:
+    case Path::from_gpu:
+    case Path::both_ways: {
       const Tier* tier = host_tier(system);
       return tier != nullptr ? tier->bandwidth.value.value() : 0;
     }

@@ -168,7 +168,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   if (!options.raw) known = merge_repeats(known);
   for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
   for (Point& point : known) {
-    if (point.ranks() < 2 && point.path != Path::gpu_host) {
+    if (point.ranks() < 2 && !(point.path && is_host_path(*point.path))) {
       count_skipped(out.skipped, "one rank: nothing moves", point.repeats);
       continue;
     }

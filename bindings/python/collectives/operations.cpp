@@ -250,7 +250,7 @@ void add_operations(py::module_& module) {
   add_class<Collective::send_recv>(module, R"(From one rank to another.
 
 bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
-path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
+path: gpu-gpu over the scale-up tier, nic to another node; to-gpu, from-gpu, both-ways between a GPU and its host, gpu-host either way.
 ranks: of the communicator; they set the channels of a peer, and all of them launch.
 
 algbw = busbw = bytes / seconds.)",

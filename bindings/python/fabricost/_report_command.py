@@ -41,7 +41,7 @@ def _parser() -> _Parser:
     ask.add_argument("--ranks", type=int, default=0)
     ask.add_argument("--nodes", type=int, default=0)
     ask.add_argument("--dtype", default=None, help="half float double fp8 bfloat16 int8")
-    ask.add_argument("--path", help="of send_recv: gpu-gpu gpu-host nic")
+    ask.add_argument("--path", help="of send_recv: gpu-gpu nic gpu-host to-gpu from-gpu both-ways")
     for name, text in (("algorithm", "force one"), ("protocol", "force one"), ("choice", "nccl or fastest")):
         ask.add_argument(f"--{name}", help=text)
     ask.add_argument("--log", metavar="LOG", help="measured, to stand beside the prediction")

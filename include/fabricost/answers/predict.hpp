@@ -175,7 +175,7 @@ inline constexpr auto ask_tier_override = asks(&R::overrides, "", "--set", "PATH
                                                "Override one value of the system, repeatable:\n"
                                                "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
-inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
+inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) nic gpu-host;\nto-gpu from-gpu both-ways for one direction or\nboth at once of the last", false, true);
 template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
                                        "Message size as nccl-tests counts it: 256MiB, 1GB;\na plain number is bytes", false, true);

@@ -14,7 +14,7 @@ FABRICOST_BODY double towards_size(double from, double at, double next) {
 }
 
 FABRICOST_BODY double towards_jumps(const Line& line, double at, double next) {
-  for (const Jump& jump : line.jumps) next = towards_size(jump.from, at, next);
+  for (const Jump& jump : line.jumps) next = towards_size(jump.until, at, towards_size(jump.from, at, next));
   return next;
 }
 

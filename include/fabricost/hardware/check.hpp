@@ -72,6 +72,8 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
     of_tier("lost", t.lost, 0, 1e7);
     of_tier("per_socket", t.per_socket, 1, 100000);
     for (std::size_t i = 0; i < carried_keys.size(); ++i) of_tier(carried_keys[i].data(), t.carried[i].value(), 0, max_rate);
+    for (std::size_t i = 0; i < copy_keys.size(); ++i) of_tier(copy_keys[i].data(), t.copies[i].value(), 0, max_rate);
+    for (std::size_t i = 0; i < copy_start_keys.size(); ++i) of_tier(copy_start_keys[i].data(), t.copy_starts[i].value(), 0, longest_latency);
     of_tier("bandwidth", t.bandwidth.value.value(), carries ? min_rate : 0, max_rate);
     of_tier("link_bandwidth", t.link_bandwidth.value(), t.planning_rate.value() > 0 ? min_rate : 0, max_rate);
     of_tier("planning_rate", t.planning_rate.value(), 0, max_rate);

@@ -46,6 +46,12 @@ struct PcieForm {
   double planned_share;       ///< as ScaleUpForm::planned_share, for PCIe
   double peers_ll_share;      ///< share of LL's rate that is left across two sockets where GPUs write to each other
   double planned_sockets;     ///< bytes that NCCL plans to move in a second between two AMD processors
+  double copy_share;          ///< of the link's rate, what a copy between GPU and host reaches
+  double copy_share_both;     ///< and each of two in both directions at once
+  double copy_start_to;       ///< time of a copy of a few bytes to the GPU
+  double copy_start_from;     ///< and from it
+  double copy_start_both;     ///< and of two at once
+  double copy_link;           ///< bytes a second, one way, of the links that those were measured over
   double host_copies_from;    ///< smallest copy between GPU and host that `measure` times
   double host_copies_to;      ///< and the largest
 };

@@ -1,8 +1,9 @@
 #pragma once
 /// \file host_rate.hpp
-/// A GPU's share of its host's memory, and the one-way rate to it while all GPUs copy at once: over the chip-to-chip link
-/// if there is one, else PCIe (also the PCIe that joins the GPUs).
+/// A GPU's share of its host's memory, and copies between the two: over the chip-to-chip link if there is one, else PCIe (also the PCIe
+/// that joins the GPUs).
 
+#include <fabricost/collective.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -11,7 +12,16 @@
 
 namespace fabricost {
 
-/// Bytes per second. \throws RequestError when the machine describes no link to the host
+/// A copy between a GPU and its host, one way: its time for few bytes, and bytes of payload per second.
+struct HostCopy {
+  double start = 0, rate = 0;
+};
+/// The rate and start of copies are the tier's own figures (copy_keys, copy_start_keys); without, over PCIe the share and the times of an
+/// H100 and an H200 (PcieForm), over other links the link's rate. Where bandwidth and latency of a tier were measured, they are those of
+/// its copies.
+[[nodiscard]] HostCopy host_copy_of(const Tier& tier, const PcieForm& form, Path path);
+
+/// Bytes per second, the mean of both directions, while all GPUs copy at once. \throws RequestError when the machine describes no link to the host
 [[nodiscard]] double host_rate(const System& system);
 
 /// Bytes of the host's memory that are one GPU's share; infinity where the machine's file does not say.

@@ -24,6 +24,10 @@ struct Edge {
 inline constexpr std::array<std::string_view, 5> carried_keys{"pair_rate", "socket_rate", "sockets_rate", "pair_exchange_rate",
                                                               "sockets_exchange_rate"};
 
+/// Keys in files of copies between a GPU and its host over a tier: rates of payload to the GPU, from it, each of both at once, and starts.
+inline constexpr std::array<std::string_view, 3> copy_keys{"copy_to_gpu", "copy_from_gpu", "copy_both"};
+inline constexpr std::array<std::string_view, 3> copy_start_keys{"copy_start_to_gpu", "copy_start_from_gpu", "copy_start_both"};
+
 struct Tier {
   Label name;
   TierRole role = TierRole::scale_up;
@@ -60,6 +64,9 @@ struct Tier {
   bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; otherwise data is staged in host memory
   bool sharp = false;                      ///< the network behind this NIC offers in-network reduction
   int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
+  std::array<Bandwidth, 3> copies{};       ///< between a GPU and its host (copy_keys), one way; zero where not known
+  std::array<Time, 3> copy_starts{};       ///< of those (copy_start_keys)
+  Confidence copies_are = Confidence::assumed;  ///< the least sure of those given
   std::array<Bandwidth, 5> carried{};      ///< by the board of a PCIe tier, one way per GPU (carried_keys); zero where not known
   std::string notes;
 

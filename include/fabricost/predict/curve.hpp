@@ -285,7 +285,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   if (is_host_copy(operation)) {
     if (!(f.host_link_rate > 0)) throw RequestError(system.name + ": has no tier to the host (role \"host\" or \"c2c\")");
     // no choice: a copy over the host link
-    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(system, f), forever);
+    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(system, f, operation.path), forever);
     return curve;
   }
   double own_until = 0;

@@ -27,7 +27,8 @@ namespace detail {
   const auto inside = [&](double size) { return size > min && size < max; };
   if (line.chunk < max || (line.early_rate != 0 && inside(line.early))) return false;
   for (const Jump& jump : line.jumps)
-    if (jump.from > min * (1 - 1e-12) && jump.from < max * (1 + 1e-12)) return false;
+    for (const double edge : {jump.from, jump.until})
+      if (edge > min * (1 - 1e-12) && edge < max * (1 + 1e-12)) return false;
   for (const Ramp& ramp : line.ramps) {
     using enum Ramp::Shape;
     // the line itself decides which side of a jump its edge belongs to

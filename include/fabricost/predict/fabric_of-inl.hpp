@@ -188,7 +188,7 @@ FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) 
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
   bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.ring_taper) &
               share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
-              (std::fabs(f.outer_latency) <= longest_latency) & (f.host_latency >= 0) & (f.host_latency <= longest_latency) &
+              (std::fabs(f.outer_latency) <= longest_latency) &
               (f.planned_per_gpu >= 0) & (f.planned_per_gpu <= max_rate);
   fine = fine & ((f.domains() <= 1) | (f.outer_rate > 0));
   if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
@@ -248,10 +248,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   const Tier* const nic = first[TierRole::nic];
   if (scale_up != nullptr) f.inner_tier = scale_up->name;
   if (nic != nullptr) f.outer_tier = nic->name;
-  if (const Tier* host = first.host()) {
-    f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
-    f.host_latency = host->latency.value.value();
-  }
+  if (const Tier* host = first.host()) f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has it to itself
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
   f.channels = search_channels(f.planned_per_gpu, f.generation, tables_of(f.tuner));
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)

@@ -72,8 +72,9 @@ void complete(Prediction& p, const System& system, Candidate ran, Price&& line) 
   p.extrapolated = sure.extrapolated;
   const double factor = sure.half_width < 690 ? fast_exp(sure.half_width) : std::exp(sure.half_width);
   p.min = std::min(p.made_from.line.min * bytes, p.seconds);
-  p.low = std::max(p.seconds / factor, p.min);
-  p.high = p.seconds * factor;
+  const double otherwise = p.made_from.line.otherwise(bytes, p.seconds);
+  p.low = std::max(std::min(p.seconds, otherwise) / factor, p.min);
+  p.high = std::max(p.seconds, otherwise) * factor;
   require_price(system, p.made_from.line, p);
 }
 

@@ -97,7 +97,7 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   for (double each = 2 * first; each <= channels; each *= 2) {
     const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
     const double now = wire(each) + own(each);
-    line.jump({.from = from + from * std::numeric_limits<double>::epsilon(), .seconds = 0, .rate = now - before});
+    line.jump_held_after(from, before, now);
     before = now;
   }
   if (!alone) {

@@ -34,7 +34,6 @@ struct Fabric : Connectivity {
   double planned_per_gpu = 0;  ///< NCCL's planning rate inside the domain, one way
   Channels channels;          ///< NCCL's search result for that rate
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
-  double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   double pcie_carried = 0;     ///< what its board carries of it for these ranks, where the system says so; 0: not known
   double pcie_exchanged = 0;   ///< the same of an exchange

@@ -53,7 +53,7 @@ FABRICOST_BODY Line price_in_switch(const Schedule& schedule, const Fabric& fabr
   for (std::size_t i = 1; i < 4; ++i) {
     const double chunk = k.nvls_chunk[i], faster = detail::chunk_slowdown(c, chunk);
     const double fill = c.nvls.fill * round * (chunk - k.nvls_chunk[i - 1]);  // bytes
-    line.jump({.from = k.nvls_rounds[i - 1] * round * chunk, .seconds = fill * byte, .rate = (faster - slow) * byte});
+    line.jump_held_before(k.nvls_rounds[i - 1] * round * chunk, fill * byte, (faster - slow) * byte, slow * byte);
     slow = faster;
   }
   return line;

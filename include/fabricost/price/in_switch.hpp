@@ -6,7 +6,8 @@
 ///
 ///   H = min(n, 32)     heads: ranks that gather a part each; R C: bytes of one round, R = H x NVLS channels (16 Hopper, 32 Blackwell)
 ///   C                  the chunk: 16 KiB; 32 from 2 rounds of 32 KiB on, 64 from 8 rounds of 64 KiB, 128 from 64 rounds of 128 KiB;
-///                      C1 = 16 KiB. Messages get faster where the chunk doubles, as logs of 8 to 72 ranks show
+///                      C1 = 16 KiB. Messages get faster where the chunk doubles, as logs of 8 to 72 ranks show: all of powers of two, at
+///                      which it doubles. A size before such a one takes no longer than it; that the smaller chunk would, the interval holds
 ///   A = BN / 1.75      bytes of S per second in large chunks, whatever n. BN: the bus bandwidth of 8 ranks
 ///   w                  1 for all_reduce; all_gather and reduce_scatter take less for the same bytes, and no rN
 ///

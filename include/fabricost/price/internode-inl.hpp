@@ -237,6 +237,11 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
   return line;
 }
 
+FABRICOST_BODY LeftOpen tiny_messages(const TransportConstants& t, double n, double seconds) {
+  const double at = t.form.exchange_tiny_size * n;
+  return {at / std::sqrt(2), at, at * std::sqrt(2), seconds * (t.exchange_tiny - 1)};
+}
+
 FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
   const double n = fabric.ranks();
@@ -262,6 +267,7 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * n)});
+  line.left_open = tiny_messages(t, n, (n - g) * t.exchange_peer);
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
   const double together = norm(inside, across, 2);

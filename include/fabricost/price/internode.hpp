@@ -83,6 +83,10 @@ struct Crossing {
 
 [[nodiscard]] Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 
+/// Messages of 128 bytes were slow and those of 256 were not; between the two nobody measured.
+/// \param n partners that S is divided over \param seconds of all messages
+[[nodiscard]] LeftOpen tiny_messages(const TransportConstants& t, double n, double seconds);
+
 [[nodiscard]] Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 
 }  // namespace fabricost

@@ -81,11 +81,28 @@ struct Ramp {
   }
 };
 
-/// A change in the way bytes move from a size on: larger chunks, more channels. Added to the volume before it.
+/// A change in the way bytes move from a size on: larger chunks, more channels. Added to the volume before it. Where it makes the volume
+/// fall, the volume stays as it is over a stretch: runs are of powers of two, and none shows that a larger message is the faster one.
 struct Jump {
-  double from = 0;     ///< bytes, the first with it
+  double from = 0;     ///< bytes, the first that the change touches
   double seconds = 0;  ///< either sign
   double rate = 0;     ///< seconds per byte of S, either sign
+  double until = 0;    ///< bytes, the end of the stretch; up to `from`: there is none
+  double held = 0;     ///< seconds per byte that the volume would grow by in the stretch
+  double rule = 0;     ///< bytes, the first that the library moves in the new way; in the stretch or at its end
+
+  [[nodiscard]] double operator()(double bytes) const {
+    if (bytes < from) return 0;
+    return bytes < until ? held * (from - bytes) : seconds + rate * bytes;
+  }
+  /// The same where the volume falls as the library's rule says.
+  [[nodiscard]] double by_rule(double bytes) const { return bytes < (until > from ? rule : from) ? 0 : seconds + rate * bytes; }
+};
+
+/// A part of the time that ends at a size between two measured ones: with `from` bytes it is there, with `until` it is not.
+struct LeftOpen {
+  double from = 0, at = 0, until = 0;  ///< bytes; at: where the price drops it
+  double seconds = 0;
 };
 
 /// (a^q + b^q)^(1/q) for a, b >= 0, q >= 1.
@@ -114,15 +131,18 @@ struct Line {
   double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
   FixedList<Ramp, max_ramps> ramps;
   FixedList<Jump, max_jumps> jumps;  ///< by size
+  LeftOpen left_open;
   FixedList<Part, max_parts> base_parts, latency_parts, rate_parts;
 
   /// Seconds for S bytes, S >= 0.
-  [[nodiscard]] double operator()(double bytes) const {
+  [[nodiscard]] double operator()(double bytes) const { return with_volume(bytes, volume(bytes)); }
+  /// The same with another second argument of the norm.
+  [[nodiscard]] double with_volume(double bytes, double moved) const {
     double outer = base;
     double hidden = latency;
     for (const Ramp& ramp : ramps)
       if (!ramp.moves()) (ramp.inside ? hidden : outer) += ramp(bytes);
-    return outer + norm(hidden, volume(bytes), overlap);
+    return outer + norm(hidden, moved, overlap);
   }
 
   /// The second argument of the norm.
@@ -132,8 +152,7 @@ struct Line {
   /// The jumps up to a size.
   [[nodiscard]] double jumped(double bytes) const {
     double out = 0;
-    for (const Jump& jump : jumps)
-      if (bytes >= jump.from) out += jump.seconds + jump.rate * bytes;
+    for (const Jump& jump : jumps) out += jump(bytes);
     return out;
   }
 
@@ -157,6 +176,29 @@ struct Line {
   Line& jump(const Jump& added) {
     if (added.seconds != 0 || added.rate != 0) jumps.add(added);
     return *this;
+  }
+  /// A jump at `from`, before which the volume is held where it would fall.
+  /// \param slope seconds per byte that the volume grows by before it
+  Line& jump_held_before(double from, double seconds, double rate, double slope) {
+    const double fall = -(seconds + rate * from);
+    Jump added{.from = from, .seconds = seconds, .rate = rate};
+    if (fall > 0 && slope > 0) added = {from - fall / slope, seconds, rate, from, slope, from};
+    return jump(added);
+  }
+  /// A rate that falls from one to another beyond `last`: the volume is held until the new rate has caught up.
+  Line& jump_held_after(double last, double before, double after) {
+    const double from = last + last * std::numeric_limits<double>::epsilon();
+    if (!(after < before) || !(after > 0)) return jump({.from = from, .seconds = 0, .rate = after - before});
+    return jump({from, 0, after - before, from * before / after, before, from});
+  }
+  /// What measured sizes leave open beside (*this)(bytes) = `seconds`: in a stretch that is held the time by the library's rule, and where a
+  /// part of the time is in doubt the time with it or without.
+  [[nodiscard]] double otherwise(double bytes, double seconds) const {
+    double moved = 0, outer = 0;
+    for (const Jump& jump : jumps)
+      if (bytes >= jump.from && bytes < jump.until) moved += jump.by_rule(bytes) - jump(bytes);
+    if (bytes > left_open.from && bytes < left_open.until) outer = bytes < left_open.at ? -left_open.seconds : left_open.seconds;
+    return (moved != 0 ? with_volume(bytes, volume(bytes) + moved) : seconds) + outer;
   }
   Line& ramp(const Ramp& added) {
     if (!(added.amplitude > 0)) return *this;

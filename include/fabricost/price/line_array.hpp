@@ -86,8 +86,11 @@ FABRICOST_CLONES inline void evaluate_groups(const Line& line, const double* byt
       for (std::size_t i = 0; i < group_size; ++i) volume[i] += early_rate * (bytes[i] < early ? bytes[i] : early);
     if (line.chunk < 1e18) add_chunks(line, bytes, volume);
     for (const Jump& jump : line.jumps) {
-      const double from = jump.from, more = jump.seconds, each = jump.rate;
-      for (std::size_t i = 0; i < group_size; ++i) volume[i] += bytes[i] >= from ? more + each * bytes[i] : 0.0;
+      const double from = jump.from, until = jump.until, held = jump.held, more = jump.seconds, each = jump.rate;
+      for (std::size_t i = 0; i < group_size; ++i) {
+        const double after = bytes[i] < until ? held * (from - bytes[i]) : more + each * bytes[i];
+        volume[i] += bytes[i] >= from ? after : 0.0;
+      }
     }
     if (q == 1)
       for (std::size_t i = 0; i < group_size; ++i) seconds[i] = outer[i] + (hidden[i] + volume[i]);

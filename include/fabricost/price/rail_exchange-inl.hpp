@@ -25,6 +25,7 @@ FABRICOST_BODY Line price_rail_exchange(const Schedule& schedule, const Fabric& 
              .level = 1,
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * fabric.domains())});
+  line.left_open = tiny_messages(t, fabric.domains(), partners * t.exchange_peer);
   const double across = t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper;
   const double inside = detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges;
   line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / inside);

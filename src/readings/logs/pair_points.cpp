@@ -50,7 +50,7 @@ void PointMaker::transfer(int line, double bytes, double seconds, Path path, boo
   p.seconds = seconds;
   p.nodes = path == Path::nic ? 2 : 1;
   p.gpus_per_node = path == Path::gpu_gpu ? 2 : 1;
-  p.path = path;
+  p.path = path_of_copy(path, both_ways, notes.str());
   p.both_ways = both_ways;
   p.streamed = streamed;
   p.contradicts_itself = contradicts;

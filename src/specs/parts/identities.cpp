@@ -243,6 +243,8 @@ MachineIdentities machine_identities(const fs::path& data) {
         for (const SpecNode& gpu : gpus->items) (folder == "systems" ? out.systems : out.clusters).emplace(gpu.text, name);
       if (const SpecNode* gpus = tree.find("bridge_of"))
         for (const SpecNode& gpu : gpus->items) out.bridges.emplace(gpu.text, name);
+      if (const SpecNode *runs = tree.find("runs"), *usual = tree.find("extends"); runs != nullptr && usual != nullptr)
+        for (const SpecNode& source : runs->items) out.runs.emplace(std::pair{source.text, usual->text}, name);
     }
   return out;
 }

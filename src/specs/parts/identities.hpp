@@ -1,7 +1,7 @@
 #pragma once
 /// \file identities.hpp
 /// Identification of a machine's GPU and its usual machine: the `identity:` of the files of data/gpus, and
-/// `aliases:`, `usual_for:` and `bridge_of:` of those of data/systems and data/clusters, in one index; no product is named
+/// `aliases:`, `usual_for:`, `bridge_of:` and `runs:` of those of data/systems and data/clusters, in one index; no product is named
 /// in code. Only commands that meet an unknown machine use it (`topo`, `diagnose`, `measure`, an alias): a
 /// prediction for a named one reads none of it.
 
@@ -109,6 +109,8 @@ struct MachineIdentities {
   /// GPU of data/gpus, and the systems (one node) or clusters that are its usual machine.
   std::multimap<std::string, std::string, std::less<>> systems, clusters;
   std::map<std::string, std::string, std::less<>> bridges;  ///< GPU: the system of its cards on an NVLink bridge
+  /// Source of measured points, and the usual machine that they name: the file of the machine that they ran on (`runs:`).
+  std::map<std::pair<std::string, std::string>, std::string> runs;
 };
 /// \throws SpecError for a file that is not YAML, and for two that claim a name
 [[nodiscard]] MachineIdentities machine_identities(const std::filesystem::path& data);

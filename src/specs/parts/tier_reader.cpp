@@ -58,6 +58,7 @@ class TierReader {
     tier_.per_socket = in_.count("per_socket", 4, 1, 100000);
     for (std::size_t i = 0; i < carried_keys.size(); ++i)
       if (const auto rate = in_.quantity(carried_keys[i], QuantityKind::link_rate)) tier_.carried[i] = Bandwidth::from_value(rate->number);
+    read_copies();
     const bool nic = tier_.role == TierRole::nic;
     read_transport(nic);
     tier_.transport.plugin = in_.choice("tuner_plugin", tuner_plugin_names, tier_.transport.plugin);
@@ -87,6 +88,23 @@ class TierReader {
       in_.fault(*at, "lost", fmt::format("{} of {} NICs of a node", tier_.lost, tier_.endpoints), "leave at least one");
     else
       tier_.endpoints -= tier_.lost;
+  }
+
+  /// Copies between a GPU and its host, which only its tier has.
+  void read_copies() {
+    std::optional<Confidence> least;
+    const auto given = [&](const auto& quantity) {
+      const Confidence is = quantity->provenance.confidence;
+      least = least ? std::max(*least, is) : is;
+      const bool to_host = tier_.role == TierRole::host || tier_.role == TierRole::c2c || tier_.kind == TierKind::host;
+      if (!to_host) in_.fault(*quantity->node, "copy", "belongs to a tier with role host or c2c, or of kind host", "leave it out");
+      return quantity->number;
+    };
+    for (std::size_t i = 0; i < copy_keys.size(); ++i)
+      if (const auto rate = in_.quantity(copy_keys[i], QuantityKind::link_rate)) tier_.copies[i] = Bandwidth::from_value(given(rate));
+    for (std::size_t i = 0; i < copy_start_keys.size(); ++i)
+      if (const auto time = in_.quantity(copy_start_keys[i], QuantityKind::time)) tier_.copy_starts[i] = Time::from_value(given(time));
+    if (least) tier_.copies_are = *least;
   }
 
   void read_transport(bool required) {

@@ -50,7 +50,7 @@ inline double min_seconds(const fabricost::System& system, const fabricost::Oper
   const Rates rate = rates_of(system);
   const double bytes = op.bytes.value(), n = ranks;
   if (bytes <= 0 || ranks < 2) return 0;
-  if (op.path == fabricost::Path::gpu_host) {
+  if (fabricost::is_host_path(op.path)) {
     const auto* host = fabricost::host_tier(system);
     return host == nullptr ? 0 : bytes / host->bandwidth.value.value();
   }

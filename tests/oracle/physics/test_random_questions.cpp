@@ -97,7 +97,10 @@ TEST_CASE("no collective beats its bytes over its links, at either end of its in
     const System& system = random.of(machines());
     Operation op = support::random_operation(random, system);
     op.bytes = Bytes::from_value(random.one_in(40) ? 0 : std::floor(random.scaled(1, 1e11)));
-    if (random.one_in(30)) op = {.collective = Collective::send_recv, .bytes = op.bytes, .ranks = 2, .path = Path::gpu_host};
+    if (random.one_in(30)) {
+      const Path path = random.of(std::vector<Path>{Path::gpu_host, Path::to_gpu, Path::from_gpu, Path::both_ways});
+      op = {.collective = Collective::send_recv, .bytes = op.bytes, .ranks = 2, .path = path};
+    }
     Choice choice;
     if (random.one_in(4)) choice.rule = Choice::Rule::fastest;
     if (random.one_in(4)) choice.algorithm = static_cast<Algorithm>(random.below(static_cast<int>(algorithm_names.size())));

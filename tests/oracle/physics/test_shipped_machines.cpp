@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace fabricost;
@@ -182,22 +185,123 @@ TEST_CASE("an exchange with thousands of ranks costs time for each of them", "[p
   CHECK(checked >= 3);
 }
 
-TEST_CASE("the interval of a PCIe board that nobody measured holds both kinds that were", "[physics]") {
-  for (const char* name : {"pcie4-8gpu", "pcie5-8gpu"})
+TEST_CASE("the interval of a PCIe board that nobody measured holds the usual ones that were", "[physics]") {
+  for (const char* name : {"pcie4-8gpu", "pcie5-8gpu", "l40s-pcie"})
     for (const double bytes : {256 * mebibyte, 1 * gibibyte}) {
       const auto asked = [&](const System& s) {
         return predict(s, Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(bytes), .ranks = 8});
       };
       const Prediction unknown = asked(shipped_machine(name));
       const double own = unknown.made_from.fabric.pcie_rate;
-      for (const char* measured : {"l40s-pcie", "rtx-pro-6000-pcie"}) {
+      CHECK(unknown.basis != Basis::calibrated);
+      for (const char* measured : {"b60-pcie", "rtx-pro-6000-pcie"}) {
         const Prediction there = asked(shipped_machine(measured));
         const double scaled = there.seconds * there.made_from.fabric.pcie_rate / own;  // its share of this link's rate
         INFO(name << " as " << measured << ", " << bytes / mebibyte << " MiB: " << scaled << " s");
         CHECK(unknown.low <= scaled);
         CHECK(unknown.high >= scaled);
       }
+      // 8 L40S with SGLang 0.5.12, whose all-reduces NCCL runs: 22.68 and 90.22 ms
+      const double l40s = (bytes < gibibyte ? 22.68e-3 : 90.22e-3) * 31.5e9 / own;
+      CHECK(unknown.low <= l40s);
+      CHECK(unknown.high >= l40s);
     }
+}
+
+TEST_CASE("one slow run is no usual board: ranks of one keep their rate within a factor, and protocols follow each other", "[physics]") {
+  int boards = 0;
+  for (const System& system : shipped()) {
+    const Tier* const tier = system.tier(TierRole::scale_up);
+    if (tier == nullptr || tier->kind != TierKind::host || system.constants.basis == Basis::calibrated) continue;
+    ++boards;
+    const auto asked = [&](int ranks, double bytes) { return predict(system, AllReduce{.bytes = Bytes::from_value(bytes), .ranks = ranks}); };
+    for (const int ranks : {4, 8}) {
+      if (ranks > system.domain) continue;
+      INFO(system.name << ", " << ranks << " ranks");
+      CHECK(asked(ranks, gibibyte).bus_bandwidth().value() > asked(2, gibibyte).bus_bandwidth().value() / 2);
+      for (double bytes = 64 * kibibyte; bytes < 64 * mebibyte; bytes *= 2)
+        CHECK(asked(ranks, 2 * bytes).seconds > 0.8 * asked(ranks, bytes).seconds);
+    }
+  }
+  CHECK(boards >= 6);
+  CHECK(shipped_machine("l40s-aiconfigurator").constants.basis == Basis::calibrated);
+}
+
+namespace {
+
+/// Sizes at which a curve's lines may bend, with their neighbours, and a grid of sixteen an octave.
+std::vector<double> sizes_of(const Curve& curve) {
+  std::vector<double> out;
+  for (double octave = 9; octave < 36; octave += 1.0 / 16) out.push_back(std::round(std::exp2(octave)));
+  for (int i = 0; i < curve.pieces(); ++i) {
+    const Line& line = curve.line_at(curve.line_of(i));
+    std::vector<double> edges{line.left_open.from, line.left_open.at, line.left_open.until, line.early};
+    for (const Jump& jump : line.jumps)
+      for (const double edge : {jump.from, jump.until, jump.rule}) edges.push_back(edge);
+    for (const double edge : edges)
+      for (const double by : {-1.0, 0.0, 1.0})
+        if (edge > 512 && edge < 1e11) out.push_back(std::floor(edge) + by);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+// NCCL doubles the channels of a peer and the chunks of a switch at sizes between those that runs have. Measured is that exchanges over
+// Slingshot with 128 bytes a peer take longer than with 256.
+TEST_CASE("a larger message takes no less time under one algorithm and protocol, but where that was measured", "[physics]") {
+  long sizes = 0, falls = 0, open_sizes = 0;
+  for (const System& system : shipped())
+    for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
+                                Collective::reduce, Collective::all_to_all, Collective::send_recv})
+      for (const auto& [ranks, nodes] : std::vector<std::pair<int, int>>{
+               {2, 0}, {3, 0}, {4, 0}, {6, 0}, {8, 0}, {16, 0}, {18, 0}, {24, 0}, {72, 0}, {0, 2}, {0, 4}, {0, 16}, {0, 64}}) {
+        Operation asked{.collective = op, .ranks = ranks, .nodes = nodes};
+        std::optional<Curve> curve;
+        try {
+          curve = compile(system, asked);
+        } catch (const RequestError&) {
+          continue;
+        }
+        double before = 0, last = 0;
+        for (const double bytes : sizes_of(*curve)) {
+          const Line& line = curve->line(bytes);
+          const double now = line(bytes);
+          const bool same = last > 0 && curve->ran(last) == curve->ran(bytes);
+          if (same && now < before * (1 - 1e-9)) {
+            ++falls;
+            INFO(asked_of(system, asked) << ": " << last << " -> " << bytes << " B, " << before << " -> " << now << " s");
+            CHECK((line.left_open.at > last && line.left_open.at <= bytes));
+            CHECK(before - now <= line.left_open.seconds * (1 + 1e-9));
+          }
+          if (const double other = line.otherwise(bytes, now); other != now && open_sizes++ % 16 == 0) {
+            asked.bytes = Bytes::from_value(bytes);
+            const Prediction p = predict(system, asked);
+            INFO(asked_of(system, asked) << ": " << now << " s, or " << other << " s");
+            CHECK(p.low <= other * (1 + 1e-9));
+            CHECK(p.high >= other * (1 - 1e-9));
+          }
+          last = bytes, before = now;
+          ++sizes;
+        }
+      }
+  std::printf("  %ld sizes, %ld falls, %ld left open\n", sizes, falls, open_sizes);
+  CHECK(sizes > 1000000);
+  CHECK(open_sizes > 1000);
+}
+
+TEST_CASE("between measured sizes the interval holds the library's rule and the point does not fall", "[physics]") {
+  const auto b200 = [](double mib) { return predict(shipped_machine("dgx-b200"), AllReduce{.bytes = Bytes::from_value(mib * mebibyte)}); };
+  CHECK(b200(127).seconds == Approx(b200(128).seconds));
+  CHECK(b200(127).high > 0.498e-3);  // chunks of 32 KiB go on until 128 MiB
+  CHECK(b200(127).low < b200(128).seconds);
+  CHECK(b200(64).high / b200(64).low == Approx(b200(128).high / b200(128).low).epsilon(0.01));  // both were measured
+  // 8 H100: 64 and 128 MiB take 0.84 and 0.82 ms
+  const auto p5 = [](double bytes) { return predict(shipped_machine("aws-p5"), SendRecv{.bytes = Bytes::from_value(bytes), .ranks = 16}); };
+  CHECK(p5(64 * mebibyte + 1).seconds == Approx(p5(64 * mebibyte).seconds));
+  CHECK(p5(64 * mebibyte + 1).low < 0.55 * p5(64 * mebibyte).seconds);
+  CHECK(p5(128 * mebibyte).seconds == Approx(p5(64 * mebibyte).seconds).epsilon(0.02));
 }
 
 TEST_CASE("what more bandwidth changes names the channels that the library then opens", "[physics]") {

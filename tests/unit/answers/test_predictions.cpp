@@ -232,3 +232,67 @@ TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere") {
   sum.system = {"mi300x-8"}, sum.operation = Collective::all_reduce;  // RCCL's types are its own
   CHECK(refusal_of(sum).empty());
 }
+
+TEST_CASE("A release of NCCL that nothing is known of is refused with those that are; nccl alone is what runs where nothing is said", "[answers]") {
+  const auto why = [](const std::string& library) {
+    try {
+      (void)engine_named(library, "library");
+    } catch (const RequestError& refusal) {
+      return std::string{refusal.what()};
+    }
+    return std::string{};
+  };
+  for (const char* unknown : {"nccl-2.32", "nccl-2.99", "nccl-2.99.1", "nccl-3.0", "nccl-1.3", "nccl-new"}) {
+    CAPTURE(unknown);
+    CHECK(why(unknown).find("known are nccl-2.0 to nccl-2.31") != std::string::npos);
+  }
+  for (const char* known : {"nccl", "nccl-2.12", "nccl-2.30", "nccl-2.31", "nccl=2.31.2", "vllm"}) CHECK(why(known).empty());
+  CHECK(why("ncl").find("did you mean nccl?") != std::string::npos);
+  for (const double bytes : {1024.0, 65536.0, 1e6, 1e9}) {
+    PredictRequest silent = all_reduce, said = all_reduce, newest = all_reduce;
+    silent.bytes = said.bytes = newest.bytes = bytes;
+    said.library = engine_named("nccl", "library");
+    newest.library = engine_named("nccl-2.30", "library");
+    CHECK(answer(silent).seconds == answer(said).seconds);
+    CHECK(answer(newest).seconds == answer(said).seconds);
+  }
+}
+
+TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
+  const auto copy = [](const char* system, Path path, double bytes) {
+    return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = bytes});
+  };
+  for (const char* system : {"dgx-h100", "dgx-h200", "alps-gh200", "gb300-nvl72", "l40s-pcie", "dgx-a100"})
+    for (const double bytes : {4096.0, 1e6, 1e9}) {
+      CAPTURE(system, bytes);
+      const double to = copy(system, Path::to_gpu, bytes).seconds, from = copy(system, Path::from_gpu, bytes).seconds;
+      const double either = copy(system, Path::gpu_host, bytes).seconds, both = copy(system, Path::both_ways, bytes).seconds;
+      CHECK(either == Approx(0.5 * (to + from)));
+      CHECK(both >= std::max(to, from) * 0.999);
+      CHECK(both <= 2 * (to + from));
+    }
+  const auto rate = [&](const char* system, Path path) { return 1e9 / copy(system, path, 1e9).seconds; };
+  CHECK(rate("alps-gh200", Path::to_gpu) == Approx(420e9).epsilon(0.01));
+  CHECK(rate("alps-gh200", Path::from_gpu) == Approx(170e9).epsilon(0.01));
+  // fabricost measure on an H100: 55.2 and 55.2 GB/s, 46.3 each way at once; 2.56 and 1.86 us for few bytes
+  CHECK(rate("dgx-h100", Path::to_gpu) == Approx(55.2e9).epsilon(0.01));
+  CHECK(rate("dgx-h100", Path::from_gpu) == Approx(55.2e9).epsilon(0.01));
+  CHECK(rate("dgx-h100", Path::both_ways) == Approx(46.3e9).epsilon(0.05));
+  CHECK(copy("dgx-h100", Path::to_gpu, 16).seconds == Approx(2.56e-6).epsilon(0.05));
+  CHECK(copy("dgx-h100", Path::from_gpu, 16).seconds == Approx(1.86e-6).epsilon(0.05));
+  // the interval of a copy does not end at the point
+  const PredictAnswer p = copy("dgx-h100", Path::to_gpu, 1e9);
+  CHECK(p.low < p.seconds);
+  CHECK(p.basis == Basis::sibling);
+}
+
+TEST_CASE("A buffer that no GPU holds is priced and said to be assumed", "[answers]") {
+  const auto assumed_of = [](double bytes) {
+    PredictRequest large = all_reduce;
+    large.bytes = bytes;
+    return answer(large).assumed;
+  };
+  CHECK(assumed_of(64e9).empty());
+  REQUIRE(assumed_of(1.1e12).size() == 1);
+  CHECK(assumed_of(1.1e12).front().find("a buffer of 1.1 TB is there, and a GPU's memory is ") == 0);
+}

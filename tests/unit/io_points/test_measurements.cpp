@@ -1,6 +1,7 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
+#include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>
 
 #include <catch.hpp>
@@ -39,6 +40,18 @@ TEST_CASE("a measured PCIe system is predicted within a median of 8 %", "[measur
   const ValidationReport report = validated(folder, {"l40s-pcie"});
   CHECK(report.total.points == 504);
   CHECK(report.total.median_ape <= 8);
+}
+
+TEST_CASE("copies of two GPUs of our own are predicted within 10 % median and 15 % mean, 85 % inside") {
+  for (const char* gpu : {"h100", "h200"}) {
+    INFO(gpu);
+    const ValidationReport report = validate(read_points(data_directory() / "measurements" / (std::string{gpu} + ".csv")));
+    CHECK(report.total.points >= 30);
+    CHECK(report.total.median_ape <= 10);
+    CHECK(report.total.mape <= 15);
+    CHECK(report.total.interval_coverage >= 0.85);
+    for (const ErrorGroup& size : report.by_size) CHECK(size.errors.median_ape <= 10);
+  }
 }
 
 TEST_CASE("every log gives the points that were taken from it", "[measurements]") {

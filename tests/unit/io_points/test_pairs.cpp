@@ -107,7 +107,7 @@ TEST_CASE("nvbandwidth: direction and path are those of the test, bidirectional 
       " 0       N/A    600.54\n 1    601.00       N/A\n",
       h100);
   REQUIRE(read.points.size() == 4);
-  CHECK(read.points[0].path == Path::gpu_host);
+  CHECK(read.points[0].path == Path::to_gpu);
   CHECK(rate(read.points[0]) == Approx(55.28));
   CHECK(read.points[0].bytes == 512.0 * 1024 * 1024);
   CHECK(read.points[0].library_version == "0.8");

@@ -245,3 +245,24 @@ TEST_CASE("bytes that are no UTF-8 become characters that say so, and what follo
   CHECK(read.points[0].notes == "Z\xc3\xbcrich \xef\xbf\xbd");
   CHECK(read.points[0].bytes == 1048576);
 }
+
+TEST_CASE("points of a run that names the usual machine are of the one that its file says it ran on") {
+  const auto of = [](const std::string& source, const std::string& system) {
+    return points_in(csv_header + source + "," + system + ",1,8,all_reduce,half,1048576,400,,nccl,2.27.3,,,\n").points.at(0).system.str();
+  };
+  CHECK(of("aiconfigurator/l40s/nccl/2.27.3", "l40s-pcie") == "l40s-aiconfigurator");
+  CHECK(of("aiconfigurator/l40s/sglang/0.5.12", "l40s-pcie") == "l40s-pcie");  // another board
+  CHECK(of("my own run", "l40s-pcie") == "l40s-pcie");
+  CHECK(of("aiconfigurator/l40s/nccl/2.27.3", "dgx-h100") == "dgx-h100");
+}
+
+TEST_CASE("copies between a GPU and its host have the direction that their probe had") {
+  const auto path = [](const std::string& notes, const char* both) {
+    return points_in("operation,system,nodes,gpus_per_node,bytes,time_us,notes,path,both_ways\nsend_recv,dgx-h100,1,1,4096,2.5," + notes +
+                     ",gpu-host," + both + "\n").points.at(0).path;
+  };
+  CHECK(path("probe host_to_device; pinned yes", "0") == Path::to_gpu);
+  CHECK(path("probe device_to_host; pinned yes", "0") == Path::from_gpu);
+  CHECK(path("probe host_both_ways; pinned yes", "1") == Path::both_ways);
+  CHECK(path("", "") == Path::gpu_host);
+}

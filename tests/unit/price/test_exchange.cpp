@@ -81,9 +81,12 @@ TEST_CASE("counts that are no power of two exchange at a lower rate until messag
 TEST_CASE("a message to one peer gets twice the channels whenever each has more than 16 MiB", "[price]") {
   const ScaleUpConstants c = detail::scale_up_prior;
   Fabric f = support::fabric(2);
-  const auto seconds_a_byte = [&](int communicator, double S) {
+  const auto line_of = [&](int communicator) {
     f.communicator = communicator;
-    const Line line = price_exchange(send_recv_schedule(f.levels, 0), f, c, Protocol::simple);
+    return price_exchange(send_recv_schedule(f.levels, 0), f, c, Protocol::simple);
+  };
+  const auto seconds_a_byte = [&](int communicator, double S) {
+    const Line line = line_of(communicator);
     return (line.rate * S + line.jumped(S)) / S;
   };
   constexpr double MiB = 1024 * kib;
@@ -92,7 +95,12 @@ TEST_CASE("a message to one peer gets twice the channels whenever each has more 
     INFO("communicator of " << communicator);
     for (double p = first; p <= 32; p *= 2) {
       CHECK(1 / seconds_a_byte(communicator, 16 * p * MiB) == Approx(std::min(links, p * channel)));
-      CHECK(1 / seconds_a_byte(communicator, 16 * p * MiB + 1) == Approx(std::min(links, std::min(32.0, 2 * p) * channel)));
+      // the double number carries more at once, but no size between the two was run: the time is held until they are as full
+      const double more = std::min(links, std::min(32.0, 2 * p) * channel), S = 16 * p * MiB + 1;
+      CHECK(S * seconds_a_byte(communicator, S) == Approx(16 * p * MiB * seconds_a_byte(communicator, 16 * p * MiB)));
+      CHECK(1 / seconds_a_byte(communicator, 32 * p * MiB) == Approx(more));
+      const Line line = line_of(communicator);
+      CHECK(line.with_volume(S, S / more) == Approx(line.otherwise(S, line(S))));
     }
   }
 }

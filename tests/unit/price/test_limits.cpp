@@ -127,7 +127,8 @@ TEST_CASE("a copy to the host runs at the host link's rate after packet overhead
   pcie.efficiency = 0.9;
   s.tiers.insert(s.tiers.begin() + 1, pcie);
   const Prediction p = predict(s, SendRecv{.bytes = units::GB(1), .path = Path::gpu_host});
-  CHECK(p.seconds == Approx(1e9 / (0.9 * 63e9) + s.constants.scale_up.launch));
+  const PcieForm& form = s.constants.pcie.form;
+  CHECK(p.seconds == Approx(1e9 / (form.copy_share * 63e9) + 0.5 * (form.copy_start_to + form.copy_start_from)));
   CHECK(p.bottleneck().tier.view() == "pcie");
 }
 
@@ -139,7 +140,12 @@ TEST_CASE("a machine of one GPU copies to its host too", "[price]") {
   pcie.kind = TierKind::host;
   pcie.bandwidth.value = systems::gigabytes(63);
   s.tiers.insert(s.tiers.begin(), pcie);
-  CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::gpu_host}).seconds == Approx(1 / 63.0 + s.constants.scale_up.launch));
+  const PcieForm& form = s.constants.pcie.form;
+  CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::to_gpu}).seconds == Approx(1 / (form.copy_share * 63) + form.copy_start_to));
+  s.tiers.front().copies = {systems::gigabytes(60), systems::gigabytes(50), {}};  // its own figures come first
+  CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::from_gpu}).seconds == Approx(1 / 50.0 + form.copy_start_from));
+  CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::both_ways}).seconds ==
+        Approx(form.copy_share / form.copy_share_both / 50 + form.copy_start_both));
 }
 
 TEST_CASE("a message to another node is promised no more than the NICs of its own GPU carry", "[price]") {

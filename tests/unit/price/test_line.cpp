@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 
+#include <array>
 #include <stdexcept>
 
 using namespace fabricost;
@@ -70,4 +71,41 @@ TEST_CASE("beyond the first, chunks move whole by their share", "[price]") {
   CHECK(line.chunks(100.5) == Approx(2 * (0.75 * 1 + 0.25 * 0.005)));
   CHECK(line.chunks(200) == Approx(2));
   CHECK(line.chunks(250) == Approx(2 * (0.75 * 2 + 0.25 * 1.5)));
+}
+
+TEST_CASE("where a jump makes the volume fall it is held, before the jump or after it, and the rule's time is kept beside it", "[price]") {
+  Line before;  // 1 s a byte; from 100 bytes on half of it, and 10 s once
+  before.rate_part(TermKind::wire, 0, 1, 1);
+  before.jump_held_before(100, 10, -0.5, 1);
+  for (const auto& [bytes, seconds, rule] : {std::array<double, 3>{59.0, 59, 59}, {60.0, 60, 60}, {80.0, 60, 80}, {99.9, 60, 99.9}, {100.0, 60, 60}, {200.0, 110, 110}}) {
+    CAPTURE(bytes);
+    CHECK(before(bytes) == Approx(seconds));
+    CHECK(before.otherwise(bytes, before(bytes)) == Approx(rule));
+  }
+  Line after;  // beyond 100 bytes half as long a byte
+  after.rate_part(TermKind::wire, 0, 1, 1);
+  after.jump_held_after(100, 1, 0.5);
+  for (const auto& [bytes, seconds, rule] : {std::array<double, 3>{100.0, 100, 100}, {101.0, 100, 50.5}, {199.0, 100, 99.5}, {200.0, 100, 100}, {300.0, 150, 150}}) {
+    CAPTURE(bytes);
+    CHECK(after(bytes) == Approx(seconds));
+    CHECK(after.otherwise(bytes, after(bytes)) == Approx(rule));
+  }
+  Line rising;  // nothing falls: a plain jump
+  rising.rate_part(TermKind::wire, 0, 1, 1);
+  rising.jump_held_before(100, 100, -0.5, 1);
+  rising.jump_held_after(1000, 0.5, 0.75);
+  CHECK(rising(99) == 99);
+  CHECK(rising(100) == 150);
+  CHECK(rising.otherwise(99, 99) == 99);
+  CHECK(rising(2000) == Approx(100 + 0.75 * 2000));
+}
+
+TEST_CASE("a part of the time that ends between two measured sizes is left open there", "[price]") {
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, 3);
+  line.left_open = {64, 100, 156, 2};
+  CHECK(line.otherwise(64, line(64)) == 3);
+  CHECK(line.otherwise(80, line(80)) == 1);
+  CHECK(line.otherwise(120, line(120)) == 5);
+  CHECK(line.otherwise(156, line(156)) == 3);
 }

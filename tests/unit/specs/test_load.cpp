@@ -150,7 +150,8 @@ TEST_CASE("every machine a calibration applies to exists and is calibrated by it
   CHECK(load_system("dgx-h100").constants.basis == Basis::calibrated);
   CHECK(load_system("dgx-h200").constants.basis == Basis::calibrated);
   CHECK(load_system("aws-p5en").constants.basis == Basis::sibling);
-  CHECK(load_system("l40s-pcie").constants.basis == Basis::calibrated);
+  CHECK(load_system("l40s-pcie").constants.basis == Basis::sibling);  // the usual server; one run is l40s-aiconfigurator
+  CHECK(load_system("l40s-aiconfigurator").constants.basis == Basis::calibrated);
 }
 
 TEST_CASE("every shipped file names its source and its confidence", "[specs]") {

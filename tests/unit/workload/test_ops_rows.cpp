@@ -97,3 +97,27 @@ TEST_CASE("what is no kernel known here says so, what is no number is refused", 
   CHECK(faults.front().line == 2);
   CHECK(contains(faults.front().message, "many"));
 }
+
+TEST_CASE("kernels of any GPU that data/gpus knows are priced, whatever its wires") {
+  const std::string call = "matmul M=8192 K=1024 N=2048 fp16,,,,,,,,,8192,,92.7,,cuBLAS";
+  for (const auto& [gpu, system] : {std::pair{"H200", "dgx-h200"}, {"NVIDIA H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"MI300X", "mi300x-8"},
+                                    {"L40S", "l40s-pcie"}}) {
+    INFO(gpu);
+    for (const char* wires : {"", "NVLink4 NVSwitch 8/node", "PCIe"}) {
+      const OpsRow row = read_one(std::string("O,own,s,") + gpu + "," + wires + "," + call);
+      CHECK(row.row.skipped.empty());
+      CHECK(row.system == system);
+    }
+  }
+  // no server is the usual one of these: any machine with the GPU, whose links play no part
+  const OpsRow grace = read_one("O,own,s,GH200 480GB,," + call);
+  CHECK(grace.row.skipped.empty());
+  CHECK(grace.overrides == std::vector<std::string>{"gpu=gh200"});
+  std::vector<OpsRow> rows{grace};
+  predict_ops_rows(rows);
+  CHECK(rows.front().row.predicted > 0);
+  CHECK(contains(read_one("O,own,s,Q9000,," + call).row.skipped, "no machine known with a GPU \"Q9000\""));
+  const std::string reduce = ",all_reduce,,,,,,,8,8,,1048576,60,,";
+  CHECK(read_one("O,own,s,H200,NVLink4 NVSwitch 8/node" + reduce).system == "dgx-h200");
+  CHECK_FALSE(read_one("O,own,s,H200,pairs of bridges" + reduce).row.skipped.empty());
+}
