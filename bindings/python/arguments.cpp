@@ -3,6 +3,7 @@
 
 #include "arguments.hpp"
 
+#include "progress.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -37,7 +38,9 @@ template <class Thing, class Load>
 }  // namespace
 
 void throw_type(std::string_view argument, std::string_view wanted, py::handle given) {
-  throw py::type_error(fmt::format("{}: {} is wanted, not {}", argument, wanted, Py_TYPE(given.ptr())->tp_name));
+  const bool is_class = PyType_Check(given.ptr()) != 0;
+  const auto* const type = is_class ? reinterpret_cast<PyTypeObject*>(given.ptr()) : Py_TYPE(given.ptr());
+  throw py::type_error(fmt::format("{}: {} is wanted, not {}{}", argument, wanted, is_class ? "the class " : "", type->tp_name));
 }
 
 std::string_view text_of(py::handle given, std::string_view argument) {
@@ -163,6 +166,9 @@ void raise_signals() {
   last = now;
   const py::gil_scoped_acquire held;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  static thread_local unsigned told = 0;
+  if (ProgressBar* const bar = shown_bar()) bar->advance(count - told);
+  told = count;
 }
 
 }  // namespace fabricost::python

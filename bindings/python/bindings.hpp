@@ -6,6 +6,8 @@
 #include <fabricost/specs/stacks.hpp>
 #include "arguments.hpp"
 
+#include <string>
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>  // in all files, since the conversion of a list would otherwise depend on which files are compiled together
 
@@ -49,5 +51,9 @@ namespace fabricost::python {
 #define FABRICOST_DECLARE(name) void add_##name(pybind11::module_& module);
 FABRICOST_PARTS(FABRICOST_DECLARE)
 #undef FABRICOST_DECLARE
+
+/// Warns of an answer that should be read with care: a FabricostWarning at the line that asked. \throws error_already_set where warnings are
+/// errors
+void warn(const std::string& message);
 
 }  // namespace fabricost::python

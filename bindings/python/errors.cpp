@@ -19,6 +19,7 @@ namespace {
 PyObject* error_type = nullptr;
 PyObject* request_error_type = nullptr;
 PyObject* spec_error_type = nullptr;
+PyObject* warning_type = nullptr;
 
 [[nodiscard]] PyObject* new_type(py::module_& module, const char* name, const char* doc, PyObject* base) {
   PyObject* const type = PyErr_NewExceptionWithDoc((std::string{"fabricost."} + name).c_str(), doc, base, nullptr);
@@ -65,6 +66,10 @@ void translate(std::exception_ptr thrown) {
 
 }  // namespace
 
+void warn(const std::string& message) {
+  if (PyErr_WarnEx(warning_type, py::str(text_object(message)).cast<std::string>().c_str(), 1) != 0) throw py::error_already_set();
+}
+
 void add_errors(py::module_& module) {
   PyClass<Issue> type(module, "Issue", "One fault of an input file.");
   type.property("file", &Issue::file, "Path of the file.")
@@ -89,6 +94,8 @@ void add_errors(py::module_& module) {
   spec_error_type = new_type(
       module, "SpecError",
       "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);
+  warning_type = new_type(module, "FabricostWarning", "An answer that should be read with care: measurements that speak against themselves.",
+                          PyExc_UserWarning);
   py::register_exception_translator(&translate);
 }
 

@@ -86,7 +86,7 @@ void add_argument(std::vector<Argument>& out, std::string_view name, std::string
                   const void* request, const void* value, const ArgumentType& type) {
   const std::string written = type.default_text(value);
   Argument argument{name,   words, written, type.taken() + (type.may_be_none && !needed ? " | None" : ""),
-                    needed, written == "True", range, 0, &type};
+                    needed, written == "True" && type.taken() == "bool", range, 0, &type};
   argument.offset = static_cast<std::size_t>(static_cast<const char*>(value) - static_cast<const char*>(request));
   if (const int* const count = type.count(value)) argument.range.min = std::min<double>(range.min, *count);
   out.push_back(std::move(argument));

@@ -6,9 +6,11 @@
 #include "arguments.hpp"
 #include "machine.hpp"
 #include "measured/samples.hpp"
+#include "progress.hpp"
 #include "record.hpp"
 #include "routing.hpp"
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
@@ -46,6 +48,13 @@ void from_object(pybind11::handle given, std::string_view name, const Range&, E&
   out = *found;
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, bool& out) { out = flag(given, name); }
+/// True or False; the command's words, too.
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, OnOff& out) {
+  if (PyUnicode_Check(given.ptr()) == 0)
+    out = flag(given, name) ? OnOff::on : OnOff::off;
+  else
+    from_object<OnOff>(given, name, {}, out);
+}
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::string& out) { out = text(given, name); }
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, int& out) {
   out = whole(given, name, range.min, range.max);
@@ -98,6 +107,8 @@ template <class T>
 [[nodiscard]] std::string default_text(const T& value) {
   if constexpr (std::same_as<T, bool>)
     return value ? "True" : "False";
+  else if constexpr (std::same_as<T, OnOff>)
+    return value == OnOff::on ? "True" : "False";
   else if constexpr (std::same_as<T, std::string>)
     return "'" + value + "'";
   else if constexpr (std::same_as<T, NamedStack>)
@@ -274,6 +285,15 @@ void add_function(pybind11::module_& module, const char* function, std::size_t b
   module.def(function, std::move(call), docstring_of(arguments, function, by_place, words, examples).c_str());
 }
 
+/// Whether the search of a request shows a bar; other requests have none.
+template <class Request>
+[[nodiscard]] bool shows_progress(const Request& request) {
+  if constexpr (requires { request.progress; })
+    return request.progress;
+  else
+    return false;
+}
+
 /// Adds module.function(...), which answers the request.
 /// \param given selects the part of the answer that Python gets; by default all of it
 template <HasFields Request, class Given = std::identity>
@@ -281,6 +301,7 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
               Given given = {}) {
   const auto call = [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
     const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
+    [[maybe_unused]] const ProgressBar bar(shows_progress(request));
     auto found = answered([&] { return answer(request); });
     spell_fields(found, as_argument);
     return given(std::move(found));
@@ -324,6 +345,37 @@ template <HasFields Answer>
   return out;
 }
 
+/// Names of a table as --json has them, where they differ from Python's.
+template <HasFields Answer>
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> names_in_json() {
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  for_each_field<Answer>([&](const auto& gives) {
+    std::string_view json = gives.json;
+    if (json.ends_with("[]")) json.remove_suffix(2);
+    json = json.substr(json.rfind('.') + 1);
+    if (!gives.name.empty() && !json.empty() && json != gives.name) out.emplace_back(json, gives.name);
+  });
+  return out;
+}
+
+/// Intervals of a table whose ends have no names of their own, and whether they may be missing: interval_seconds has low_seconds and
+/// high_seconds.
+template <HasFields Answer>
+[[nodiscard]] std::vector<std::pair<std::string_view, bool>> intervals_of() {
+  using Interval = std::pair<double, double>;
+  std::vector<std::pair<std::string_view, bool>> out;
+  bool named = false;
+  for_each_field<Answer>([&](const auto& gives) {
+    using T = decltype(plain(std::invoke(gives.member, std::declval<const Answer&>())));
+    constexpr bool optional = std::same_as<std::remove_cvref_t<T>, std::optional<Interval>>;
+    if constexpr (optional || std::same_as<std::remove_cvref_t<T>, Interval>)
+      if (gives.name.starts_with("interval")) out.emplace_back(gives.name, optional);
+    named = named || gives.name == "low_seconds";
+  });
+  if (named) std::erase_if(out, [](const auto& one) { return one.first == "interval_seconds"; });
+  return out;
+}
+
 /// The answer as a class with properties only. \tparam Class of Python, if it is derived from Answer
 template <HasFields Answer, class Class = Answer>
 PyClass<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
@@ -334,6 +386,8 @@ PyClass<Class> add_report(pybind11::module_& module, const char* name, const cha
     if (!gives.name.empty()) names.push_back(gives.name.data());
   });
   add_to_dict(type, std::move(names));
+  add_ends(type, intervals_of<Answer>());
+  hint_at_names(type, names_in_json<Answer>());
   return type;
 }
 
@@ -361,6 +415,8 @@ template <HasFields Answer, class Class = Answer>
 PyClass<Class> add_answer(pybind11::module_& module, const char* name, const char* words, Members members = members_of<Answer, Class>()) {
   auto type = add_record<Class>(module, name, words, std::move(members));
   add_properties<Answer, false>(type);
+  add_ends(type, intervals_of<Answer>());
+  hint_at_names(type, names_in_json<Answer>());
   return type;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace py = pybind11;
@@ -99,6 +100,37 @@ void add_property(py::handle type, const char* name, const char* doc, Getter get
                                 py::is_method(type));
   py::setattr(type, name, py::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(getter, py::none(), py::none(), doc));
   annotate(type, name, text);
+}
+
+void add_ends(py::object type, const std::vector<std::pair<std::string_view, bool>>& intervals) {
+  for (const auto& [interval, optional] : intervals)
+    for (const bool high : {false, true}) {
+      const std::string of{interval}, name = (high ? "high" : "low") + of.substr(std::string_view{"interval"}.size());
+      const py::cpp_function getter(
+          [of, high](const py::object& self) -> py::object {
+            const py::object both = self.attr(of.c_str());
+            return both.is_none() ? both : py::object(both[py::int_(high ? 1 : 0)]);
+          },
+          py::is_method(type));
+      const std::string doc = fmt::format("{} end of {}.", high ? "Upper" : "Lower", of);
+      py::setattr(type, name.c_str(),
+                  py::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(getter, py::none(), py::none(), doc.c_str()));
+      annotate(type, name.c_str(), optional ? "float | None" : "float");
+    }
+}
+
+void hint_at_names(py::object type, std::vector<std::pair<std::string_view, std::string_view>> in_json) {
+  add_method(
+      type, "__getattr__",
+      [in_json = std::move(in_json)](const py::object& self, const std::string& name) -> py::object {
+        const char* const kind = Py_TYPE(self.ptr())->tp_name;
+        const auto* const last = std::strrchr(kind, '.');
+        std::string message = fmt::format("{} has no {}", last == nullptr ? kind : last + 1, name);
+        for (const auto& [json, here] : in_json)
+          if (json == name) message += fmt::format("; what --json calls so is {} here, in SI units", here);
+        throw py::attribute_error(message);
+      },
+      py::arg("name"));
 }
 
 void add_members(py::object type, Members members, const RecordType& made) {

@@ -219,6 +219,10 @@ void add_members(pybind11::object type, Members members, const RecordType& made)
 
 /// to_dict of a class that is no record, by the names of its properties.
 void add_to_dict(pybind11::object type, std::vector<const char*> names);
+/// Properties low_X and high_X of interval_X. \param intervals their names, and whether they may be None
+void add_ends(pybind11::object type, const std::vector<std::pair<std::string_view, bool>>& intervals);
+/// An attribute that is missing is refused with its name here where it is one of --json. \param in_json pairs of those names
+void hint_at_names(pybind11::object type, std::vector<std::pair<std::string_view, std::string_view>> in_json);
 
 template <class C>
 PyClass<C> add_record(pybind11::module_& module, const char* name, const char* doc, Members fields) {

@@ -94,6 +94,9 @@ int refuse_to_make(PyObject* self, PyObject* /*args*/, PyObject* /*kwargs*/) {
 }  // namespace
 
 void reword_refused_calls(py::module_& module) {
+  module.def("_unknown", [](const std::string& given, const std::string& what, const std::vector<std::string>& names) {
+    return unknown_text(given, what, names);
+  });
   module.def("_no_such", [](const std::string& function, const std::string& given, const std::vector<std::string>& names) {
     return detail::no_such(function, given, {names.begin(), names.end()});
   });

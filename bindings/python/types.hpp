@@ -2,6 +2,7 @@
 /// \file types.hpp
 /// The Python type for a C++ type in the stub (stub.py): `float | None`, `list[Constant]`.
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/samples.hpp>
 
@@ -88,6 +89,8 @@ template <class T>
     return "float | Iterable[float] | ArrayLike";
   else if constexpr (requires { value.has_value(); })
     return taken_text(typename T::value_type{});
+  else if constexpr (std::same_as<T, OnOff>)
+    return "bool | Literal[\"on\", \"off\"]";
   else if constexpr (std::is_enum_v<T>) {
     std::string out;
     for (const std::string_view name : words_of(T{}).names) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);

@@ -70,7 +70,8 @@ Operation detail::operation_of(std::optional<Collective> collective, DataType dt
 std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library) {
   if (!library || !is_nccl(*library)) return system;
   if (system->library != Library::nccl)
-    throw Refusal(fmt::format("<library=nccl-...>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
+    throw Refusal(fmt::format("<library=nccl>: {} runs {}", system->name, library_names[static_cast<std::size_t>(system->library)]));
+  if (!is_release(*library)) return system;
   System out = *system;
   out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
   out.nccl_release = release_of(*library);
@@ -101,7 +102,7 @@ Ways ways_of(const WaysRequest& asked, bool pxn) {
 Choice choice_of(const PredictRequest& r) {
   if (r.fused_norm && (r.launch == LaunchMode::eager || (r.library && r.library->from_host)))
     throw Refusal("<fused_norm> is known inside a CUDA graph; leave <launch=eager> out");
-  if (r.upgrade && !is_nccl(*r.upgrade)) throw Refusal("<upgrade> compares releases of NCCL: write it as in <upgrade=nccl-2.30>");
+  if (r.upgrade && !is_release(*r.upgrade)) throw Refusal("<upgrade> compares releases of NCCL: write it as in <upgrade=nccl-2.30>");
   return choice_of({r.choice, r.algorithm, r.protocol, r.library, r.version, r.launch, ways_of(r, r.pxn)});
 }
 
@@ -111,7 +112,7 @@ Choice choice_of(const ChoiceRequest& r) {
              .protocol = r.protocol,
              .inference = r.library.value_or(Inference{}),
              .ways = r.ways};
-  if (r.library && is_nccl(*r.library)) {
+  if (r.library && is_release(*r.library)) {
     if (r.ways.symmetric && release_of(*r.library) < prior::ways::symmetric_from)
       throw Refusal(fmt::format("<symmetric>: NCCL has symmetric windows from 2.{:.0f} on, not 2.{}", prior::ways::symmetric_from,
                                 release_of(*r.library)));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace fabricost {
 namespace {
 
@@ -78,12 +80,14 @@ AccessAnswer answer(const AccessRequest& r) {
     for (double size = 64; size <= 65536; size *= 2) out.bytes.push_back(size);
   }
   out.by_dma = !r.warps && !r.in_flight_bytes && copies_by_dma(system);
-  out.in_flight_bytes = r.in_flight_bytes.value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
-  out.made = access_lines(system, out.in_flight_bytes, r.hops.value_or(0), r.start_seconds);
+  const double in_flight = r.in_flight_bytes.value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
+  const auto bounded = [](double bytes) { return std::isfinite(bytes) ? std::optional{bytes} : std::nullopt; };
+  out.in_flight_bytes = bounded(in_flight);
+  out.made = access_lines(system, in_flight, r.hops.value_or(0), r.start_seconds);
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.nic_tier = system.tier(TierRole::nic)->name.view();
-  out.store_until_bytes = out.made.stores_until, out.load_until_bytes = out.made.loads_until;
+  out.store_until_bytes = bounded(out.made.stores_until), out.load_until_bytes = bounded(out.made.loads_until);
   for (const double size : out.bytes) {
     out.store_seconds.push_back(out.made.store(size));
     out.load_seconds.push_back(out.made.load(size));

@@ -67,7 +67,7 @@ void append(std::vector<Row>& rows, std::vector<Row> more) {
 ByName<GenerationFit> TrainingFitAnswer::generations() const {
   ByName<GenerationFit> out;
   for (const CalibratedSet& set : made.generations) {
-    GenerationFit one{set.points, set.median_ape, set.mape};
+    GenerationFit one{set.points, set.median_ape / 100, set.mape / 100};
     for (const FittedConstant& c : set.fitted)
       one.constants.emplace_back(std::string{c.key}, GenerationFit::Constant{c.value, c.deviation, c.determined});
     out.emplace_back(std::string{name(set.generation)}, std::move(one));

@@ -131,6 +131,10 @@ int whole_number_from(const std::string& text, std::string_view option, int min,
 
 double storage_rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, QuantityKind::memory_rate); }
 
+double stated_size_of(const std::string& text, std::string_view option) { return quantity_of(text, option, QuantityKind::size); }
+
+double link_rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, QuantityKind::link_rate); }
+
 double one_way_rate_of(const std::string& text, std::string_view option) {
   const bool directed = text.find("direction") != std::string::npos;
   return quantity_of(directed ? text : text + " per direction", option, QuantityKind::link_rate);

@@ -18,6 +18,9 @@ namespace fabricost::io {
 [[nodiscard]] Bytes size_of(const std::string& text, std::string_view option);
 [[nodiscard]] std::vector<Bytes> sizes_of(const std::string& text, std::string_view option);
 
+/// Bytes of a text that says its unit, as in files: "288 GB". \throws RequestError
+[[nodiscard]] double stated_size_of(const std::string& text, std::string_view option);
+
 /// A whole number in a range; 0 for an empty text. \throws RequestError
 [[nodiscard]] int count_of(const std::string& text, std::string_view option, int min = 1, int max = 10'000'000);
 
@@ -39,8 +42,10 @@ namespace fabricost::io {
 
 /// Bytes per second of a storage system: "2TB/s". \throws RequestError
 [[nodiscard]] double storage_rate_of(const std::string& text, std::string_view option);
-/// The same for one-way rates: "25 GB/s" or "200 Gbit/s". \throws RequestError
+/// Bytes per second of what goes one way by its nature, as reads do: "25 GB/s" or "200 Gbit/s". \throws RequestError
 [[nodiscard]] double one_way_rate_of(const std::string& text, std::string_view option);
+/// One-way bytes per second of a link, whose rate says its direction, as in files: "50 GB/s per direction". \throws RequestError
+[[nodiscard]] double link_rate_of(const std::string& text, std::string_view option);
 
 /// "3.09 h", "2.4 days", "41 s": two to four digits in the largest unit that is at least one.
 [[nodiscard]] std::string duration_text(double seconds);

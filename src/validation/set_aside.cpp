@@ -3,7 +3,11 @@
 
 #include <fabricost/validation/set_aside.hpp>
 
+#include "text/quantile.hpp"
+#include "validation/machines.hpp"
+
 #include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -95,6 +99,7 @@ class Screen {
     wires();
     launches();
     runs();
+    other_units();
     names();
     warm_up();
     streams();
@@ -166,6 +171,34 @@ class Screen {
         doubt(i, Doubt::impossible_run,
               fmt::format("{} of this run's {} times are shorter than they can be: its times or sizes are not what they say",
                           run.impossible, run.all));
+  }
+
+  /// A run that is slower than any machine is in another unit than it says.
+  void other_units() {
+    std::map<Run, std::vector<double>> ratios;  // measured over predicted
+    for (const Point& p : points_)
+      if (const double expected = expected_seconds(p); expected > 0) ratios[run_of(p)].push_back(p.seconds / expected);
+    std::map<Run, double> medians;
+    for (auto& [run, values] : ratios) medians[run] = io::lower_median(values);
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      if (const auto run = medians.find(run_of(points_[i])); run != medians.end() && run->second > slowest_run)
+        doubt(i, Doubt::other_unit,
+              fmt::format("this run takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: {}", run->second,
+                          points_[i].system.str(), slowest_run, unit_text(run->second)));
+  }
+  /// Which unit was meant, by how much too long the times are.
+  [[nodiscard]] static std::string unit_text(double times) {
+    return times > 3e4 ? "microseconds given as seconds?" : "milliseconds given as seconds, or microseconds as milliseconds?";
+  }
+  /// The time of a point on its machine; 0: not known.
+  [[nodiscard]] double expected_seconds(const Point& p) {
+    const System* const system = machines_.of(p.system);
+    if (system == nullptr || p.streamed) return 0;
+    try {
+      return predict(*system, io::question_of(p, *system)).seconds;
+    } catch (const RequestError&) {
+      return 0;  // no such shape on this machine
+    }
   }
 
   /// The machine's own name, whichever alias the point uses.

@@ -67,7 +67,7 @@ def main() -> int:
         assert there.equals(here_too), "the cluster's answers differ from the threads'"
         print(f"{there.num_rows:,} predictions on the cluster in {took:.2f} s, equal to those of threads")
 
-        asked = {"vary": {"nic_bandwidth": "10:110:+1", "domain": [8, 16, 32], "batch": [64, 128]}, "gpus": 64}
+        asked = {"vary": {"nic_bandwidth": "10:110:+1GB/s per direction", "domain": [8, 16, 32], "batch": [64, 128]}, "gpus": 64}
         out, stop, gone = pathlib.Path(folder) / "points", threading.Event(), []
 
         def kill_at_random() -> None:

@@ -27,7 +27,7 @@ def test_every_point_is_what_plan_answers_there(found):
     assert len(found) == 2 * 4 * 3
     for row in random.Random(1).sample(range(len(found)), 8):
         here = found.row(row)
-        machine = fc.load_system(here["system"]).with_(domain=int(here["domain"]), nic_bandwidth=here["nic.bandwidth"] * fc.GB)
+        machine = fc.load_system(here["system"]).with_(domain=int(here["domain"]), nic_bandwidth=here["nic.bandwidth"])
         best = fc.plan(machine, "llama3-8b", top=1, **JOB)[0]
         assert here["step_seconds"] == pytest.approx(best.step_seconds, rel=1e-9)
         assert f"tp {best.tp} pp {best.pp} cp {best.cp} dp {best.dp} zero {best.zero}" == here["layout"]
@@ -110,7 +110,7 @@ def test_serving_trades_tokens_of_a_user_for_money():
 def test_what_more_of_a_part_is_worth_is_what_plan_gives_for_it():
     here = fc.explore("dgx-h100", "llama3-8b", vary={"nic_bandwidth": [25e9, 50e9, 100e9]}, objectives="step,nic.bandwidth", **JOB)
     at = here.row(here.front[0] if here.knee is None else here.knee)
-    nic = at["nic.bandwidth"] * fc.GB
+    nic = at["nic.bandwidth"]
     now, then = (fc.plan(fc.load_system("dgx-h100").with_(nic_bandwidth=nic * by), "llama3-8b", top=1, **JOB)[0] for by in (1, 1.1))
     worth = {one.dial: one for one in here.worth}["nic.bandwidth"]
     assert worth.gain == pytest.approx(now.step_seconds / then.step_seconds - 1, abs=1e-9)
@@ -261,7 +261,7 @@ def test_a_machine_is_made_of_a_dict_or_a_text_and_checked_like_a_file():
 # --- folders
 
 pyarrow = pytest.importorskip("pyarrow", reason="folders of points are Parquet: pip install 'fabricost[sweep]'")
-SPACE = {"nic_bandwidth": "10:40:+1", "domain": [8, 16, 32], "batch": [64, 128]}
+SPACE = {"nic_bandwidth": "10:40:+1GB/s per direction", "domain": [8, 16, 32], "batch": [64, 128]}
 
 
 def test_a_folder_has_the_same_points_and_front_as_memory(tmp_path):
@@ -320,7 +320,7 @@ def test_the_command_says_the_same():
     if not tool:
         pytest.skip("FABRICOST_TOOL is not set: no command to compare with")
     said = json.loads(subprocess.run([tool, "explore", "--train", "-m", "llama3-8b", "-s", "dgx-h100", "-g", "64", "-b", "128", "--vary",
-                                      "nic.bandwidth=25,50GB/s", "--vary", "domain=8,16", "--json"], check=True,
+                                      "nic.bandwidth=25,50GB/s per direction", "--vary", "domain=8,16", "--json"], check=True,
                                      capture_output=True).stdout)
     here = fc.explore("dgx-h100", "llama3-8b", vary={"nic_bandwidth": [25e9, 50e9], "domain": [8, 16]}, gpus=64, global_batch=128)
     assert [p["objectives"]["step_seconds"] for p in said["points"]] == pytest.approx(here["step_seconds"].tolist())

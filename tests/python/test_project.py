@@ -47,7 +47,7 @@ def test_the_parts_are_the_answers_of_their_questions():
 
 
 def test_machines_are_values_too_and_a_price_of_ones_own_comes_first():
-    ours = fc.load_system("dgx-h100").with_(nic_bandwidth="800 Gbit/s")
+    ours = fc.load_system("dgx-h100").with_(nic_bandwidth="800 Gbit/s per direction")
     rows = fc.project([ours, "dgx-h100"], **RUN, own_prices={"dgx-h100": 1.0}, fleet="llama3")
     assert rows[0].step_seconds <= rows[1].step_seconds
     assert all(row.price_kind == "stated" for row in rows)
@@ -88,7 +88,7 @@ def test_days_are_texts_or_dates():
 
 def test_a_design_space_is_a_page_to_mail(tmp_path):
     pytest.importorskip("matplotlib", reason="pages have pictures: pip install 'fabricost[plot]'")
-    vary = {"nic_bandwidth": "25:100:x2GB/s", "precision": ["bf16", "fp8"]}
+    vary = {"nic_bandwidth": "25:100:x2GB/s per direction", "precision": ["bf16", "fp8"]}
     found = fc.explore("dgx-h100", "llama3-8b", gpus=64, global_batch=128, vary=vary, objectives=["step", "W"])
     page = found.to_html(tmp_path / "space.html").read_text(encoding="utf-8")
     assert page.count("<img ") == 3 and "<script" not in page and "http-equiv=\"Content-Security-Policy\"" in page

@@ -40,7 +40,7 @@ def test_lengths_of_texts_are_written_as_contexts_are_named():
 
 def test_rates_of_dials_and_sizes_of_pictures():
     system = fc.load_system(H100)
-    assert system.with_(nic_bandwidth="800 Gbit/s").tiers["nic"].bytes_per_second == 100e9
+    assert system.with_(nic_bandwidth="800 Gbit/s per direction").tiers["nic"].bytes_per_second == 100e9
     plot = pytest.importorskip("fabricost.plot")
     pytest.importorskip("matplotlib")
     import matplotlib

@@ -7,6 +7,7 @@
 #include "machine.hpp"
 #include "plain.hpp"
 
+#include <specs/parts/dials.hpp>
 #include <text/write_file.hpp>
 
 #include <fabricost/answers/show.hpp>
@@ -135,12 +136,18 @@ void add_tiers(py::module_& module) {
 /// The machine with dials turned, read again as `--set dial.NAME=VALUE` of the command does it. \throws RequestError
 [[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
   SavedSystem origin = whole.origin;
+  const auto si_unit = [](std::string_view name) -> std::string_view {
+    const auto dial = io::dial_named(name);
+    if (!dial) return "";
+    return io::is_link_rate(*dial) ? "B/s per direction" : *dial == Dial::hbm_bandwidth ? "B/s" : *dial == Dial::hbm_size ? "B" : "";
+  };
   std::vector<std::string> names{dial_names.begin(), dial_names.end()}, keywords;
   const std::size_t general = names.size();
   for (const DeclaredDial& dial : declared_dials(origin.extends)) names.push_back(dial.name);
   for (const std::string& dial : names) std::replace_copy(dial.begin(), dial.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
   for (const auto& [key, value] : dials) {
-    const auto keyword = key.cast<std::string>();
+    auto keyword = key.cast<std::string>();
+    std::replace(keyword.begin(), keyword.end(), '.', '_');
     const auto known = std::find(keywords.begin(), keywords.end(), keyword);
     if (known == keywords.end()) throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", keywords));
     const auto place = static_cast<std::size_t>(known - keywords.begin());
@@ -148,10 +155,9 @@ void add_tiers(py::module_& module) {
     const bool declared = std::find(names.begin() + static_cast<std::ptrdiff_t>(general), names.end(), name) != names.end();
     const bool worded = PyUnicode_Check(value.ptr()) != 0;
     const double number = worded ? 0 : real(py::reinterpret_borrow<py::object>(value), keyword, 1e-9, 1e18);
-    const bool rate = !declared && name.ends_with("bandwidth");
-    origin.set.push_back(fmt::format("dial.{}={}", name,
-                                     worded ? std::string{text_of(value, keyword)}
-                                            : fmt::format("{}{}", number, rate ? "B/s" : !declared && name == "hbm.size" ? "B" : "")));
+    const std::string_view unit = declared ? "" : si_unit(name);
+    origin.set.push_back(
+        fmt::format("dial.{}={}", name, worded ? std::string{text_of(value, keyword)} : fmt::format("{}{}", number, unit)));
   }
   return loaded(std::move(origin));
 }
@@ -242,11 +248,12 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
 --
 
 The machine with dials turned: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), nic_count, domain (GPUs),
-hbm_size (byte), arithmetic (times); or texts with units. What hangs together is turned with them: a NIC's slot, a domain's endpoints,
-nodes and NICs (`--set dial.NAME=VALUE` of the command). RequestError for other names, and for what does not fit the machine.
+hbm_size (byte), arithmetic (times); or texts with units, of links with their direction. What hangs together is turned with them: a
+NIC's slot, a domain's endpoints, nodes and NICs (`--set dial.NAME=VALUE` of the command). RequestError for other names, and for what
+does not fit the machine.
 
 >>> import fabricost as fc
->>> faster = fc.load_system("dgx-h100").with_(nic_bandwidth="800 Gbit/s", domain=16)
+>>> faster = fc.load_system("dgx-h100").with_(nic_bandwidth="800 Gbit/s per direction", domain=16)
 >>> faster.domain, faster.tiers["nic"].endpoints, faster.tiers["nic"].bytes_per_second / fc.GB
 (16, 16, 100.0)
 )")

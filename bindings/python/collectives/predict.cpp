@@ -58,8 +58,11 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   py::object system = object_of(r.system);
   if (r.library && is_nccl(*r.library))
     system = py::cast(System{*with_library(std::make_shared<const System>(system.cast<const System&>()), r.library)});
-  return predict_all(r.lost_rails > 0 ? py::object(system.attr("without_rails")(r.lost_rails)) : system, r.given.operation(), choice,
-                     r.threads);
+  if (r.lost_rails > 0) system = system.attr("without_rails")(r.lost_rails);
+  const Operation& operation = r.given.operation().scalar;
+  check_ranges(static_cast<const PredictRequest&>(r));
+  check_call(system.cast<const System&>(), choice, operation.collective, operation.dtype);
+  return predict_all(std::move(system), r.given.operation(), choice, r.threads);
 }
 
 [[nodiscard]] py::object predict_request(const py::args& args, const py::kwargs& kwargs) {

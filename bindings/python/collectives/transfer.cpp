@@ -45,8 +45,11 @@ void add_access(py::module_& module) {
           "explain", [](const AccessAnswer& a) { return explain(a.made); },
           "explain(self)\n--\n\nThe three lines start + s / rate, and where they cross, as text.")
       .def("__repr__", [](const AccessAnswer& a) {
-        return fmt::format("over {} of {}: stores faster than RDMA up to {:.6g} B, loads up to {:.6g} B", a.tier, a.system,
-                           a.store_until_bytes, a.load_until_bytes);
+        const auto until = [](const std::optional<double>& bytes) {
+          return bytes ? fmt::format("up to {:.6g} B", *bytes) : std::string{"at every size"};
+        };
+        return fmt::format("over {} of {}: stores faster than RDMA {}, loads {}", a.tier, a.system, until(a.store_until_bytes),
+                           until(a.load_until_bytes));
       });
   add_face<AccessRequest>(
       module, "transfer_access", 1,

@@ -10,12 +10,12 @@ import json
 import math
 import os
 import pathlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _sweep
+from . import _core, _given, _sweep
 from ._extras import module
 from ._refused import worded
 
@@ -24,17 +24,24 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-_GIGA = ("nic.bandwidth", "scale_up.bandwidth", "hbm.bandwidth", "hbm.size")  # numbers of them are bytes (a second)
-_DIALS = {name.replace(".", "_"): name for name in (*_GIGA, "nic.count")}
+# what is counted in SI units in Python: the unit as _given has it, what one is worth of the unit of the text, and that unit
+_SI = {"nic.bandwidth": ("byte/s", 1e9, "GB/s per direction"), "scale_up.bandwidth": ("byte/s", 1e9, "GB/s per direction"),
+       "hbm.bandwidth": ("byte/s", 1e9, "GB/s"), "hbm.size": ("byte", 1e9, "GB")}
+_SUFFIXES = {"byte/s": "B/s", "byte": "B", "s": "s", "hour": "h"}
+_DIALS = {name.replace(".", "_"): name for name in (*_SI, "nic.count")}
+_SAID = {"step": "step_seconds", "ttft": "ttft_seconds", "tpot": "tpot_seconds", "tokens/s": "tokens_per_second",
+         "tokens/s/gpu": "tokens_per_second_per_gpu", "tokens/s/user": "tokens_per_second_per_user",
+         "$/token": "dollars_per_million_tokens", "J/token": "joules_per_million_tokens", "W": "watts"}  # objectives as people write them
 _POINTS = 100_000  # of one answer
 
 
 class Exploration:
     """Points of a design space, as columns. Made by explore and explore_serve.
 
-    `columns`: name to array: the varied values (rates in GB/s, sizes in GB), the objectives, low_seconds and high_seconds (nine in ten
-    fall between), meets (the limits), front, layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities.
-    `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
+    `columns`: name to array: the varied values (rates in byte/s, sizes in byte, as vary takes them), the objectives, low_seconds and
+    high_seconds (nine in ten fall between), meets (the limits), front, layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the
+    elasticities. `units`: of the columns that have one. found["nic_bandwidth"] and found["step"] are found["nic.bandwidth"] and
+    found["step_seconds"]. `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
     `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth.
     """
 
@@ -47,7 +54,23 @@ class Exploration:
         return len(self.columns["meets"])
 
     def __getitem__(self, column: str) -> Any:
-        return self.columns[column]
+        name = self._name(column)
+        if name not in self.columns:
+            raise KeyError(_core._unknown(str(column), "a column", list(self.columns)))
+        return self.columns[name]
+
+    def _name(self, column: str) -> str:
+        """The name of a column by any of its spellings."""
+        return _DIALS.get(column, _SAID.get(column, column)) if isinstance(column, str) else column
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self.row, range(len(self)))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of the columns that have one: "byte/s" of nic.bandwidth, "s" of step_seconds."""
+        varied = {one.name: one.unit for one in (*self.axes, *self.objectives) if one.unit}
+        return {name: varied.get(name) or _given.unit_of(name) for name in self.columns if varied.get(name) or _given.unit_of(name)}
 
     def faster(self, a: int, b: int) -> float:
         """The probability, 0 to 1, that the step (or token) of row a is shorter than that of row b.
@@ -69,8 +92,10 @@ class Exploration:
         return {name: values[number] for name, values in self.columns.items()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """All points, a pandas.DataFrame. ImportError without pandas."""
-        return module("pandas").DataFrame(self.columns)
+        """All points, a pandas.DataFrame, the units of its columns in attrs["units"]. ImportError without pandas."""
+        frame = module("pandas").DataFrame(self.columns)
+        frame.attrs["units"] = self.units
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """All points, a polars.DataFrame. ImportError without polars."""
@@ -78,8 +103,10 @@ class Exploration:
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
-        """All points, a pyarrow.Table. ImportError without pyarrow."""
-        return module("pyarrow").table(self.columns)
+        """All points, a pyarrow.Table, the unit of a column in its field's metadata. ImportError without pyarrow."""
+        table, units = module("pyarrow").table(self.columns), self.units
+        return table.cast(module("pyarrow").schema([one.with_metadata({"unit": units[one.name]}) if one.name in units else one
+                                                    for one in table.schema]))
 
     def to_html(self, output: str | os.PathLike[str] | None = None, title: str | None = None) -> Any:
         """One self-contained page: the front, pictures, the gain from more of each part, the first 2,000 points.
@@ -110,9 +137,10 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
         nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; dials that a machine's file
         declares, and any value of it by its path ("tiers.nic.latency"); any option of plan (model, precision, tp, recompute, ...).
-        Numbers, or a text as the command takes it: "25:400:x2GB/s", "1:8:x2us", "none,full".
+        Numbers in SI units, or a text as the command takes it, with its unit and a link's direction: "25:400:x2GB/s per direction",
+        "1:8:x2us", "none,full".
     objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary; default a step and dollars.
-    limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}.
+    limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}; numbers are in SI units.
     prices: your own, USD for a GPU-hour by a machine's or GPU's name.
     out: a folder of Parquet files that is written as points are found; the same call continues a run that was stopped. client: a
         dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal.
@@ -148,18 +176,28 @@ def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, A
     return asked.folder(out, client, part, progress, overwrite) if out is not None else asked.here(progress)
 
 
+def _value_text(name: str, given: Any, argument: str) -> str:
+    """One value as the command reads it: a number in SI units with the unit of its name."""
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, (bool, np.bool_)):
+        return ("no", "yes")[int(given)]
+    unit, over, written = _SI.get(name) or (_given.unit_of(name), 1.0, _SUFFIXES.get(_given.unit_of(name), ""))
+    try:
+        return f"{float(_given.numbers(given, name, unit)) / over:.15g}{written}"
+    except (TypeError, ValueError) as error:
+        if isinstance(error, _core.RequestError):
+            raise
+        raise _core.RequestError(f"{argument}: {name} has a value that is neither a number nor a text") from None
+
+
 def _values_text(name: str, given: Any) -> str:
     if isinstance(given, str):
-        return given
+        return str(given)
     values = list(given) if np.ndim(given) > 0 or isinstance(given, (list, tuple, range)) else [given]
     if not values:
         raise _core.RequestError(f"vary: {name} has no values")
-    over = 1e9 if name in _GIGA else 1.0
-    try:
-        return ",".join(one if isinstance(one, str) else ("no", "yes")[int(one)] if isinstance(one, (bool, np.bool_)) else
-                        f"{float(one) / over:.15g}" for one in values)
-    except (TypeError, ValueError):
-        raise _core.RequestError(f"vary: {name} has a value that is neither a number nor a text") from None
+    return ",".join(_value_text(name, one, "vary") for one in values)
 
 
 class _Asked:
@@ -175,7 +213,8 @@ class _Asked:
         self.given["vary"] = [f"{_DIALS.get(name, name)}={_values_text(_DIALS.get(name, name), values)}" for name, values in vary.items()]
         if objectives:
             self.given["objectives"] = objectives if isinstance(objectives, str) else ",".join(objectives)
-        self.given["limits"] = [f"{name}={value}" for name, value in (limits or {}).items()]
+        self.given["limits"] = [f"{_DIALS.get(name, name)}={_value_text(_DIALS.get(name, _SAID.get(name, name)), value, 'limits')}"
+                                for name, value in (limits or {}).items()]
         self.given["prices"] = [f"{name}={value}" for name, value in (prices or {}).items()]
         if isinstance(system, os.PathLike):
             self.given["system"] = os.fspath(system)
@@ -193,10 +232,10 @@ class _Asked:
         return getattr(_core, self.function)(**{**self.given, "first": first, "count": count, **more})
 
     def here(self, progress: bool) -> Exploration:
-        done = self.part(0, _POINTS)
+        done = self.part(0, _POINTS, progress=progress)
         if done.all_points <= _POINTS:
             return Exploration(done.columns(), done, list(done.front), done.knee)
-        parts = [done, *(self.part(at, _POINTS) for at in range(_POINTS, done.all_points, _POINTS))]
+        parts = [done, *(self.part(at, _POINTS, progress=progress) for at in range(_POINTS, done.all_points, _POINTS))]
         return _joined({name: _chained([part.columns()[name] for part in parts]) for name in done.columns()}, self)
 
     def __call__(self, columns: Mapping[str, Any]) -> dict[str, Any]:

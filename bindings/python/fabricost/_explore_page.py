@@ -21,8 +21,13 @@ def _cell(value: Any) -> str:
     return "yes" if value is True or value is np.True_ else "" if value is False or value is np.False_ else str(value)
 
 
+def _shown(found: Any, name: str, value: Any) -> Any:
+    over = plot._drawn(found, name)[0]
+    return value / over if over != 1 else value
+
+
 def _rows(found: Any, rows: list[int], names: list[str]) -> list[list[str]]:
-    return [[_cell(found[name][row]) for name in names] for row in rows]
+    return [[_cell(_shown(found, name, found[name][row])) for name in names] for row in rows]
 
 
 def page(found: Any, title: str | None) -> str:
@@ -40,8 +45,9 @@ def page(found: Any, title: str | None) -> str:
         "Asked",
         _facts([("points", f"{len(found):,}"), ("can run", f"{len(runs):,}"), ("within the limits", f"{int(found['meets'].sum()):,}"),
                 ("on the front", f"{len(found.front):,}")]),
-        _wide(html.table(["varied", "unit", "values"], [[axis.name, axis.unit, ", ".join(map(_cell, axis.words or axis.values))]
-                                                        for axis in found.axes])),
+        _wide(html.table(["varied", "unit", "values"],
+                         [[axis.name, plot._drawn(found, axis.name)[1],
+                           ", ".join(_cell(_shown(found, axis.name, one)) for one in axis.words or axis.values)] for axis in found.axes])),
         html.line(f"Money: {found.price_kind}.".replace("_", " ") if found.price_kind else f"No money: {found.no_price}."),
     )
     if found.front:

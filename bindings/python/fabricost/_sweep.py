@@ -93,6 +93,11 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
     Raises RequestError for invalid axes, for a folder with other content, and for machines that have changed since
     the folder was begun; ImportError without the extra: pip install 'fabricost[sweep]'.
     """
+    if not isinstance(axes, Mapping):
+        raise TypeError('axes: a mapping of names to values is wanted, as in {"system": ["dgx-h100"], "bytes": [1e6, 1e9]}, not '
+                        f"{type(axes).__name__}")
+    if not isinstance(out, (str, os.PathLike)):
+        raise TypeError(f"out: the path of a folder is wanted, not {type(out).__name__}")
     if of is not None and not callable(of):
         raise TypeError(f"of: a function is wanted, not {type(of).__name__}")
     module("pyarrow.parquet")  # fails here, before anything is written

@@ -17,6 +17,7 @@
 #include <pybind11/stl.h>
 
 #include <filesystem>
+#include <map>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -30,6 +31,14 @@ struct Fit : CalibrationAnswer {
   ValidationAnswer validation;
 };
 
+/// Warns of points that were set aside because they cannot be what they say; warm-up and the like are usual.
+void warn_of_impossible(const std::vector<SetAside>& points) {
+  std::map<Doubt, int> counts;
+  for (const SetAside& one : points)
+    if (one.doubt == Doubt::above_the_wires || one.doubt == Doubt::impossible_run || one.doubt == Doubt::other_unit) ++counts[one.doubt];
+  for (const auto& [doubt, count] : counts) warn(fmt::format("{} set aside: {}", counted(count, "sample"), name(doubt)));
+}
+
 using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer>;
 
 [[nodiscard]] AnyFit with_machine(std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> found) {
@@ -37,6 +46,8 @@ using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitA
       [](auto one) -> AnyFit {
         if constexpr (std::same_as<decltype(one), CalibrationAnswer>) {
           Fit out{std::move(one), {}, {}};
+          for (const std::string& warning : out.warnings) warn(warning);
+          warn_of_impossible(out.made.set_aside);
           if (!out.system.extends.empty()) out.machine = loaded(out.system);
           const py::gil_scoped_release released;
           out.validation = validated(out);
@@ -77,7 +88,7 @@ void add_fit(py::module_& module) {
   });
   add_answer<ResidualAnswer>(module, "Residual", "How far the points that ran alike are from the fit.");
   add_answer<FittedSet>(module, "FittedSet", "Constants that lie in one file.").def("__repr__", [](const FittedSet& s) {
-    return fmt::format("<FittedSet {}: {} points, median error {:.2f} %>", s.name, s.points, s.median_ape);
+    return fmt::format("<FittedSet {}: {} points, median error {:.2f} %>", s.name, s.points, 100 * s.median_error);
   });
   add_report<FitAnswer>(module, "CollectivesFit", "Constants fitted to the collectives of one machine.");
   auto fit = add_report<CalibrationAnswer, Fit>(
@@ -167,7 +178,8 @@ all-reduces (only="custom") and tables of expert exchange give a KernelFit, of t
 a ServingFit.
 
 samples: as in validate. system: None fits all machines of the samples together.)",
-      R"(Raises RequestError when no point is left to fit, SpecError for faulty files.
+      R"(Raises RequestError when no point is left to fit, SpecError for faulty files; warns (FabricostWarning) of all that speaks against
+fitting these samples, as `warnings` of the Fit lists it.
 
 >>> import fabricost as fc, numpy as np
 >>> system = fc.load_system("dgx-h100")

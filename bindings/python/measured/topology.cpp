@@ -26,8 +26,11 @@ void add_topology(py::module_& module) {
       R"(Reads what `nvidia-smi topo -m` or `rocm-smi --showtopo` printed, or NCCL's topology XML, and says what machine that is; a
 Topology.
 
-Raises SpecError with file, line, column and remedy for a file that shows no machine.)",
-      "");
+Raises SpecError with file, line, column and remedy for a file that shows no machine; warns (FabricostWarning) of what is damaged in it.)",
+      "", [](TopoAnswer found) {
+        for (const std::string& warning : found.warnings) warn(warning);
+        return found;
+      });
 }
 
 }  // namespace fabricost::python

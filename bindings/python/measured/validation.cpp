@@ -8,6 +8,8 @@
 
 #include <fabricost/evaluation/validate.hpp>
 
+#include <fabricost/validation/set_aside.hpp>
+
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -106,7 +108,13 @@ tables of published workloads a WorkloadValidation, of tables of expert exchange
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
 dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
 system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.)",
-      "Raises RequestError and SpecError as load_system and read_log.");
+      "Raises RequestError and SpecError as load_system and read_log; warns (FabricostWarning) of samples that a fit leaves out.",
+      [](auto found) {
+        if (const auto* const one = std::get_if<ValidationAnswer>(&found))
+          for (const Skipped& doubted : one->report.untrustworthy)
+            if (doubted.reason != name(Doubt::warm_up)) warn(fmt::format("{} should not be fitted: {}", counted(doubted.rows, "sample"), doubted.reason));
+        return found;
+      });
   module.def(
       "validate_workloads",
       [](const py::args& tables) {

@@ -26,7 +26,7 @@ void add_compare(py::module_& module) {
         for (const R& r : c.rows) out += "\n  " + repr_of(r);
         return out + "\n" + c.verdict;
       });
-  add_face<CompareRequest>(
+  add_face<WithProgress<CompareRequest>>(
       module, "compare", 2,
       R"(The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.
 

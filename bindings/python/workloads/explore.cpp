@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 #include "collectives/operations.hpp"
 #include "face.hpp"
+#include "workloads/si.hpp"
 
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/design/explore.hpp>
@@ -57,6 +58,27 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
   return out;
 }
 
+/// The answer with what is varied in SI units.
+[[nodiscard]] ExploreAnswer explored_in_si(ExploreAnswer a) {
+  for (std::size_t i = 0; i < a.axes.size(); ++i) {
+    ExploreAxis& axis = a.axes[i];
+    for (double& value : axis.values) value *= axis.worth;
+    for (ExplorePoint& point : a.points)
+      if (double* const value = std::get_if<double>(&point.at[i].second)) *value *= axis.worth;
+    for (std::size_t j = 0; j < a.objectives.size(); ++j) {
+      ExploreObjective& objective = a.objectives[j];
+      if (objective.name != axis.name) continue;
+      if (objective.limit) *objective.limit *= axis.worth;
+      objective.unit = si_unit(axis.unit, axis.worth);
+      for (ExplorePoint& point : a.points)
+        if (auto& value = point.objectives[j].second) *value *= axis.worth;
+    }
+    axis.unit = si_unit(axis.unit, axis.worth);
+    axis.worth = 1;
+  }
+  return a;
+}
+
 }  // namespace
 
 void add_explore(py::module_& module) {
@@ -76,8 +98,8 @@ void add_explore(py::module_& module) {
            [](const ExplorePoint& p) { return fmt::format("point {}: {}", p.number, p.trouble.empty() ? p.layout : p.trouble); });
   add_report<ExploreAnswer>(module, "_Explored", "The answer behind an Exploration.")
       .def("columns", &columns, "columns(self)\n--\n\nThe points, a dict of columns.");
-  add_face<ExploreRequest>(module, "_explore", 2, "What fc.explore asks.", "");
-  add_face<ExploreServeRequest>(module, "_explore_serve", 2, "What fc.explore_serve asks.", "");
+  add_face<WithProgress<ExploreRequest>>(module, "_explore", 2, "What fc.explore asks.", "", &explored_in_si);
+  add_face<WithProgress<ExploreServeRequest>>(module, "_explore_serve", 2, "What fc.explore_serve asks.", "", &explored_in_si);
 }
 
 }  // namespace fabricost::python

@@ -21,7 +21,7 @@ void add_need_machine(py::module_& module) {
   });
   add_answer<NeedMachineAnswer>(module, "NeedMachine", "The best machine for a run under limits. Made by need_machine.")
       .def("__repr__", [](const NeedMachineAnswer& a) { return fmt::format("{} for {}", a.value.value_or("no machine"), a.goal); });
-  add_face<NeedMachineRequest>(
+  add_face<WithProgress<NeedMachineRequest>>(
       module, "need_machine", 2,
       R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
 
@@ -49,7 +49,7 @@ void add_project(py::module_& module) {
         for (const R& r : a.rows) out += "\n  " + repr_of(r);
         return out;
       });
-  add_face<ProjectRequest>(
+  add_face<WithProgress<ProjectRequest>>(
       module, "project", 2,
       R"(A whole training run: step and layout, GPUs, what failures leave, days, racks, power, energy and money on each machine, a Project.
 

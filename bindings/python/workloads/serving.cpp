@@ -46,7 +46,7 @@ True
         if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
         return out;
       });
-  add_face<ServeRequest>(
+  add_face<WithProgress<ServeRequest>>(
       module, "plan_serve", 2,
       R"(The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.
 

@@ -90,14 +90,14 @@ struct ConstantAnswer {
 /// Residuals of the points that ran the same algorithm and protocol.
 struct ResidualAnswer {
   int points = 0;
-  double median_ape = 0, mape = 0, width = 0;
+  double median_error = 0, mean_error = 0, width = 0;
   bool operator==(const ResidualAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = ResidualAnswer;
     return Table{gives(&A::points, "points", "points", "How many."),
-                 gives(&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."),
-                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1|.", in_percent),
+                 gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1|.", in_percent),
                  gives(&A::width, "interval", "interval", "Half width in log that holds nine in ten.")};
   }
 };
@@ -107,7 +107,7 @@ struct FittedSet {
   std::string name, kind;
   std::vector<std::string> systems;
   int points = 0;
-  double median_ape = 0, mape = 0;
+  double median_error = 0, mean_error = 0;
   std::vector<ConstantAnswer> constants{};
   ByName<ResidualAnswer> residuals{};
   bool operator==(const FittedSet&) const = default;
@@ -118,8 +118,8 @@ struct FittedSet {
                  gives(&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."),
                  gives(&A::systems, "systems", "systems", "That were measured."),
                  gives(&A::points, "points", "points", "How many points it was fitted to."),
-                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| after the fit.", in_percent),
+                 gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1| after the fit.", in_percent),
                  gives(&A::constants, "constants", "constants", "List of Constant."),
                  gives(&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name.")};
   }

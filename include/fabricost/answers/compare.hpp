@@ -36,7 +36,7 @@ struct CompareRequest {
   static constexpr auto fields() {
     using R = CompareRequest;
     using enum Amount;
-    constexpr Range wait{0, 1e9, true};
+    constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true};
     return Table{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
         detail::ask_model<R>,
@@ -50,7 +50,7 @@ struct CompareRequest {
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Serving: tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
         asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
-        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait, "TIME", "Serving: longest time per token, as in 30ms"),
+        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products"),
         asks(&R::stack, "stack", "--stack", "NAME", "The software"),
         asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),

@@ -38,13 +38,20 @@ namespace fabricost {
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
 
-/// Whether a release of NCCL is named, not an engine.
-[[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none && library.version > 0; }
+/// Whether NCCL is named, or a release of it, not an engine.
+[[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none; }
+/// Whether a release of NCCL is named.
+[[nodiscard]] constexpr bool is_release(const Inference& library) { return is_nccl(library) && library.version > 0; }
 
 /// On or off, as typed.
 enum class OnOff : unsigned char { on, off };
 inline constexpr std::array<std::string_view, 2> on_off_names{"on", "off"};
 [[nodiscard]] constexpr auto words_of(OnOff) { return EnumWords{on_off_names, "on or off"}; }
+/// yes and no, too.
+[[nodiscard]] inline std::optional<OnOff> parse_word(OnOff, std::string_view text) {
+  if (text == "yes" || text == "no") return text == "yes" ? OnOff::on : OnOff::off;
+  return detail::parse_enum<OnOff>(text, on_off_names);
+}
 
 inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "local", "signal"};
 [[nodiscard]] constexpr auto words_of(Reduction) { return EnumWords{reduction_names, "a way to combine values"}; }

@@ -46,7 +46,7 @@ struct ServeRequest {
   static constexpr auto fields() {
     using R = ServeRequest;
     using enum Amount;
-    constexpr Range wait{0, 1e9, true}, on_host{0, 65536 * gibibyte};
+    constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true}, on_host{0, 65536 * gibibyte};
     return Table{
         detail::ask_machine<R>,
         detail::ask_model<R>,
@@ -54,7 +54,7 @@ struct ServeRequest {
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens of an answer; default 512"),
         asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the time to the first token, as 1s"),
-        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait, "TIME", "Limit on the time per further token, as 30ms"),
+        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"),
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
@@ -75,9 +75,9 @@ struct ServeRequest {
         asks(&R::routing, "routing", "--routing", "HOW",
              "How tokens choose experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"),
         asks(&R::offload_weights_bytes, "offload_weights_bytes", "--offload-weights", gibibytes, on_host, "GIB",
-             "Most GiB of a GPU's weights that may lie in host memory; 0: none"),
+             "The most of a GPU's weights that may lie in host memory; 0: none"),
         asks(&R::offload_kv_bytes, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
-             "Most GiB of a GPU's cache that may lie there; 0: none"),
+             "The most of a GPU's cache that may lie there; 0: none"),
         detail::ask_calibration<R>,
         detail::ask_overrides<R>,
         asks(&R::pareto, "", "--pareto", "", "Deployments none other beats in both rates")};

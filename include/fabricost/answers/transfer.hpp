@@ -154,7 +154,7 @@ struct AccessOfSize {
 
 struct AccessAnswer {
   std::string system, tier;
-  double in_flight_bytes = 0, store_until_bytes = 0, load_until_bytes = 0;
+  std::optional<double> in_flight_bytes{}, store_until_bytes{}, load_until_bytes{};  ///< none: without bound
   std::vector<double> bytes, store_seconds, load_seconds, rdma_seconds;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
   bool by_dma = false;   ///< the bytes in flight were not given, and DMA engines copy
@@ -165,9 +165,9 @@ struct AccessAnswer {
     using A = AccessAnswer;
     return Table{detail::give_system<A>,
                  gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
-                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."),
+                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; None: as many as there are, of DMA engines."),
                  gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
-                       "Up to this size stores are faster than RDMA; infinity: at every size."),
+                       "Up to this size stores are faster than RDMA; None: at every size."),
                  gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),
                  gives(&A::sizes, "sizes", "", "By size."),
                  gives(&A::bytes, "", "bytes", "Sizes."),

@@ -29,7 +29,7 @@ struct GenerationFit {
     }
   };
   int rows = 0;
-  double median_ape = 0, mape = 0;
+  double median_error = 0, mean_error = 0;
   ByName<Constant> constants{};
   bool operator==(const GenerationFit&) const = default;
 
@@ -37,8 +37,8 @@ struct GenerationFit {
     using A = GenerationFit;
     constexpr bool left_out = true;
     return Table{gives(&A::rows, "rows", "rows", "Rows that were fitted."),
-                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| after the fit.", in_percent),
+                 gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1| after the fit.", in_percent),
                  gives(&A::constants, "constants", "constants", "By name.", 1, left_out)};
   }
 };
@@ -60,8 +60,8 @@ struct TrainingFitAnswer {
   std::string origin;
   [[nodiscard]] int rows() const { return made.rows; }
   [[nodiscard]] int constants() const { return made.constants; }
-  [[nodiscard]] double median_ape() const { return made.median_ape; }
-  [[nodiscard]] double mape() const { return made.mape; }
+  [[nodiscard]] double median_error() const { return made.median_ape / 100; }
+  [[nodiscard]] double mean_error() const { return made.mape / 100; }
   [[nodiscard]] ByName<GenerationFit> generations() const;
   [[nodiscard]] ByName<StackFactor> stacks() const;
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
@@ -74,8 +74,8 @@ struct TrainingFitAnswer {
     constexpr bool left_out = true;
     return Table{gives(&A::rows, "rows", "rows", "Steps and kernels that were fitted."),
                  gives(&A::constants, "constants", "constants", "How many constants."),
-                 gives(&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."),
-                 gives(&A::mape, "mape", "mean_percent", "Mean of the same."),
+                 gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| after the fit.", in_percent),
+                 gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1| after the fit.", in_percent),
                  gives(&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."),
                  gives(&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out),
                  gives(&A::skipped_rows, "skipped", "", ""),
@@ -90,8 +90,8 @@ struct ServingFitAnswer {
   [[nodiscard]] int rows() const { return made.rows; }
   [[nodiscard]] int constants() const { return made.constants; }
   [[nodiscard]] int steps() const { return made.steps; }
-  [[nodiscard]] double median_tpot() const { return made.median_tpot; }
-  [[nodiscard]] double median_ttft() const { return made.median_ttft; }
+  [[nodiscard]] double median_tpot_error() const { return made.median_tpot / 100; }
+  [[nodiscard]] double median_ttft_error() const { return made.median_ttft / 100; }
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
   /// workloads/serving.yaml, with the path it has in data/.
@@ -102,8 +102,8 @@ struct ServingFitAnswer {
     return Table{gives(&A::rows, "rows", "rows", "Figures that were fitted."),
                  gives(&A::constants, "constants", "constants", "How many constants."),
                  gives(&A::steps, "steps", "steps", "Of the fit."),
-                 gives(&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."),
-                 gives(&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."),
+                 gives(&A::median_tpot_error, "median_tpot_ape", "median_tpot_error", "Median error of TPOT and batches.", in_percent),
+                 gives(&A::median_ttft_error, "median_ttft_ape", "median_ttft_error", "Median error of TTFT.", in_percent),
                  gives(&A::skipped_rows, "skipped", "", ""),
                  gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
   }

@@ -17,6 +17,7 @@ namespace fabricost {
   const std::string low = time_text(Time::from_value(p.low)), high = time_text(Time::from_value(p.high));
   std::string out = time_text(p.time()) + " (nine in ten: " + low + " to " + high + "), busbw " + rate_text(p.bus_bandwidth()) + ", ";
   out += std::string{p.algorithm.view()} + " " + std::string{p.protocol.view()};
+  if (p.moves() && p.by_price) out += " (the cheapest by price: no tuner rule for this library)";
   if (!p.bottleneck().tier.empty()) out += ", mostly " + std::string{p.bottleneck().tier.view()};
   return out;
 }

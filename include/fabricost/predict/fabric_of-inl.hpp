@@ -182,9 +182,20 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   return reached < sent ? reached / sent : 1;
 }
 
-/// Quick check of the values a price divides by; if it fails, check(system) names the cause.
+/// Bytes per second beyond which a rate is in another unit: the reader of files refuses them, too.
+inline constexpr double max_link_rate = 1e15;
+
+/// Names the cause where is_sound fails. \throws RequestError
+FABRICOST_BODY void refuse_unsound(const System& system) {
+  check(system);
+  for (const Tier& tier : system.tiers)
+    if (tier.role != TierRole::memory && tier.bandwidth.value.value() > max_link_rate)
+      throw RequestError(system.name + ": tier \"" + std::string{tier.name.view()} + "\": bandwidth: a link carries less than 10^15 B/s");
+}
+
+/// Quick check of the values a price divides by; if it fails, refuse_unsound(system) names the cause.
 FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
-  const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_rate)); };
+  const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_link_rate)); };
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
   bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.ring_taper) &
               share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
@@ -203,7 +214,9 @@ FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
   if (per_node < 1 || system.domain < 1) [[unlikely]]
     check(system);
-  if (ranks > 1000000000 || nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
+  constexpr int most = 1 << 20;  // five times the largest machine that was announced
+  if (ranks > most || nodes > most / per_node)
+    throw RequestError("more than " + std::to_string(most) + " ranks, of which no machine is near; take fewer ranks or nodes");
   if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
   if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
   if (ranks == 0) ranks = nodes * per_node;
@@ -230,6 +243,9 @@ FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
 }
 
 FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
+  if (system.tiers.empty()) [[unlikely]]
+    throw RequestError((system.name.empty() ? std::string{"this System"} : system.name) +
+                       ": describes no tiers: nothing says how its GPUs are joined");
   if (system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
     check(system);
   Fabric f;
@@ -260,8 +276,9 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (detail::devices_of(*nic) * system.nodes_per_domain()));
   }
-  if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
-    check(system);
+  const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back
+  if (!nic_is_sound || !detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
+    detail::refuse_unsound(system);
   return f;
 }
 

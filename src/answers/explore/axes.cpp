@@ -38,7 +38,7 @@ struct Given {
 
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const Machine& given, bool serving,
                           const std::vector<varied::Option>& options) {
-  if (vary.empty()) throw Refusal("what is varied? Give <vary>, as in <vary=nic.bandwidth=25:400:x2GB/s>", true);
+  if (vary.empty()) throw Refusal("what is varied? Give <vary>, as in <vary=domain=8,16,36,72>", true);
   std::vector<Given> all;
   for (const std::string& text : vary) all.push_back(given_in(text));
   const varied::Offered offered{
@@ -52,7 +52,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const Machine& g
     };
     if (std::any_of(out.begin(), out.end(), same)) throw Refusal(fmt::format("<vary>: {} is given twice", one.name));
     varied::Values values = varied::values_of(one.values, axis.what, "vary");
-    axis.shown = {axis.what.name, axis.what.unit, std::move(values.numbers), std::move(values.words)};
+    axis.shown = {axis.what.name, axis.what.unit, axis.what.worth, std::move(values.numbers), std::move(values.words)};
     out.push_back(std::move(axis));
   }
   return out;

@@ -9,12 +9,14 @@
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/interrupt.hpp>
 #include <fabricost/on_threads.hpp>
+#include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -198,10 +200,13 @@ void add_worth(Space& space, ExploreAnswer& out) {
         fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
   out.points.resize(static_cast<std::size_t>(count));
   const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(processors())));
+  std::atomic<long long> done{0};
   on_threads(out.points.size(), threads, [&](std::size_t at) {
     ask_to_go_on();
     out.points[at] = point_at(space, o.first + static_cast<long long>(at));
+    tell_progress(++done, count);
   });
+  tell_progress(done, count);
   add_differences(space, out);
   mark_front(out);
   add_worth(space, out);

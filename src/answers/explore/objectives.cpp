@@ -74,10 +74,19 @@ const std::array<Known, known_objectives>& known() {
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].named()) continue;
-    if (axes[i].shown.name == text) return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i, .limit = plain_limit};
+    if (io::same_unknown(axes[i].shown.name, text)) return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i};
     names.push_back(axes[i].shown.name);
   }
   throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that counts", names)));
+}
+
+/// The limit of an objective; of what is varied it is written as the values are. \throws Refusal, RequestError
+[[nodiscard]] double limit_of(const Objective& objective, const std::string& text, const std::vector<Axis>& axes) {
+  if (!objective.axis) return objective.limit(text, "<limits>");
+  varied::Varied what = axes[*objective.axis].what;
+  const std::vector<double> numbers = varied::values_of(text, what, "limits").numbers;
+  if (numbers.size() != 1) throw Refusal(fmt::format("<limits>: {}={} is not one value", objective.name, text.substr(0, 60)));
+  return numbers.front();
 }
 
 }  // namespace
@@ -100,7 +109,7 @@ Objectives objectives_of(const ExploreOptions& o, const std::vector<Axis>& axes,
     auto at = std::find_if(out.all.begin(), out.all.end(), [&](const Objective& other) { return other.name == objective.name; });
     if (at == out.all.end()) at = out.all.insert(at, objective);
     if (at->most) throw Refusal(fmt::format("<limits>: {} is given twice", text.substr(0, equals)));
-    at->most = at->limit(text.substr(equals + 1), "<limits>");
+    at->most = limit_of(*at, text.substr(equals + 1), axes);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,8 @@ namespace {
                 .kind = std::string{name(set.set)},
                 .systems = set.systems,
                 .points = set.points,
-                .median_ape = set.median_ape,
-                .mape = set.mape};
+                .median_error = set.median_ape / 100,
+                .mean_error = set.mape / 100};
   constexpr std::array<std::string_view, 4> units{"seconds", "bytes_per_second", "bytes", ""};
   for (const FittedConstant& c : set.fitted) {
     const double scale = c.measure == Measure::share ? set.bandwidth : 1;
@@ -42,7 +43,7 @@ namespace {
     if (collectives) out.constants.back().partner = c.partner, out.constants.back().correlation = c.correlation;
   }
   for (const ClassResidual& c : set.classes)
-    out.residuals.emplace_back(std::string{c.key}, ResidualAnswer{c.points, c.median_ape, c.mape, c.width});
+    out.residuals.emplace_back(std::string{c.key}, ResidualAnswer{c.points, c.median_ape / 100, c.mape / 100, c.width});
   return out;
 }
 
@@ -95,10 +96,17 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
     std::vector<double> medians;
     for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
     const double others = runs.size() > 1 ? io::lower_median(medians) : 1;
-    for (auto& [source, values] : runs)
-      if (const double own = io::lower_median(values); own > 2 && own > 2 * others && out.size() < most)
-        out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", source,
+    for (auto& [source, values] : runs) {
+      const double own = io::lower_median(values);
+      const std::string run = source.empty() ? "the run" : source;
+      if (own > slowest_run && runs.size() == 1 && ratios.size() == 1)
+        throw Refusal(fmt::format("<samples>: {} takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: are its times "
+                                  "in another unit?",
+                                  run, own, system, slowest_run));
+      if (own > 2 && own > 2 * others && out.size() < most)
+        out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", run,
                                   own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", others) : std::string{}));
+    }
   }
   return out;
 }

@@ -18,7 +18,8 @@ PointSource stated(std::string system, int nodes, int ranks, std::optional<Launc
   if (library && !is_nccl(*library))
     throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");
   PointSource out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
-  if (library) out.library = "nccl", out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
+  if (library) out.library = "nccl";
+  if (library && is_release(*library)) out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/progress.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -105,14 +106,17 @@ template <class Plan, class Ask>
 template <class Plan, class Ask>
 [[nodiscard]] NeedAnswer found(NeedQuestion q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
   NeedAnswer out;
-  out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.most = q.most;
+  out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.worth = q.unknown.worth, out.most = q.most;
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.idle, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;
-  for (const double value : q.values) static_cast<void>(search.at(value));  // all of them: it need not be monotone
+  for (std::size_t i = 0; i < q.values.size(); ++i) {  // all of them: it need not be monotone
+    static_cast<void>(search.at(q.values[i]));
+    tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
+  }
   out.value = search.edge(q.values, End::predicted);
   out.fast_value = search.edge(q.values, End::fast);
   out.slow_value = search.edge(q.values, End::slow);

@@ -42,9 +42,11 @@ namespace {
 [[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
   const double min = range.min / gibibyte, max = range.max / gibibyte;
   const auto number = io::parse_number(text);
-  if (!number || !(*number >= min && *number <= max))
+  const bool with_unit = !number && !text.empty() && text.find_first_of("Bi") != std::string::npos;
+  const double value = number ? *number * gibibyte : with_unit ? io::size_of(text, option).value() : std::nan("");
+  if (!(value >= range.min && value <= range.max))
     throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), min, max));
-  return *number * gibibyte;
+  return value;
 }
 }  // namespace
 

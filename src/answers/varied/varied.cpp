@@ -76,9 +76,9 @@ struct Given {
   std::string_view field;
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Refusal(
-        fmt::format("<{}>: \"{}\" {}; write {}", field, text.substr(0, 60), why,
-                    varied.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", varied.unit)));
+    const std::string unit = varied.unit + (varied.of_link() ? " per direction" : "");
+    throw Refusal(fmt::format("<{}>: \"{}\" {}; write {}", field, text.substr(0, 60), why,
+                              varied.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unit)));
   }
 };
 
@@ -102,29 +102,55 @@ struct Given {
   return out;
 }
 
-/// Takes the unit off the end. \return the unit over that of the unknown \throws Refusal
-[[nodiscard]] double unit_of(std::string_view& part, const Given& given) {
-  Varied& varied = given.varied;
+/// Takes the unit off the end; empty: it has none.
+[[nodiscard]] std::string_view take_unit(std::string_view& part, const Varied& varied) {
   const std::size_t end = part.find_last_of("0123456789.");
   std::string_view unit = end == std::string_view::npos ? part : part.substr(end + 1);
-  if (varied.unit == tokens && io::length_unit(unit) > 0) return 1;  // it belongs to the number in front
+  if (varied.unit == tokens && io::length_unit(unit) > 0) return {};  // it belongs to the number in front
   part.remove_suffix(unit.size());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
-  if (unit.empty() || unit == varied.unit) return 1;
-  if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
-    varied.unit = unit;
+  while (unit.ends_with(' ')) unit.remove_suffix(1);
+  return unit;
+}
+
+/// What one of a unit is in SI: 1e-6 of us, 1e9 of GB/s; 1 of what is no time, rate or size.
+[[nodiscard]] double in_si(std::string_view unit) {
+  const std::string one = fmt::format("1 {}", unit);
+  for (const auto read : {&io::duration_of, &io::link_rate_of, &io::storage_rate_of}) {
+    try {
+      return read(one, unit);
+    } catch (const RequestError&) {
+      continue;  // a unit of something else
+    }
+  }
+  try {
+    return unit.empty() ? 1 : io::size_of(one, unit).value();
+  } catch (const RequestError&) {
     return 1;
   }
-  if (varied.dial && !varied.unit.empty() && !varied.whole)
-    return io::dial_value(*varied.dial, fmt::format("1{}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+}
+
+/// The unit over that of the unknown, which takes it where it has none yet. \throws Refusal
+[[nodiscard]] double worth_of(std::string_view unit, const Given& given) {
+  Varied& varied = given.varied;
+  if (varied.is_quantity()) {
+    if (unit.empty()) given.refuse("has no unit");
+    if (varied.of_link() && unit.ends_with("/s")) given.refuse("does not say which direction");
+    return io::dial_value(*varied.dial, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+  }
+  if (unit.empty() || unit == varied.unit) return 1;
+  if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
+    varied.unit = unit, varied.worth = in_si(unit);
+    return 1;
+  }
   if (varied.any_unit() && !varied.unit.empty()) given.refuse(fmt::format("has two units, {} and {}", varied.unit, unit.substr(0, 20)));
   given.refuse(fmt::format("has an unknown unit, \"{}\"", unit.substr(0, 20)));
 }
 
-void append(std::vector<double>& out, std::string_view part, const Given& given) {
-  const double worth = unit_of(part, given);
+void append(std::vector<double>& out, std::string_view part, std::string_view unit, const Given& given) {
   const std::optional<RangeText> range = range_text(part);
   if (!range || range->by == '?' || (range->by != 0 && range->step.empty())) given.refuse("is not FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
+  const double worth = worth_of(unit, given);
   if (range->by == 0) return out.push_back(number_in(part, given) * worth);
   const double first = number_in(range->first, given), last = number_in(range->last, given);
   std::string_view rest;
@@ -171,13 +197,14 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
   if (text.empty())
     throw Refusal(fmt::format("what is asked for? Name it with <{}>: gpus, nodes, domain, nic.bandwidth, ...", field), true);
   for (const DeclaredDial& dial : offered.declared)
-    if (dial.name == text) return {.name = text, .unit = dial.unit, .kind = Kind::declared, .whole = false, .values = dial.values};
+    if (io::same_unknown(dial.name, text))
+      return {.name = dial.name, .unit = dial.unit, .kind = Kind::declared, .whole = false, .values = dial.values};
   std::vector<std::string> names;
   for (const DeclaredDial& dial : offered.declared) names.push_back(dial.name);
   const auto look = [&](const auto& table) -> std::optional<Varied> {
     for (const Known& one : table) {
       if (!offers(one, offered)) continue;
-      if (one.name == text) return varied_as(one);
+      if (io::same_unknown(one.name, text)) return varied_as(one);
       names.emplace_back(one.name);
     }
     return std::nullopt;
@@ -210,7 +237,13 @@ Values values_of(const std::string& text, Varied& varied, std::string_view field
     return out;
   }
   const Given given{text, varied, field};
-  for (const std::string_view part : listed(text)) append(out.numbers, part, given);
+  const std::vector<std::string_view> parts = listed(text);
+  std::string_view unit;  // a value takes the unit behind it: 25,50,100 GB
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    std::string_view value = *part;
+    if (const std::string_view own = take_unit(value, varied); !own.empty() || !varied.is_quantity()) unit = own;
+    append(out.numbers, value, unit, given);
+  }
   std::sort(out.numbers.begin(), out.numbers.end());
   out.numbers.erase(std::unique(out.numbers.begin(), out.numbers.end()), out.numbers.end());
   if (out.numbers.empty()) given.refuse("has no value");
@@ -230,7 +263,7 @@ std::string override_of(const Varied& varied, double value) {
   const double amount = value * varied.worth;
   switch (*varied.dial) {
     case Dial::nic_bandwidth:
-    case Dial::scale_up_bandwidth:
+    case Dial::scale_up_bandwidth: return fmt::format("dial.{}={}B/s per direction", varied.name, amount);
     case Dial::hbm_bandwidth: return fmt::format("dial.{}={}B/s", varied.name, amount);
     case Dial::hbm_size: return fmt::format("dial.{}={:.0f}B", varied.name, amount);
     case Dial::nic_count:

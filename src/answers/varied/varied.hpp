@@ -4,6 +4,7 @@
 /// path, any option of the question; and the values each takes. Private.
 
 #include "answers/typed/from_text.hpp"
+#include "specs/parts/dials.hpp"
 
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/declared_dials.hpp>
@@ -25,13 +26,17 @@ struct Varied {
   std::string name, unit{};  ///< unit as printed; empty: a count, or none
   Kind kind{};
   std::optional<Dial> dial{};
-  double worth = 1;                   ///< SI units of one of the unit
+  double worth = 1;                   ///< SI units of one of the unit; 1: a count, or of a unit that a file declares
   bool whole = true;                  ///< takes whole numbers only
   bool words = false;                 ///< takes names
   Range range{};                      ///< of an option
   std::vector<std::string> values{};  ///< that the file of a declared dial names
 
   [[nodiscard]] bool read_anew() const { return kind >= Kind::declared; }
+  /// A rate or a size of the machine, whose values are written with their unit.
+  [[nodiscard]] bool is_quantity() const { return dial && worth != 1; }
+  /// A rate of a link, which is written with its direction.
+  [[nodiscard]] bool of_link() const { return dial && io::is_link_rate(*dial); }
   /// Its unit is the one its values are written in.
   [[nodiscard]] bool any_unit() const { return kind == Kind::path || kind == Kind::option || kind == Kind::declared; }
 };
@@ -117,7 +122,7 @@ struct Values {
   std::vector<double> numbers{};
   std::vector<std::string> words{};
 };
-/// "25:400:x2GB/s", "8,16,36,72", "1:16:+1", "none,full". Sets the unit of one that has any. \throws Refusal
+/// "25:400:x2GB/s per direction", "8,16,36,72", "1:16:+1", "none,full". Sets the unit of one that has any. \throws Refusal
 [[nodiscard]] Values values_of(const std::string& text, Varied& varied, std::string_view field);
 
 /// A value as it is written behind the name: "12.5GB/s".

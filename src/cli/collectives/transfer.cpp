@@ -46,8 +46,8 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
 
 [[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& request) {
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
-  if (std::isinf(a.in_flight_bytes)) return "with no bound on bytes in flight";
-  const std::string in_flight = bytes_text(a.in_flight_bytes) + " in flight";
+  if (!a.in_flight_bytes) return "with no bound on bytes in flight";
+  const std::string in_flight = bytes_text(*a.in_flight_bytes) + " in flight";
   return request.in_flight_bytes ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
@@ -71,8 +71,8 @@ void access_text(Page& page, const AccessAnswer& a, const Explained<AccessReques
                                : "none");
   });
   page.add("\n");
-  page.say(crossover_text("Stores", a.store_until_bytes, faster_from(a.made.store, a.made.rdma), a.bytes.back()));
-  page.say(crossover_text("Loads", a.load_until_bytes, faster_from(a.made.load, a.made.rdma), a.bytes.back()));
+  page.say(crossover_text("Stores", a.made.stores_until, faster_from(a.made.store, a.made.rdma), a.bytes.back()));
+  page.say(crossover_text("Loads", a.made.loads_until, faster_from(a.made.load, a.made.rdma), a.bytes.back()));
   page.say("A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.");
   request.explain_on(page, explain(a.made));
 }

@@ -82,13 +82,26 @@ void check_settings(const SpecNode& tree, const SpecNode& set, MapReader& in, Fa
 
 }  // namespace
 
+bool same_unknown(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) { return c == '.' || c == '-' ? '_' : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
+}
+
+std::optional<Dial> dial_named(std::string_view text) {
+  const auto found = std::find_if(dial_names.begin(), dial_names.end(), [&](std::string_view name) { return same_unknown(text, name); });
+  if (found == dial_names.end()) return std::nullopt;
+  return static_cast<Dial>(found - dial_names.begin());
+}
+
+bool is_link_rate(Dial dial) { return dial == Dial::nic_bandwidth || dial == Dial::scale_up_bandwidth; }
+
 double dial_value(Dial dial, const std::string& text, std::string_view named) {
   constexpr double most = 1e6;
   switch (dial) {
     case Dial::nic_bandwidth:
-    case Dial::scale_up_bandwidth: return one_way_rate_of(text, named);
+    case Dial::scale_up_bandwidth: return link_rate_of(text, named);
     case Dial::hbm_bandwidth: return storage_rate_of(text, named);
-    case Dial::hbm_size: return size_of(text, named).value();
+    case Dial::hbm_size: return stated_size_of(text, named);
     case Dial::arithmetic: return number_from(text, named, 1 / most, most);
     case Dial::nic_count:
     case Dial::domain: return whole_number_from(text, named, 1, static_cast<int>(most));
@@ -101,7 +114,7 @@ std::vector<std::pair<Dial, double>> take_dials(std::vector<std::pair<std::strin
   std::vector<std::pair<Dial, double>> out;
   for (const auto& [path, value] : overrides) {
     if (!path.starts_with(prefix)) continue;
-    const auto found = fabricost::detail::parse_enum<Dial>(path.substr(prefix.size()), dial_names);
+    const auto found = dial_named(std::string_view{path}.substr(prefix.size()));
     if (!found)
       throw Refusal(
           fmt::format("<overrides> {}: no such dial; {}", path, near_or_all(std::string_view{path}.substr(prefix.size()), dial_names)));

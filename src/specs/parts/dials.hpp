@@ -8,6 +8,7 @@
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/declared_dials.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,15 @@
 
 namespace fabricost::io {
 
-/// A value in the units of value_of: "100 GB/s" or "800 Gbit/s" one way, "8 TB/s" and "288 GB" of memory, "144", "2". \param named its
-/// name in messages \throws RequestError
+/// Whether two names mean one unknown: nic.bandwidth, nic_bandwidth and nic-bandwidth do.
+[[nodiscard]] bool same_unknown(std::string_view a, std::string_view b);
+/// The dial of that name.
+[[nodiscard]] std::optional<Dial> dial_named(std::string_view text);
+/// Whether it is the rate of a link, which says its direction.
+[[nodiscard]] bool is_link_rate(Dial dial);
+
+/// A value in the units of value_of: "100 GB/s per direction" or "800 Gbit/s per direction", "8 TB/s" and "288 GB" of memory, "144", "2".
+/// \param named its name in messages \throws RequestError
 [[nodiscard]] double dial_value(Dial dial, const std::string& text, std::string_view named);
 
 /// Takes the overrides of dials out of the others. \throws RequestError for a name or a value that is none

@@ -90,6 +90,11 @@ TEST_CASE("print: a prediction is one line with its time, interval, rate and wha
   CHECK(line.find("busbw " + rate_text(p.bus_bandwidth()) + ", " + p.algorithm.c_str()) != std::string::npos);
   CHECK(line.find('\n') == std::string::npos);
   CHECK(fmt::format("{}", p) == line);
+  CHECK(line.find("cheapest") == std::string::npos);
+  const AllReduce large{.bytes = 256 * MiB, .ranks = 8};
+  CHECK(streamed(predict(box, large)).find("(the cheapest by price: no tuner rule for this library)") != std::string::npos);
+  box.library = Library::nccl, box.gpu.generation = Generation::hopper;
+  CHECK(streamed(predict(box, large)).find("cheapest") == std::string::npos);
 }
 
 TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {

@@ -264,10 +264,10 @@ TEST_CASE("what is refused names the field and the way out") {
   CHECK_THAT(refused([](NeedRequest& r) { r.mfu = 0.4; }), Contains("several goals"));
   CHECK_THAT(refused([](NeedRequest& r) { r.within = "cheap"; }), Contains("write 3% or 0.03"));
   CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400"; }), Contains("FIRST:LAST:xFACTOR"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400:x1GB/s"; }), Contains("never gets to its end"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "400:25:x2GB/s"; }), Contains("ends before it starts"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "-1"; }), Contains("not above zero"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "1:1e9:+1e-6"; }), Contains("1,000 values"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400:x1GB/s per direction"; }), Contains("never gets to its end"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "400:25:x2GB/s per direction"; }), Contains("ends before it starts"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "-1GB/s per direction"; }), Contains("not above zero"));
+  CHECK_THAT(refused([](NeedRequest& r) { r.over = "1:1e9:+1e-6GB/s per direction"; }), Contains("1,000 values"));
   CHECK_THAT(refused([](NeedRequest& r) { r.over = "25km"; }), Contains("km"));
   CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "gpus"; }), Contains("gpus"));
   CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "batch", r.global_batch.reset(); }), Contains("infinitely"));
@@ -280,9 +280,9 @@ TEST_CASE("what is refused names the field and the way out") {
 TEST_CASE("values in other units are the same values") {
   NeedRequest r = asked("nic.bandwidth");
   r.within = "3%";
-  r.over = "25:100:x2GB/s";
+  r.over = "25:100:x2GB/s per direction";
   const NeedAnswer bytes = answer(r);
-  r.over = "200:800:x2Gbit/s";
+  r.over = "200:800:x2Gbit/s per direction";
   const NeedAnswer bits = answer(r);
   REQUIRE(bytes.tried.size() == 3);
   REQUIRE(bits.tried.size() == 3);
@@ -319,7 +319,8 @@ TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
 
 TEST_CASE("overrides turn dials as turned does, and the machine is no longer the measured one") {
   for (const auto& [text, dial, value] :
-       {std::tuple{"dial.domain=16", Dial::domain, 16.0}, std::tuple{"dial.nic.bandwidth=800 Gbit/s", Dial::nic_bandwidth, 100e9},
+       {std::tuple{"dial.domain=16", Dial::domain, 16.0},
+        std::tuple{"dial.nic.bandwidth=800 Gbit/s per direction", Dial::nic_bandwidth, 100e9},
         std::tuple{"dial.hbm.size=160GB", Dial::hbm_size, 160e9}, std::tuple{"dial.arithmetic=2", Dial::arithmetic, 2.0}}) {
     const std::vector<std::string> overrides{text};
     const System by_text = load_system("dgx-h100", overrides), by_hand = turned(load_system("dgx-h100"), dial, value);
@@ -335,6 +336,13 @@ TEST_CASE("overrides turn dials as turned does, and the machine is no longer the
   CHECK_THAT(refused("dial.domin=16"), Contains("did you mean domain"));
   CHECK_THAT(refused("dial.domain=many"), Contains("whole number"));
   CHECK_THAT(refused("dial.nic.bandwidth=50 GB"), Contains("no rate"));
+  for (const std::string link : {"nic.bandwidth", "scale_up.bandwidth", "nic_bandwidth"}) {
+    CHECK_THAT(refused("dial." + link + "=900 GB/s"), Contains("does not say which direction"));
+    CHECK_THAT(refused("dial." + link + "=900"), Contains("has no unit"));
+  }
+  CHECK_THAT(refused("dial.hbm.bandwidth=3350 GB/s per direction"), Contains("no direction"));
+  for (const std::string memory : {"hbm.bandwidth", "hbm_bandwidth", "hbm.size"})
+    CHECK_THAT(refused("dial." + memory + "=100"), Contains("has no unit"));
 }
 
 }  // namespace

@@ -111,10 +111,10 @@ TEST_CASE("files of a request are there while it is answered, and gone afterward
 
 TEST_CASE("lines to copy ask the same") {
   Json fields = curve;
-  fields["overrides"] = {"dial.nic.bandwidth=50 GB/s"};
+  fields["overrides"] = {"dial.nic.bandwidth=50 GB/s per direction"};
   const Json code = ask("code", {{"question", "sweep"}, {"fields", fields}})["answer"];
   CHECK(code["command"] ==
-        "fabricost sweep all_reduce --system dgx-h100 --nodes 2 --set 'dial.nic.bandwidth=50 GB/s' --sizes 1MiB:64MiB:x4");
+        "fabricost sweep all_reduce --system dgx-h100 --nodes 2 --set 'dial.nic.bandwidth=50 GB/s per direction' --sizes 1MiB:64MiB:x4");
   CHECK(code["python"].get<std::string>().find("fc.AllReduce(nodes=2, bytes=[1048576, 4194304, 16777216, 67108864])") != std::string::npos);
   CHECK(code["cpp"].get<std::string>().find(R"(request.system.name = "dgx-h100";)") != std::string::npos);
 }

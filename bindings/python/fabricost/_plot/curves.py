@@ -140,7 +140,7 @@ def _vertical(ax: Any, show: str, log: bool) -> None:
 
 def busbw(
     system: System | str,
-    operation: Operation,
+    operation: Operation | str,
     sizes: Any = None,
     *,
     measured: Any = None,
@@ -167,7 +167,7 @@ def busbw(
     Returns the axes. Raises RequestError as predict does, if no measured point matches the operation, and for axes that show something
     else.
     """
-    system = shared.machine_of(system)
+    system, operation = shared.machine_of(system), shared.operation_of(operation)
     points = None
     if measured is not None:
         whole = predict(system, again(operation, bytes=1.0), **choice)
@@ -267,7 +267,7 @@ def _axis(ax: Any, against: str, values: np.ndarray) -> None:
 
 def scaling(
     system: System | str,
-    operation: Operation,
+    operation: Operation | str,
     against: str = "ranks",
     values: Any = None,
     *,
@@ -288,7 +288,7 @@ def scaling(
 
     Returns the axes. Raises RequestError as predict does, and for axes that show something else.
     """
-    system = shared.machine_of(system)
+    system, operation = shared.machine_of(system), shared.operation_of(operation)
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
     ax = style.axes(ax)

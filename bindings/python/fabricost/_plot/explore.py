@@ -22,16 +22,27 @@ HEADINGS = {
 }
 
 
+def _drawn(found: Any, name: str) -> tuple[float, str]:
+    """The unit in which a column is drawn: what it is worth of the column's own, and its name."""
+    unit = {axis.name: axis.unit for axis in found.axes}.get(name, "")
+    return style.DRAWN_IN.get(unit, (1.0, unit))
+
+
 def _label(found: Any, name: str) -> str:
-    units = {axis.name: axis.unit for axis in found.axes}
-    return HEADINGS.get(name) or (f"{name}, {units[name]}" if units.get(name) else name)
+    unit = _drawn(found, name)[1]
+    return HEADINGS.get(name) or (f"{name}, {unit}" if unit else name)
+
+
+def _ticks(found: Any, name: str, values: list[Any]) -> list[str]:
+    return [f"{one / _drawn(found, name)[0]:g}" if isinstance(one, float) else str(one) for one in values]
 
 
 def _column(found: Any, name: str, what: str) -> np.ndarray:
+    name = found._name(name)
     if name not in found.columns or not isinstance(found[name], np.ndarray):
         numeric = [one for one, values in found.columns.items() if isinstance(values, np.ndarray) and values.dtype != bool]
         raise RequestError(f"{what}: {name!r} is no column of numbers; there are {' '.join(numeric)}")
-    return np.asarray(found[name], dtype=float)
+    return np.asarray(found[name], dtype=float) / _drawn(found, name)[0]
 
 
 def _counted(found: Any, fewest: int) -> list[str]:
@@ -53,7 +64,7 @@ def front(
     Returns the axes. Raises RequestError for other columns, where only one counts, and for axes that show something else.
     """
     names = _counted(found, 1 if x and y else 2)
-    x, y = x or names[0], y or names[1]
+    x, y = found._name(x or names[0]), found._name(y or names[1])
     across, up = _column(found, x, "x"), _column(found, y, "y")
     ax = style.axes(ax)
     shared.asked_show(ax, None, (y,), x)
@@ -101,13 +112,13 @@ def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None,
     names = [axis.name for axis in found.axes]
     if len(names) < 2 and not (rows and columns):
         raise RequestError("found: one thing is varied; a heat map needs two")
-    rows, columns = rows or names[-2], columns or names[-1]
+    rows, columns = found._name(rows or names[-2]), found._name(columns or names[-1])
     for what, name in (("rows", rows), ("columns", columns)):
         if name not in names:
             raise RequestError(f"{what}: {name!r} is not varied; there are {' '.join(names)}")
     if rows == columns:
         raise RequestError(f"columns: {columns!r} is what the rows show")
-    value = value or _counted(found, 1)[0]
+    value = found._name(value or _counted(found, 1)[0])
     numbers = _column(found, value, "value")
     more = any(o.name == value and o.more_is_better for o in found.objectives)
     axes = {axis.name: list(axis.words or axis.values) for axis in found.axes}
@@ -132,8 +143,8 @@ def heat_map(found: Any, *, rows: str | None = None, columns: str | None = None,
         else:
             ax.add_patch(matplotlib.patches.Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////",
                                                       linewidth=0))
-    ax.set_xticks(range(cells.shape[1]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[columns]])
-    ax.set_yticks(range(cells.shape[0]), [f"{v:g}" if isinstance(v, float) else str(v) for v in axes[rows]])
+    ax.set_xticks(range(cells.shape[1]), _ticks(found, columns, axes[columns]))
+    ax.set_yticks(range(cells.shape[0]), _ticks(found, rows, axes[rows]))
     ax.tick_params(labelsize=style.SMALL)
     ax.set_xlabel(_label(found, columns))
     ax.set_ylabel(_label(found, rows))

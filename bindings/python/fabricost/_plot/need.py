@@ -25,21 +25,23 @@ def _values(found: Any, ax: Any) -> Any:
     if not tried:
         raise RequestError(f"found: nothing could run: {found.reason}")
     ax = style.axes(ax)
-    across, up = [one.value for one in tried], [one.measure for one in tried]
-    ends = [one for one in (found.fast_value, found.slow_value) if one is not None]
+    over, unit = style.DRAWN_IN.get(found.unit, (1.0, found.unit))
+    across, up = [one.value / over for one in tried], [one.measure for one in tried]
+    ends = [one / over for one in (found.fast_value, found.slow_value) if one is not None]
     if found.value is not None:
-        if ends and (min(ends) < found.value or max(ends) > found.value):
-            low, high = min([*ends, found.value]), max([*ends, found.value])
+        value = found.value / over
+        if ends and (min(ends) < value or max(ends) > value):
+            low, high = min([*ends, value]), max([*ends, value])
             ax.axvspan(low, high, color=style.ORANGE, alpha=0.18, linewidth=0, label="the answer inside the interval")
         which = "most" if found.most else "least"
-        ax.axvline(found.value, color=style.ORANGE, linewidth=1.6, label=f"{which}: {found.value:.4g} {found.unit}")
+        ax.axvline(value, color=style.ORANGE, linewidth=1.6, label=f"{which}: {value:.4g} {unit}")
     ax.plot(across, up, color=style.SKY, linewidth=1, zorder=2)
     for holds, label, marker in ((True, "enough", "o"), (False, "not enough", "x")):
         at = [i for i, one in enumerate(tried) if one.holds == holds]
         ax.plot([across[i] for i in at], [up[i] for i in at], linestyle="none", marker=marker, markersize=4.5, color=style.BLUE,
                 label=label, zorder=3)
     ax.axhline(found.limit, color="black", linewidth=0.9, linestyle="--", label="the goal")
-    label = f"{found.unknown}, {found.unit}" if found.unit else found.unknown
+    label = f"{found.unknown}, {unit}" if unit else found.unknown
     ax.set_xlabel(label)
     if style.wants_log(across) and all(value == round(value) for value in across):
         style.count_axis(ax, across, label)

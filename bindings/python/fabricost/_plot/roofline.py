@@ -24,7 +24,7 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}  
 
 def roofline(
     system: System | str,
-    operation: Operation | None = None,
+    operation: Operation | str | None = None,
     sizes: Any = None,
     *,
     show: str | None = None,
@@ -54,6 +54,7 @@ def roofline(
     Returns the axes. Raises RequestError for a tier the system does not have, as predict does, and for axes that show something else.
     """
     system = shared.machine_of(system)
+    operation = None if operation is None else shared.operation_of(operation)
     for name in tiers or ():
         system.tiers[name]  # its KeyError suggests near names
     flops = operation is None and sizes is None and show in (None, "flops")

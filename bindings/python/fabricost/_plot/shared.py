@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from . import style
-from .._core import RequestError, System, load_system
+from .. import _core
+from .._core import Operation, RequestError, System, load_system
+from ..names import operations
 
 BAND = "nine in ten measurements"
 
@@ -23,6 +25,18 @@ BAND = "nine in ten measurements"
 def machine_of(system: System | str | os.PathLike[str]) -> System:
     """A machine that was given itself, by its name or by its file. Raises as load_system."""
     return system if isinstance(system, System) else load_system(system)
+
+
+def operation_of(given: Operation | str) -> Operation:
+    """An operation that was given itself, or by its name. Raises TypeError for anything else."""
+    if isinstance(given, str):
+        if given not in operations:
+            raise RequestError(f"operation: {_core._unknown(given, 'an operation', list(operations))}")
+        return operations[given]()
+    if not isinstance(given, Operation):
+        what = f"the class {given.__name__}; write {given.__name__}()" if isinstance(given, type) else type(given).__name__
+        raise TypeError(f"operation: an Operation, or its name, is wanted, not {what}")
+    return given
 
 
 @dataclass

@@ -56,6 +56,9 @@ TERM_HATCHES = {
     "sends to peers": "++++",
 }
 
+# Units of numbers that are drawn in larger ones: what those are worth, and their name.
+DRAWN_IN = {"byte/s": (1e9, "GB/s"), "byte": (1e9, "GB")}
+
 # A picture shown in half the width of a page of letters, 3.25 inches, has its smallest text in 6 points: Nature and the IEEE print no less.
 WIDTH, HEIGHT = 4.8, 3.5  # inches
 SMALL = 9  # points: ticks, legends and text inside a picture

@@ -13,7 +13,7 @@ from .curves import _against, _changed, _size_asked, where
 
 def terms(
     system: System | str,
-    operation: Operation,
+    operation: Operation | str,
     against: str = "size",
     values: Any = None,
     *,
@@ -28,7 +28,7 @@ def terms(
 
     Returns the axes. Raises RequestError as predict does.
     """
-    system = shared.machine_of(system)
+    system, operation = shared.machine_of(system), shared.operation_of(operation)
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
     share = bool(p.seconds.max() / p.seconds.min() > 20) if share is None else share

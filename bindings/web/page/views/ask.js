@@ -11,7 +11,7 @@ const EXAMPLES = {  // where a question starts
   cost: { system: 'dgx-h100', model: 'llama3-70b', gpus: '1024', mfu: '40%', tokens: '1T' },
   crossovers: { system: 'dgx-h100', operation: 'all_reduce', nodes: '1,2,4' },
   explain: { system: 'dgx-h100', operation: 'all_reduce', nodes: '2', bytes: '256MiB' },
-  explore: { system: 'dgx-h100', model: 'llama3-8b', gpus: '64', global_batch: '128', vary: ['nic.bandwidth=25:100:x2GB/s', 'domain=8,16'] },
+  explore: { system: 'dgx-h100', model: 'llama3-8b', gpus: '64', global_batch: '128', vary: ['nic.bandwidth=25:100:x2GB/s per direction', 'domain=8,16'] },
   explore_serve: { model: 'llama3-70b', gpus: '64', vary: ['system=dgx-h100,dgx-b200', 'batch=1:256:x2'] },
   goodput: { gpus: '16384', checkpoint_seconds: '30s', restart_seconds: '10min' },
   models: { model: 'llama3-70b' },

@@ -1,0 +1,202 @@
+"""What one face refuses all refuse: arrays as numbers, classes as instances; an answer holds no infinity; one thing has one name."""
+import io
+import json
+import contextlib
+import math
+import random
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+
+OPERATIONS = (fc.AllReduce, fc.AllGather, fc.ReduceScatter, fc.Broadcast, fc.Reduce, fc.AllToAll)
+JOB = {"gpus": 8, "global_batch": 64}
+
+
+def outcome(ask):
+    try:
+        return ask()
+    except fc.RequestError as error:
+        return str(error)
+
+
+def test_an_array_is_refused_where_its_number_is_and_answered_alike():
+    """Random machines, operations, types, ranks and libraries."""
+    draw = random.Random(5)
+    names = fc.system_names()
+    refused = answered = 0
+    for _ in range(600):
+        system = draw.choice(names)
+        kind = draw.choice(OPERATIONS)
+        fields = {"dtype": draw.choice(["half", "fp8", "float", "int8"])}
+        if draw.random() < 0.5:
+            fields["nodes"] = draw.choice([1, 2, 4, 3_000_000])
+        how = draw.choice([{}, {}, {"library": "vllm"}, {"library": "nccl"}, {"library": "nccl-2.18"}, {"algorithm": "ring"},
+                           {"launch": "queued"}, {"nvls": False}])
+        size = draw.choice([0.0, 64.0, 1e6, 256e6])
+        one = outcome(lambda: fc.predict(system, kind(bytes=size, **fields), **how).seconds)
+        many = outcome(lambda: float(fc.predict(system, kind(bytes=np.array([size]), **fields), **how).seconds[0]))
+        if isinstance(one, str):
+            refused += 1
+            assert many == one, (system, kind, fields, how)
+        else:
+            answered += 1
+            assert many == pytest.approx(one, rel=1e-9), (system, kind, fields, how)
+    assert refused > 50 and answered > 200
+
+
+def test_a_type_that_nccl_does_not_add_is_refused_in_arrays():
+    for bytes in (1e6, np.array([1e6])):
+        with pytest.raises(fc.RequestError, match="adds fp8 on Hopper and later"):
+            fc.predict("dgx-a100", fc.AllReduce(bytes=bytes, dtype="fp8"))
+
+
+def finite(value, where=""):
+    if isinstance(value, dict):
+        for name, one in value.items():
+            finite(one, f"{where}.{name}")
+    elif isinstance(value, (list, tuple)):
+        for i, one in enumerate(value):
+            finite(one, f"{where}[{i}]")
+    elif isinstance(value, float):
+        assert math.isfinite(value), where
+
+
+def test_no_answer_holds_an_infinity():
+    answers = {name: outcome(lambda: fc.transfer_access(name)) for name in fc.system_names()}
+    answers = {name: one for name, one in answers.items() if not isinstance(one, str)}
+    unbounded = [name for name, one in answers.items() if one.in_flight_bytes is None]
+    assert len(unbounded) >= 5 and any(name.startswith("tpu") for name in unbounded)
+    others = [fc.predict("tpu-v5p", fc.AllReduce(bytes=1e6)), fc.plan("dgx-h100", "llama3-8b", **JOB)[0], fc.goodput(gpus=1024),
+              fc.plan_serve("dgx-h100", "llama3-8b", gpus=8)[0], fc.need("gpus", "dgx-h100", "llama3-8b", global_batch=64, step_seconds=1),
+              fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", train=True, **JOB)]
+    for one in [*answers.values(), *others]:
+        finite(one.to_dict(), repr(one)[:60])
+        json.dumps(one.to_dict(), allow_nan=False)
+        assert "inf" not in repr(one).replace("infini", "").replace("inference", "")
+
+
+def test_nccl_is_a_library_and_the_default_of_its_machines():
+    op = fc.AllReduce(bytes=1e8, ranks=16)
+    assert fc.predict("dgx-h100", op, library="nccl").seconds == fc.predict("dgx-h100", op).seconds
+    with pytest.raises(fc.RequestError, match="runs rccl"):
+        fc.predict("mi300x-8", fc.AllReduce(bytes=1e8), library="nccl")
+    assert fc.plan("dgx-h100", "llama3-8b", **JOB, library="nccl")[0] == fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
+
+
+def test_yes_and_no_are_true_and_false():
+    op = fc.AllReduce(bytes=1e8)
+    off = fc.predict("dgx-h100", op, nvls=False)
+    assert off.algorithm != "nvls" and off == fc.predict("dgx-h100", op, nvls="off")
+    assert fc.predict("dgx-h100", op, nvls=True) == fc.predict("dgx-h100", op) == fc.predict("dgx-h100", op, nvls="on")
+    found = fc.explore("dgx-h100", "llama3-8b", vary={"nvls": [True, False]}, objectives="step", **JOB)
+    assert len(found) == 2
+    with pytest.raises(TypeError):
+        fc.predict("dgx-h100", op, nvls=1)
+
+
+def test_a_class_of_operations_is_no_operation_and_a_picture_takes_its_name():
+    with pytest.raises(TypeError, match="not the class .*AllReduce"):
+        fc.predict("dgx-h100", fc.AllReduce)
+    pytest.importorskip("matplotlib").use("Agg")
+    import fabricost.plot as plot
+    assert plot.busbw("dgx-h100", "all_reduce").get_title() == plot.busbw("dgx-h100", fc.AllReduce()).get_title()
+    with pytest.raises(fc.RequestError, match="did you mean all_reduce"):
+        plot.busbw("dgx-h100", "all_reduc")
+    for wrong in (fc.AllReduce, 5, None):
+        with pytest.raises(TypeError, match="operation: an Operation"):
+            plot.busbw("dgx-h100", wrong)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("dgx-h100", fc.AllReduce(bytes=1e6)), "axes: a mapping"), (("dgx-h100", "folder"), "axes: a mapping"),
+    (([], "folder"), "axes: a mapping"), (({"system": ["dgx-h100"], "bytes": [1e6]}, 5), "out: the path of a folder")])
+def test_sweep_refuses_what_is_no_mapping_and_no_folder(arguments, words):
+    with pytest.raises(TypeError, match=words):
+        fc.sweep(*arguments)
+
+
+def test_a_name_of_json_leads_to_the_one_here():
+    best = fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
+    for json_name, name in (("step_s", "step_seconds"), ("memory_GiB", "memory_bytes"), ("tokens_per_s_per_gpu", "tokens_per_second_per_gpu")):
+        with pytest.raises(AttributeError, match=name):
+            getattr(best, json_name)
+    with pytest.raises(AttributeError, match="busbw_GBps.*bus_bytes_per_second"):
+        fc.predict("dgx-h100", fc.AllReduce(bytes=1e6)).busbw_GBps
+    with pytest.raises(AttributeError, match="TrainingPlan has no such_thing$"):
+        best.such_thing
+
+
+def test_every_interval_has_its_ends():
+    best = fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
+    assert (best.low_seconds, best.high_seconds) == best.interval_seconds
+    served = fc.plan_serve("dgx-h100", "llama3-8b", gpus=8)[0]
+    assert (served.low_tpot_seconds, served.high_tpot_seconds) == served.interval_tpot_seconds
+    one = fc.predict("dgx-h100", fc.AllReduce(bytes=1e6))
+    assert (one.low_seconds, one.high_seconds) == one.interval_seconds
+    for name in fc.__all__:
+        kind = getattr(fc, name)
+        for member in vars(kind).get("__annotations__", {}) if isinstance(kind, type) else ():
+            if member.startswith("interval") and member not in ("interval",) and "coverage" not in member:
+                assert hasattr(kind, member.replace("interval", "low", 1)) and hasattr(kind, member.replace("interval", "high", 1)), (name, member)
+
+
+def test_errors_are_fractions_and_nothing_is_called_percent_that_is_none():
+    sizes = 2.0 ** np.arange(12, 31, 3)
+    truth = np.asarray(fc.predict("dgx-h100", fc.AllReduce(sizes)).seconds) * 1.1
+    fit = fc.calibrate("dgx-h100", {"bytes": sizes, "seconds": truth, "ranks": np.full(7, 8)})
+    assert fit.sets[0].median_error == pytest.approx(fit.median_error, rel=0.2) and 0 <= fit.sets[0].mean_error < 0.1
+    for name in fc.__all__:
+        kind = getattr(fc, name)
+        if isinstance(kind, type):
+            percents = [one for one in vars(kind) if "percent" in one and one not in ("within_10_percent", "within_25_percent")]
+            assert not percents, (name, percents)
+
+
+def test_what_is_bytes_is_not_called_gib():
+    for name in fc.__all__:
+        for line in (getattr(fc, name).__doc__ or "").splitlines():
+            argument = line.split(":")[0].strip()
+            if argument.endswith("bytes") and ":" in line:
+                assert "GiB" not in line, (name, line)
+    best = fc.plan_serve("dgx-h100", "llama3-70b", gpus=2, precision="bf16", offload_weights_bytes=160 * fc.GiB)[0]
+    assert best.host_bytes > fc.GiB
+
+
+# --- progress
+
+SEARCHES = {
+    "explore": lambda **more: fc.explore("dgx-h100", "llama3-8b", vary={"domain": [8, 16, 32]}, objectives="step", gpus=64, global_batch=128,
+                                         **more),
+    "explore_serve": lambda **more: fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"batch": "1:8:x2"}, **more),
+    "need": lambda **more: fc.need("gpus", "dgx-h100", "llama3-8b", global_batch=64, step_seconds=1, **more),
+    "need_serve": lambda **more: fc.need_serve("nodes", "dgx-h100", "llama3-8b", tokens_per_second=1000, over="1:4:x2", **more),
+    "plan": lambda **more: fc.plan("dgx-h100", "llama3-8b", **JOB, **more),
+    "plan_serve": lambda **more: fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, **more),
+    "compare": lambda **more: fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", train=True, **JOB, **more),
+    "project": lambda **more: fc.project(["dgx-h100"], "llama3-8b", gpus=64, global_batch=128, tokens=1e12, **more),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_progress_shows_a_bar_and_changes_nothing(search):
+    pytest.importorskip("tqdm")
+    seen = {}
+    for wanted in (False, True):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            seen[wanted] = SEARCHES[search](progress=wanted)
+        assert ("fabricost" in shown.getvalue()) == wanted, shown.getvalue()
+    with contextlib.redirect_stderr(io.StringIO()) as shown:
+        default = SEARCHES[search]()
+    assert not shown.getvalue()
+    for one in seen.values():
+        assert repr(one) == repr(default)
+
+
+def test_a_bar_of_a_space_ends_at_its_number_of_points():
+    pytest.importorskip("tqdm")
+    with contextlib.redirect_stderr(io.StringIO()) as shown:
+        SEARCHES["explore"](progress=True)
+    assert "3/3" in shown.getvalue()

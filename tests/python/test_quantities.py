@@ -1,0 +1,150 @@
+"""One border for quantities: in every question a number is in SI units, a text says its unit, and the rate of a link its direction; what an
+answer gives can be given back."""
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+
+JOB = {"gpus": 64, "global_batch": 128}
+MODEL = "llama3-8b"
+SYSTEM = fc.load_system("dgx-h100")
+LINKS, MEMORIES = ("nic_bandwidth", "scale_up_bandwidth"), ("hbm_bandwidth", "hbm_size")
+SI = {"nic_bandwidth": 80e9, "scale_up_bandwidth": 300e9, "hbm_bandwidth": 4e12, "hbm_size": 120e9}
+WRITTEN = {"nic_bandwidth": "80 GB/s per direction", "scale_up_bandwidth": "600 GB/s both directions", "hbm_bandwidth": "4 TB/s",
+           "hbm_size": "120 GB"}
+TARGETS = {"nic_bandwidth": lambda s: s.tiers["nic"].bytes_per_second, "scale_up_bandwidth": lambda s: s.tiers["nvlink"].bytes_per_second,
+           "hbm_bandwidth": lambda s: s.tiers["hbm"].bytes_per_second, "hbm_size": lambda s: s.memory_bytes}
+
+# every way in which a part of a machine can be named with a value: a text goes in, the machine or the step comes out
+FACES = {
+    "with_": lambda name, text: SYSTEM.with_(**{name: text}),
+    "overrides": lambda name, text: fc.load_system("dgx-h100", overrides=[f"dial.{name}={text}"]),
+    "overrides with a dot": lambda name, text: fc.load_system("dgx-h100", overrides=[f"dial.{dotted(name)}={text}"]),
+    "explore": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: text}, **JOB),
+    "explore_serve": lambda name, text: fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={name: text}),
+    "limits": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: [SI[name]]}, limits={name: text}, objectives="step", **JOB),
+    "need": lambda name, text: fc.need(name, "dgx-h100", MODEL, over=text, step_seconds=100, **JOB),
+    "need_serve": lambda name, text: fc.need_serve(name, "dgx-h100", MODEL, over=text, gpus=8, tokens_per_second=1.0),
+}
+
+
+def dotted(name):
+    return {"nic_bandwidth": "nic.bandwidth", "scale_up_bandwidth": "scale_up.bandwidth", "hbm_bandwidth": "hbm.bandwidth",
+            "hbm_size": "hbm.size"}[name]
+
+
+@pytest.mark.parametrize("face, name", itertools.product(FACES, SI))
+def test_a_text_without_unit_is_refused_wherever_a_part_of_a_machine_is_meant(face, name):
+    for bare in ("50", "50e9", "5e10"):
+        with pytest.raises(fc.Error, match="unit"):
+            FACES[face](name, bare)
+
+
+@pytest.mark.parametrize("face, name", itertools.product(FACES, LINKS))
+def test_the_rate_of_a_link_says_its_direction_everywhere(face, name):
+    for undirected in ("900 GB/s", "800Gbit/s"):
+        with pytest.raises(fc.Error, match="does not say which direction"):
+            FACES[face](name, undirected)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_memory_has_no_direction_anywhere(face):
+    with pytest.raises(fc.Error, match="direction"):
+        FACES[face]("hbm_bandwidth", "4 TB/s per direction")
+
+
+@pytest.mark.parametrize("name", SI)
+def test_a_number_is_the_text_with_its_unit(name):
+    one, other = SYSTEM.with_(**{name: SI[name]}), SYSTEM.with_(**{name: WRITTEN[name]})
+    assert TARGETS[name](one) == pytest.approx(TARGETS[name](other)) and TARGETS[name](one) == pytest.approx(SI[name], rel=0.1)
+    if name != "hbm_size":
+        assert TARGETS[name](one) == pytest.approx(SI[name])
+    found = [fc.explore("dgx-h100", MODEL, vary={name: given}, objectives="step", **JOB) for given in ([SI[name]], WRITTEN[name])]
+    for each in found:
+        assert each[name] == pytest.approx([SI[name]]) and each[dotted(name)] is each[name]
+    assert found[0]["step"] == pytest.approx(found[1]["step"])
+    assert found[0]["step_seconds"][0] == pytest.approx(fc.plan(one, MODEL, top=1, **JOB)[0].step_seconds)
+
+
+@pytest.mark.parametrize("name", SI)
+def test_what_explore_answers_can_be_given_back(name):
+    first = fc.explore("dgx-h100", MODEL, vary={name: [SI[name], 1.5 * SI[name]]}, objectives="step", **JOB)
+    again = fc.explore("dgx-h100", MODEL, vary={name: first[name]}, objectives="step", **JOB)
+    assert np.array_equal(first[name], again[name]) and np.array_equal(first["step"], again["step"])
+    for value, step in zip(first[name], first["step"]):
+        assert fc.plan(SYSTEM.with_(**{name: value}), MODEL, top=1, **JOB)[0].step_seconds == pytest.approx(step)
+    unit = "byte" if name == "hbm_size" else "byte/s"
+    assert first.units[dotted(name)] == unit == first.axes[0].unit and first.units["step_seconds"] == "s"
+    assert first.to_pandas().attrs["units"][dotted(name)] == unit
+    assert [point.at[dotted(name)] for point in []] == []
+    assert first.to_arrow().schema.field(dotted(name)).metadata == {b"unit": unit.encode()}
+
+
+def test_columns_of_paths_and_options_are_in_si_units_and_their_texts_can_be_given_back():
+    first = fc.explore("dgx-h100", MODEL, vary={"tiers.nic.latency": "1us,2us"}, objectives="step", **JOB)
+    assert first["tiers.nic.latency"] == pytest.approx([1e-6, 2e-6]) and first.units["tiers.nic.latency"] == "s"
+    serving = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"tpot_seconds": "30ms,40ms"})
+    again = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"tpot_seconds": serving["tpot_seconds"]})
+    assert serving["tpot_seconds"] == pytest.approx([0.03, 0.04]) and again["tpot_seconds"] == pytest.approx([0.03, 0.04])
+    offloaded = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"offload_weights_bytes": [0, 2 * fc.GiB]})
+    assert offloaded["offload_weights_bytes"] == pytest.approx([0, 2 * fc.GiB])
+
+
+def test_what_need_answers_can_be_given_back():
+    found = fc.need("nic_bandwidth", "dgx-h100", MODEL, within="5%", **JOB)
+    assert found.unit == "byte/s" and found.unknown == "nic.bandwidth" and 1e9 < found.value < 1e12
+    step = fc.plan(SYSTEM.with_(nic_bandwidth=found.value), MODEL, top=1, **JOB)[0].step_seconds
+    assert step == pytest.approx(found.layout.step_seconds)
+    assert found == fc.need("nic.bandwidth", "dgx-h100", MODEL, within="5%", **JOB)
+    values = [one.value for one in found.tried]
+    assert values == sorted(values) and min(values) > 1e9
+    size = fc.need("hbm.size", "dgx-h100", MODEL, step_seconds=100, gpus=8, global_batch=128)
+    assert size.unit == "byte" and size.value > 1e9
+
+
+def test_limits_are_numbers_in_si_units():
+    ask = dict(vary={"nic_bandwidth": [25e9, 50e9, 100e9]}, objectives="step", **JOB)
+    steps = fc.explore("dgx-h100", MODEL, **ask)["step"]
+    middle = float(np.median(steps))
+    by_number, by_text = (fc.explore("dgx-h100", MODEL, limits={"step": limit}, **ask)["meets"] for limit in (middle, f"{middle!r}s"))
+    assert by_number.tolist() == by_text.tolist() == (steps <= middle).tolist()
+    assert fc.explore("dgx-h100", MODEL, limits={"nic_bandwidth": 60e9}, **ask)["meets"].tolist() == [True, True, False]
+
+
+def test_a_quantity_of_another_library_is_converted():
+    pint = pytest.importorskip("pint")
+    units = pint.UnitRegistry()
+    found = fc.explore("dgx-h100", MODEL, vary={"nic_bandwidth": np.array([400.0, 800.0]) * units("Gbit/s"), "domain": [8]},
+                       objectives="step", **JOB)
+    assert found["nic_bandwidth"] == pytest.approx([50e9, 100e9])
+
+
+# --- every argument of every question whose name ends with a unit
+
+QUESTIONS = {
+    "goodput": {"gpus": 1024},
+    "plan_serve": {"system": "dgx-h100", "model": MODEL, "gpus": 8},
+    "need": {"unknown": "gpus", "system": "dgx-h100", "model": MODEL, "global_batch": 128},
+    "transfer_storage": {"system": "dgx-h100", "bytes": 1e9, "read_bytes_per_second": 50e9},
+    "transfer_access": {"system": "dgx-h100"},
+    "transfer_incast": {"system": "dgx-h100", "senders": 8, "bytes": 1e9},
+    "stragglers": {},
+    "pipeline": {},
+    "project": {},
+    "plan_rl": {},
+}
+
+
+def timed(function):
+    """Names of the arguments that are times or rates."""
+    return [name for name in inspect.signature(getattr(fc, function)).parameters
+            if name.endswith(("_seconds", "bytes_per_second")) and hasattr(fc, function)]
+
+
+@pytest.mark.parametrize("function, name", [(function, name) for function in QUESTIONS for name in timed(function)])
+def test_a_text_without_unit_is_refused_for_every_time_and_rate_of_every_question(function, name):
+    with pytest.raises((fc.RequestError, TypeError), match=name):
+        getattr(fc, function)(**{**QUESTIONS[function], name: "3"})

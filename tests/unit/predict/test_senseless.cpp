@@ -1,0 +1,50 @@
+/// \file test_senseless.cpp
+/// Questions without sense, which the reader of files and the command refuse, are refused of values that a program fills in.
+
+#include "catch.hpp"
+#include "support/systems.hpp"
+
+#include <fabricost/predict/predict.hpp>
+
+namespace {
+
+using namespace fabricost;
+using Catch::Contains;
+
+const Operation some = AllReduce{.bytes = Bytes::from_value(1e6)};
+
+TEST_CASE("a System without tiers has no price") {
+  CHECK_THROWS_WITH(predict(System{}, some), Contains("describes no tiers"));
+  CHECK_THROWS_WITH(compile(System{}, some), Contains("describes no tiers"));
+  System named;
+  named.name = "mine";
+  CHECK_THROWS_WITH(predict(named, some), Contains("mine: describes no tiers"));
+}
+
+TEST_CASE("a rate in another unit is refused, whichever link has it") {
+  for (const double rate : {4.5e17, 1.1e15})
+    for (const TierRole role : {TierRole::scale_up, TierRole::nic}) {
+      System box = systems::hopper_box();
+      for (Tier& tier : box.tiers)
+        if (tier.role == role) tier.bandwidth.value = Bandwidth::from_value(rate);
+      Operation across = some;
+      across.nodes = role == TierRole::nic ? 2 : 1;
+      INFO(name(role));
+      CHECK_THROWS_WITH(predict(box, across), Contains("10^15"));
+    }
+}
+
+TEST_CASE("no machine has eight million ranks") {
+  for (const int nodes : {1'000'000, 2'000'000'000}) {
+    Operation op = some;
+    op.nodes = nodes;
+    CHECK_THROWS_WITH(predict(systems::hopper_box(), op), Contains("no machine"));
+  }
+  Operation op = some;
+  op.nodes = 0, op.ranks = 8'000'000;
+  CHECK_THROWS_WITH(predict(systems::hopper_box(), op), Contains("no machine"));
+  op.ranks = 1 << 20;
+  CHECK(predict(systems::hopper_box(), op).seconds > 0);
+}
+
+}  // namespace
