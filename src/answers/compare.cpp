@@ -53,7 +53,7 @@ void check(const CompareRequest& r) {
 [[nodiscard]] PlanRequest training_of(const CompareRequest& r) {
   PlanRequest out;
   out.model = r.model;
-  if (r.stack) out.stack = r.stack;
+  out.stack = r.stack;
   out.gpus = r.gpus, out.global_batch = r.global_batch;
   out.sequence = r.sequence.value_or(out.sequence);
   out.precision = precision_of<Precision>(r).value_or(out.precision);
@@ -188,7 +188,7 @@ std::string layout_text(const Compared& c, bool mixture) {
 TimeTerm largest_term(const Compared& c) {
   TimeTerm max;
   for (const TimeTerm& t : c.terms)
-    if (t.seconds > max.seconds && !(c.training && (t.name == "compute" || t.name == "stack"))) max = t;
+    if (t.seconds > max.seconds && !(c.training && t.name == "compute")) max = t;
   return max;
 }
 

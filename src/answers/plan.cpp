@@ -111,7 +111,7 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
     stack.deduplicated = *r.moe_dispatcher != Dispatcher::alltoall, stack.fused_experts = *r.moe_dispatcher == Dispatcher::hybridep;
   if (r.overlap_moe_comm) stack.expert_exposed = exposed(*r.overlap_moe_comm, &Stack::expert_exposed, stack, "nemo-mlperf");
   if (r.tp_comm_overlap) stack.tensor_exposed = exposed(*r.tp_comm_overlap, &Stack::tensor_exposed, stack, "nemo");
-  if (r.overlap_grad_reduce) stack.data_exposed = exposed(*r.overlap_grad_reduce, &Stack::data_exposed, stack, default_stack);
+  if (r.overlap_grad_reduce) stack.data_exposed = exposed(*r.overlap_grad_reduce, &Stack::data_exposed, stack, unfitted_stack);
 }
 
 /// The first of the modules to recompute that the model does not have; empty where it has all.
@@ -161,7 +161,7 @@ void check_counts(const TrainingQuestion& q) {
 
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
-  const TrainingFigures f = figures_of(q, system, p.time.seconds);
+  const TrainingFigures f = figures_of(q, system, p);
   return {.system = system.name,
           .model = q.model.name,
           .stack = q.stack.name,
@@ -217,8 +217,7 @@ void need_job(const PlanRequest& r) {
 }  // namespace
 
 NamedStack stack_on(const NamedStack& stack, const System& system) {
-  const bool usual = !stack.value && stack.name == default_stack;
-  const NamedStack there = usual && system.gpu.generation == Generation::tpu ? NamedStack{default_tpu_stack, {}} : stack;
+  const NamedStack there = stack ? stack : NamedStack{usual_stack(system.gpu.generation), {}};
   return {there.name, std::make_shared<const Stack>(there.load())};
 }
 

@@ -128,8 +128,9 @@ class StepFit {
     gpu.use(constants[static_cast<std::size_t>(job.generation)].compute);
     const double scale = scales[static_cast<std::size_t>(job.factor)];
     if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
-    gpu.most = std::min(1.0, scale);
-    return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
+    Stack stack = job.stack;
+    stack.scale = scale;
+    return step_time(job.step->model, job.step->layout, stack, gpu, *job.machine->costs).seconds;
   }
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
@@ -307,7 +308,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
   std::vector<std::set<std::string>> systems(jobs.generations.size());
   std::vector<std::set<int>> seen(jobs.stacks.size());
-  std::vector<char> experts(jobs.stacks.size());
+  std::vector<char> experts(jobs.stacks.size()), fp4(jobs.stacks.size());
   std::vector<std::size_t> factor(jobs.stacks.size());
   std::vector<double> all;
   for (const Job& job : jobs.all) {
@@ -318,6 +319,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     systems[static_cast<std::size_t>(job.generation)].insert(job.system());
     seen[static_cast<std::size_t>(job.stack_index)].insert(job.generation);
     if (job.step != nullptr && job.step->model.mixture()) experts[static_cast<std::size_t>(job.stack_index)] = 1;
+    if (job.step != nullptr && job.step->layout.precision == Precision::fp4) fp4[static_cast<std::size_t>(job.stack_index)] = 1;
     factor[static_cast<std::size_t>(job.stack_index)] = static_cast<std::size_t>(job.factor);
   }
   std::tie(out.median_ape, out.mape) = errors(all);
@@ -353,7 +355,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                       .factor = jobs.factors[f],
                       .scale = model.scales[f],
                       .rows = static_cast<int>(by_stack[s].size()),
-                      .seen = {.experts = experts[s] != 0}};
+                      .seen = {.experts = experts[s] != 0, .fp4 = fp4[s] != 0}};
     const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
@@ -361,7 +363,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
     const double n = stack.rows;
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
-    for (const int g : seen[s]) stack.seen.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);
+    for (const int g : seen[s]) stack.seen.on.push_back({jobs.generations[static_cast<std::size_t>(g)], stack.spread});
     out.stacks.push_back(std::move(stack));
   }
   return out;

@@ -18,14 +18,7 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
   const auto stack = [&fit](Stack& s) {
     s.scale = 1;
     s.spread = Stack{}.spread;
-    s.seen = {};
-    for (const FittedStack& fitted : fit.stacks) {
-      if (fitted.factor != fitted_name(s)) continue;
-      s.scale = fitted.scale;
-      if (fitted.name == fitted_name(s) && s.seen.generations.empty()) s.seen = fitted.seen;
-    }
-    for (const FittedStack& fitted : fit.stacks)
-      if (fitted.name == s.name) s.spread = fitted.spread, s.seen = fitted.seen;
+    take_fitted(s, fit.stacks);
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
     c = detail::compute_prior;
@@ -51,9 +44,10 @@ std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::stri
   std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });
   for (const FittedStack* s : sorted) {
     std::vector<std::string_view> seen;
-    for (const Generation g : s->seen.generations) seen.push_back(name(g));
-    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]{}}}\n", s->name, s->scale, s->spread, s->rows,
-                       fmt::join(seen, ", "), s->seen.experts ? ", experts: true" : "");
+    for (const StepsSeen::On& on : s->seen.on) seen.push_back(name(on.generation));
+    out += fmt::format("  {}: {{{}scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]{}{}}}\n", s->name,
+                       s->factor == s->name ? "" : fmt::format("factor_of: {}, ", s->factor), s->scale, s->spread, s->rows,
+                       fmt::join(seen, ", "), s->seen.experts ? ", experts: true" : "", s->seen.fp4 ? ", fp4: true" : "");
   }
   return out;
 }

@@ -11,7 +11,7 @@
 #include <fabricost/specs/load_model.hpp>
 #include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/step.hpp>
-#include <fabricost/training/step_work.hpp>
+#include <fabricost/training/figures.hpp>
 
 #include <fmt/format.h>
 
@@ -331,8 +331,8 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
         job.row.fits = fits(worst_stage(job.model, job.layout, memory_on(stack.memory, part.generation)), machine.gpu.memory);
       const StepWork work = step_work(job.model, job.layout.sequence, job.layout.global_batch, stack.capacity, job.layout.document,
                                       !job.layout.trains_all());
-      std::tie(job.row.low, job.row.high) =
-          step_interval(step.seconds, stack, machine.system, job.layout.precision, work, job.gpus, machine.gpu.peak(job.layout.precision));
+      const StepParts parts = parts_of_step(job.model, job.layout, stack, gpu, *machine.costs);
+      std::tie(job.row.low, job.row.high) = step_interval(step, parts, stack, *machine.costs, job.layout.precision, work, job.gpus);
     } catch (const RequestError& error) {
       job.row.skipped = error.what();
     }

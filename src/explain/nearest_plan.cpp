@@ -174,7 +174,7 @@ struct Changed {
 
 std::string mostly_waits(const TrainingQuestion& q, const System& system, const PricedLayout& best) {
   const StepTime& t = best.time;
-  if (2 * t.bubble <= t.seconds - t.stack) return "";
+  if (2 * t.bubble <= t.seconds) return "";
   const Changed now{q, best};
   std::vector<std::string> ways;
   TrainingQuestion free = q;
@@ -198,7 +198,7 @@ std::string mostly_waits(const TrainingQuestion& q, const System& system, const 
   return fmt::format(
       "{:.0f} % of the step waits for {} pipeline stages to fill and drain around {} microbatches, at {:.4g} tokens a second "
       "and GPU: {}",
-      100 * t.bubble / (t.seconds - t.stack), best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
+      100 * t.bubble / t.seconds, best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
       ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
 }
 

@@ -62,7 +62,7 @@ class StepWords {
     if (term == "layer_floor")
       return {fmt::format(
           "Launches and small kernels below which no layer gets, where its kernels are shorter: {:.3g} us a layer and direction.",
-          1e6 * gpu_.constants.layer_floor)};
+          1e6 * stack_.launches * stack_.scale * gpu_.constants.layer_floor)};
     if (term == "bubble") return {bubble()};
     if (term == "accumulation")
       return {fmt::format(
@@ -73,9 +73,6 @@ class StepWords {
       return {fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, at {:.3g} TB/s, once a step.",
                           gpu_.constants.optimizer_bytes, 1e-12 * gpu_.memory_rate)};
     if (term == "stragglers") return {stragglers()};
-    if (term == "stack")
-      return {fmt::format("The factor {:.4g} of stack {} on all of the above, fitted to its published steps or given.", stack_.scale,
-                          stack_.name)};
     if (term == "offload") return offload();
     return exchanges(term);
   }
@@ -85,8 +82,7 @@ class StepWords {
  private:
   [[nodiscard]] std::vector<std::string> compute() const {
     const StepKernels& k = parts_.kernels;
-    const TrainingFigures f = figures_of(q_, system_, t_.seconds);
-    const double at_peak = f.causal_mfu * t_.seconds;
+    const double at_peak = rates_of(q_, system_, t_.seconds).causal_mfu * t_.seconds;
     std::vector<std::string> out{
         fmt::format("{:.0f} microbatches through {} layers of the fullest stage. At the peak of {:.4g} TFLOP/s the step's products and "
                     "causal scores would take {:.4g} s.",
@@ -98,6 +94,7 @@ class StepWords {
           std::pair{"adapters", k.adapters}})
       if (seconds > 0) kinds.push_back(fmt::format("{} {:.4g} s", words, seconds));
     out.push_back(fmt::format("By kind: {}.", fmt::join(kinds, ", ")));
+    if (const std::string factor = factor_text(stack_); !factor.empty()) out.push_back(factor);
     return out;
   }
 
@@ -243,10 +240,10 @@ struct Move {
   return words.empty() ? out : out + fmt::format(" They part in {}.", fmt::join(words, ", "));
 }
 
-[[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, double seconds) {
-  const TrainingFigures f = figures_of(q, system, seconds);
+[[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  const TrainingFigures f = figures_of(q, system, priced);
   std::vector<std::string_view> seen;
-  for (const Generation g : q.stack.seen.generations) seen.push_back(name(g));
+  for (const StepsSeen::On& on : q.stack.seen.on) seen.push_back(name(on.generation));
   const std::string fitted =
       seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
                      "corrects it by one of your own steps)"
@@ -255,8 +252,8 @@ struct Move {
                                  : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)
                                                                 : "") +
                          (q.model.mixture() && !q.stack.seen.experts ? ", on no model with experts" : "");
-  return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all{}.", f.low, f.high,
-                     q.stack.name, fitted, percent(spread_on(q.stack, system, q.precision, q.model.mixture())),
+  return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all, with that of its exchanges{}.", f.low, f.high,
+                     q.stack.name, fitted, percent(std::log(f.high / priced.time.seconds) / nine_in_ten),
                      kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");
 }
 
@@ -272,13 +269,8 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
       out.terms.push_back({std::string{term.name}, term.seconds, words.how(term.name), helps_text(term, moves)});
   std::stable_sort(out.terms.begin(), out.terms.end(),
                    [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.seconds > b.seconds; });
-  if (const double factor = factor_in_terms(priced.time); factor < 1)
-    out.terms.front().how.push_back(fmt::format(
-        "The factor {:.4g} of stack {}, fitted to its published steps or given, is in this and every other term; the arithmetic "
-        "shown is without it.",
-        factor, question.stack.name));
   out.against_usual = against_usual(question, system, priced, out.usual);
-  out.interval = interval_text(question, system, priced.time.seconds);
+  out.interval = interval_text(question, system, priced);
   return out;
 }
 
@@ -286,6 +278,14 @@ std::string against_usual(const TrainingQuestion& question, const System& system
                           std::optional<PricedLayout>& usual) {
   usual = usual_layout(question, system);
   return usual ? against_text(question, priced, *usual) : "The usual rule finds no layout that fits.";
+}
+
+std::string factor_text(const Stack& stack) {
+  if (stack.scale == 1) return {};
+  return fmt::format(
+      "The factor {:.4g} of stack {} is in the times of kernels and launches, none of which it makes faster than the peak and the memory "
+      "allow; exchanges cost what predict says.",
+      stack.scale, stack.name);
 }
 
 std::string explain(const ExplainedStep& step) {

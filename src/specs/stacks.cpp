@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <vector>
 
 namespace fabricost::io {
 
@@ -55,6 +55,19 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
     if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
   number("fragmentation", into.fragmentation, 1);
   in.finish();
+}
+
+/// A list of generations whose steps were seen, with what the model misses them by.
+StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
+  StepsSeen out;
+  for (const SpecNode* item : in.texts(key)) {
+    if (const auto g = detail::parse_enum<Generation>(item->text, generation_names))
+      out.add({*g, spread});
+    else
+      in.fault(*item, key, fmt::format("\"{}\" is no generation of GPUs", clipped(item->text)),
+               fmt::format("one of {}", fmt::join(generation_names, ", ")));
+  }
+  return out;
 }
 
 NamedStack read_stack(const SpecNode& tree, Faults& faults) {
@@ -106,52 +119,56 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.factor_of = in.text("factor_of");
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
+  s.seen = read_seen(in, "seen", s.spread);
   in.finish();
   return out;
 }
 
-/// Results of published runs for a whole stack (data/workloads/stacks.yaml): factor, residuals, generations.
-void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
+/// Results of published runs for whole stacks (data/workloads/stacks.yaml).
+std::vector<FittedStack> read_fitted(const SpecNode& tree, Faults& faults) {
+  std::vector<FittedStack> out;
   MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
   if (const SpecNode* list = in.take("stacks", true)) {
     MapReader stacks(*list, "stacks", faults);
-    bool of_its_own = false;  // a stack has the factor of its program; spread and generations are its own where it has any
     for (const auto& [key, mark, value] : list->entries) {
       stacks.take(key);
-      const bool own = key == into.stack.name;
-      if (!own && key != fitted_name(into.stack)) continue;
       MapReader one(value, "stacks." + key, faults);
-      const double scale = one.number("scale", 1, 0.2, 5);
-      if (!own_scale) into.stack.scale = scale;
-      const double spread = one.number("spread", into.stack.spread, 0.01, 2);
-      if (own) into.stack.spread = spread;
-      one.count("rows", 0, 0, 1000000);
-      StepsSeen seen;
-      for (const SpecNode* item : one.texts("generations"))
-        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) seen.generations.push_back(*g);
-      seen.experts = one.flag("experts", false);
-      if (own || !of_its_own) into.stack.seen = std::move(seen);
-      of_its_own |= own;
+      FittedStack fitted{.name = key};
+      fitted.factor = one.text("factor_of");
+      if (fitted.factor.empty()) fitted.factor = key;
+      fitted.scale = one.number("scale", 1, 0.2, 5);
+      fitted.spread = one.number("spread", fitted.spread, 0.01, 2);
+      fitted.rows = one.count("rows", 0, 0, 1000000);
+      fitted.seen = read_seen(one, "generations", fitted.spread);
+      fitted.seen.experts = one.flag("experts", false);
+      fitted.seen.fp4 = one.flag("fp4", false);
       one.finish();
+      out.push_back(std::move(fitted));
     }
     stacks.finish();
   }
   in.finish();
+  return out;
 }
 
 /// data/workloads/stacks.yaml, if it exists.
-std::optional<SpecNode> fitted_stacks(SpecStore& library) {
-  if (library.find("workloads", "stacks").empty()) return std::nullopt;
-  return library.resolve("workloads", "stacks");
+std::vector<FittedStack> fitted_stacks(SpecStore& library) {
+  if (library.find("workloads", "stacks").empty()) return {};
+  Faults faults;
+  std::vector<FittedStack> out = read_fitted(library.resolve("workloads", "stacks"), faults);
+  faults.raise();
+  return out;
 }
 
-NamedStack load(SpecStore& library, std::string_view name_or_path, const std::optional<SpecNode>& fitted) {
+NamedStack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
   Faults faults;
   const SpecNode tree = library.resolve("stacks", name_or_path);
   NamedStack out = read_stack(tree, faults);
-  if (fitted) add_fitted(out, *fitted, tree.find("scale") != nullptr, faults);
   faults.raise();
+  const double own_scale = out.stack.scale;
+  take_fitted(out.stack, fitted);
+  if (tree.find("scale") != nullptr) out.stack.scale = own_scale;
   return out;
 }
 
@@ -160,7 +177,7 @@ NamedStack load(SpecStore& library, std::string_view name_or_path, const std::op
 std::vector<NamedStack> shipped_stacks() {
   SpecStore library;
   std::vector<NamedStack> out;
-  const std::optional<SpecNode> fitted = fitted_stacks(library);
+  const std::vector<FittedStack> fitted = fitted_stacks(library);
   for (const std::string& name : names_in("stacks")) out.push_back(load(library, name, fitted));
   return out;
 }
@@ -169,7 +186,7 @@ const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_vi
   const NamedStack* best = nullptr;
   std::size_t closeness = 0;
   for (const NamedStack& s : stacks) {
-    if (best == nullptr && s.stack.name == default_stack) best = &s;
+    if (best == nullptr && s.stack.name == unfitted_stack) best = &s;
     for (const PublishedBy& by : s.published) {
       const auto held = [&](const std::string& word) { return text.find(word) != std::string_view::npos; };
       if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
@@ -178,7 +195,7 @@ const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_vi
       if (close > closeness) best = &s, closeness = close;
     }
   }
-  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", default_stack));
+  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", unfitted_stack));
   return *best;
 }
 
@@ -216,12 +233,9 @@ TrainingGroups load_training_groups() {
 
 Stack published_kernels(std::string_view group) {
   io::SpecStore library;
-  io::NamedStack out;
-  out.stack = Stack{.name = std::string{group}};
-  io::Faults faults;
-  if (const std::optional<io::SpecNode> fitted = io::fitted_stacks(library)) io::add_fitted(out, *fitted, false, faults);
-  faults.raise();
-  return out.stack;
+  Stack out{.name = std::string{group}};
+  take_fitted(out, io::fitted_stacks(library));
+  return out;
 }
 
 std::vector<std::string> stack_names() { return names_in("stacks"); }

@@ -22,7 +22,6 @@ namespace fabricost::io {
       {"accumulation", "adding up gradients"},
       {"optimizer", "update of parameters"},
       {"stragglers", "waiting for the slowest node"},
-      {"stack", "software around it"},
       {"weights_and_products", "weights and products"},
       {"experts", "products of experts"},
       {"elementwise", "element-wise kernels"},

@@ -15,7 +15,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"(?m)^<!-- (serving )?stacks(?:: ([\w.\- ]+))? -->\n(?:.*\n)*?<!-- end of stacks -->$")
-DEFAULTS = ("megatron-core", "maxtext-tpu", "vllm")
+DEFAULTS = {"nemo": " on NVIDIA's GPUs", "maxtext-tpu": " on TPUs", "rocm-mlperf": " on AMD's Instinct", "megatron-core": " elsewhere", "vllm": ""}
 
 
 def read(path):
@@ -27,7 +27,7 @@ def percent(spread):
 
 
 def named(name):
-    return f"`{name}`{', the default' + (' on TPUs' if 'tpu' in name else '') if name in DEFAULTS else ''}"
+    return f"`{name}`{', the default' + DEFAULTS[name] if name in DEFAULTS else ''}"
 
 
 def table(head, rows):
@@ -47,11 +47,12 @@ def of_training(names=None):
 
     def row(name):
         own, other = fitted.get(name), program(name)
+        variants = [one for key, one in fitted.items() if other and one.get("factor_of", key) == other]
         steps = f"{own['rows']}" if own else f"none, the factor of `{other}`" if other in fitted else "none"
-        on = own or fitted.get(other) or {}
-        seen = ", ".join(on.get("generations", [])) + (", with experts" if on.get("experts") else "")
-        return [stacks[name]["title"], named(name), steps, seen or "-",
-                percent(own["spread"] if own else unfitted)]
+        shown = [own] if own else variants
+        seen = ", ".join(dict.fromkeys(one for on in shown for one in on.get("generations", [])))
+        seen += ", with experts" if any(on.get("experts") for on in shown) else ""
+        return [stacks[name]["title"], named(name), steps, seen or "-", percent(own["spread"] if own else unfitted)]
     return table(["you run", "`--stack`", "published steps", "on", "spread"], [row(name) for name in names or stacks])
 
 

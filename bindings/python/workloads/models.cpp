@@ -131,7 +131,7 @@ void add_stack(py::module_& module) {
       .property("tensor_exposed", &Stack::tensor_exposed, "Share of tensor-parallel communication that hides behind nothing, 0 to 1.")
       .property("data_exposed", &Stack::data_exposed, "Share of the gradient exchange that could hide and does not, 0 to 1.")
       .property("expert_exposed", &Stack::expert_exposed, "Share of the token exchange that hides behind nothing, 0 to 1.")
-      .property("scale", &Stack::scale, "Factor on the whole step.")
+      .property("scale", &Stack::scale, "Factor on kernels and launches; exchanges have none.")
       .property("spread", &Stack::spread, "Standard deviation, in log, of what is left of this stack's steps.")
       .property(
           "schedules",
@@ -168,7 +168,7 @@ llama3-70b: 70.55 B parameters, 80 layers, hidden 8192
 )");
   module.def("model_names", &model_names, "model_names()\n--\n\nNames of all models that load_model knows, sorted.");
   module.def(
-      "load_stack", [](const py::object& name) { return load_stack(path_of(name, "name_or_path")); }, "name_or_path"_a = default_stack,
+      "load_stack", [](const py::object& name) { return load_stack(path_of(name, "name_or_path")); }, "name_or_path"_a = unfitted_stack,
       R"(load_stack(name_or_path='megatron-core')
 --
 

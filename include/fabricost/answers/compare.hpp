@@ -157,7 +157,7 @@ struct CompareAnswer {
 /// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: adds their ranks
 [[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);
 
-/// The largest term. For training: the largest besides arithmetic and the stack's overhead factor.
+/// The largest term. For training: the largest besides arithmetic.
 [[nodiscard]] TimeTerm largest_term(const Compared& compared);
 
 }  // namespace fabricost

@@ -48,7 +48,7 @@ struct PlanRequest {
   std::optional<int> gpus, global_batch;
   int sequence = 4096;
   Precision precision = Precision::bf16;
-  NamedStack stack{default_stack, {}};
+  NamedStack stack{};
   std::optional<double> stack_scale;
   int top = 10;
   std::optional<int> max_tp, tp, pp, vp, cp, ep, expert_tp, dp, zero, shard, microbatch;
@@ -88,9 +88,9 @@ struct PlanRequest {
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true),
         asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N", "Tokens a sequence, as in 128k (131072); default 4096"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"),
-        asks(&R::stack, "stack", "--stack", "NAME", "The software: a name of data/stacks, or a YAML file; default megatron-core"),
+        asks(&R::stack, "stack", "--stack", "NAME", "The software: a name of data/stacks, or a YAML file; default the one with published steps:\nnemo, on TPUs maxtext-tpu, on AMD rocm-mlperf; elsewhere megatron-core"),
         asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
-             "Multiply every predicted step by X (measured / predicted\non your own run); no step may beat its products at the peak"),
+             "Factor on kernels and launches, in place of the stack's own\n(from one of your own steps); no step may beat its products\nat the peak"),
         asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Most tensor ranks; default a scale-up domain's GPUs"),
         asks(&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks; what is not given is searched"),
         asks(&R::pp, "pp", "--pp", count, any_count, "N", "Pipeline stages"),
@@ -230,7 +230,7 @@ struct PlannedLayout {
               "flops_per_second_per_gpu over the GPU's dense peak in the precision of the products, 0 to 1: all scores count."),
         gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Bytes on a GPU of the stage that needs most.", gibibyte),
         gives(&A::exposed_communication_seconds, "exposed_comm_s", "exposed_communication_seconds",
-              "Tensor + context + expert + hand-over + data, with the stack's factor: s of a step that nothing hides."),
+              "Tensor + context + expert + hand-over + data: s of a step that nothing hides."),
         gives(&A::terms, "terms", "terms", "What a step is spent on, a list of StepTerm."),
         gives(&A::expert_tp, "expert_tp", "expert_tp", "Tensor ranks of one expert."),
         gives(&A::shard, "shard", "shard", "Replicas that share the states (HSDP); 0: all of them.", 1, true),
@@ -357,7 +357,7 @@ struct PlanAnswer {
 [[nodiscard]] PlanAnswer answer(const PlanRequest& request);
 /// The question of the search on a machine: the request with its model and stack loaded. \throws as answer
 [[nodiscard]] TrainingQuestion training_question(const PlanRequest& request, const System& system);
-/// A stack as it runs on a machine, loaded: on TPUs the default is default_tpu_stack. \throws as load_stack
+/// A stack as it runs on a machine, loaded; where none is named its usual_stack. \throws as load_stack
 [[nodiscard]] NamedStack stack_on(const NamedStack& stack, const System& system);
 
 /// A file of a trace, and its content.

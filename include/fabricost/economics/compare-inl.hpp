@@ -57,7 +57,7 @@ FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system
   c.training = plan.layouts.front();
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
-  const TrainingFigures f = figures_of(question, system, t.seconds);
+  const TrainingFigures f = figures_of(question, system, *c.training);
   c.low = f.low, c.high = f.high;
   c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;

@@ -18,12 +18,8 @@ FABRICOST_BODY std::vector<TimeTerm> terms_of(const StepTime& t) {
                             {"data", t.data},
                             {"accumulation", t.accumulation},
                             {"optimizer", t.optimizer},
-                            {"stragglers", t.stragglers},
-                            {"stack", std::max(0.0, t.stack)}};
+                            {"stragglers", t.stragglers}};
   if (t.offload > 0) out.push_back({"offload", t.offload});
-  const double factor = factor_in_terms(t);
-  if (factor < 1)
-    for (TimeTerm& term : out) term.seconds *= factor;
   return out;
 }
 

@@ -17,11 +17,7 @@ struct TimeTerm {
   double seconds = 0;
 };
 
-/// The software's factor where it is in every term of a step: one below 1. A factor above 1 is a term of its own.
-[[nodiscard]] inline double factor_in_terms(const StepTime& t) { return t.stack < 0 ? t.seconds / (t.seconds - t.stack) : 1; }
-
-/// The terms of a training step, none negative, which sum to its time. `stack` is the time that a software factor above 1 adds; a
-/// factor below 1 makes every term that much shorter (factor_in_terms).
+/// The terms of a training step, none negative, which sum to its time.
 [[nodiscard]] std::vector<TimeTerm> terms_of(const StepTime& t);
 
 /// A term's share of the time. With a negative term, the share of the positive ones, so that none exceeds 1.

@@ -22,15 +22,6 @@ struct TrainingFitOptions {
   bool factors = true;                   ///< false: every stack and publisher has the factor 1
 };
 
-/// A stack's factor, which others of the same program may have too, and the standard deviation in log of its own remaining errors.
-struct FittedStack {
-  std::string name, factor{};
-  double scale = 1, deviation = 0, spread = 0.15;
-  int rows = 0;
-  StepsSeen seen;
-  bool operator==(const FittedStack&) const = default;
-};
-
 struct TrainingFit {
   std::vector<CalibratedSet> generations;  ///< sets of kind compute
   std::vector<FittedStack> stacks;

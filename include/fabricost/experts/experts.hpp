@@ -39,6 +39,15 @@ struct ExpertTime {
   double inside_bytes = 0, across_bytes = 0;
 };
 
+/// Seconds on the links of a rank: inside its scale-up domain, and across domains.
+struct LinkTime {
+  double inside = 0, across = 0;
+
+  void add(const LinkTime& o, double n) { inside += n * o.inside, across += n * o.across; }
+  /// Transfers over different links can run at the same time.
+  [[nodiscard]] double least() const { return std::max(inside, across); }
+};
+
 namespace detail {
 
 /// The machine with each scale-up domain as one node, so that any number of ranks per domain is valid.
@@ -60,6 +69,13 @@ class ExpertCurve {
 
   /// The same, by parts.
   [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const;
+
+  /// Seconds that its bytes need at the links' full rate, whatever the constants.
+  [[nodiscard]] LinkTime min(double tokens, double scale = 1) const {
+    const double inside = tokens * scale * inside_imbalance_(tokens) * inside_size_;
+    const double across = tokens * scale * across_imbalance_(tokens) * across_size_;
+    return {inside_ ? inside_->min(inside) : 0, across_ ? across_->min(across) : 0};
+  }
 
   [[nodiscard]] const ExpertPlacement& placement() const { return placement_; }
 

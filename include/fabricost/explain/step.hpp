@@ -38,4 +38,7 @@ struct ExplainedStep {
 /// The same as text.
 [[nodiscard]] std::string explain(const ExplainedStep& step);
 
+/// What a stack's factor is on, as a sentence; empty for a factor of 1.
+[[nodiscard]] std::string factor_text(const Stack& stack);
+
 }  // namespace fabricost

@@ -4,6 +4,7 @@
 
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/kernels/groups.hpp>
+#include <fabricost/predict/uncertainty.hpp>
 
 namespace fabricost {
 
@@ -64,13 +65,20 @@ FABRICOST_BODY const Imbalance& GroupCosts::load(const Gate& gate, const Routing
   return *at;
 }
 
-FABRICOST_BODY double GroupCosts::send(bool across, double bytes) {
-  if (across) {
-    const Curve& pair = curve(Collective::send_recv, {1, 2}, Path::nic);
-    const double crowd = std::max(1.0, pair.fabric().outer_rate * system_.domain / domain_rate());  // GPUs per NIC
-    return pair(bytes * crowd);
-  }
-  return curve(Collective::send_recv, {2, 1})(bytes);
+FABRICOST_BODY LinkTime GroupCosts::min(Collective collective, Placement place, double bytes) {
+  if (place.ranks() < 2 || bytes <= 0) return {};
+  const double least = curve(collective, place).min(bytes);
+  return place.domains > 1 ? LinkTime{0, least} : LinkTime{least, 0};
+}
+
+FABRICOST_BODY double GroupCosts::half_width(Collective collective, Placement place, double bytes, Path path) {
+  const Curve& at = curve(collective, place, path);
+  return certainty_of(system_.constants, at.fabric(), collective, at.ran(bytes), at.line(bytes), bytes).half_width;
+}
+
+FABRICOST_BODY LinkTime GroupCosts::min_send(bool across, double bytes) {
+  const double least = message(across).min(bytes * crowd(across));
+  return across ? LinkTime{0, least} : LinkTime{least, 0};
 }
 
 FABRICOST_BODY Curve GroupCosts::compiled(const Fabric& fabric, const Operation& op) const {

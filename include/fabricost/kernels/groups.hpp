@@ -54,6 +54,11 @@ class GroupCosts {
     return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
   }
 
+  /// Seconds that its bytes need at the links' full one-way rate: no exchange is shorter, whatever hides it.
+  [[nodiscard]] LinkTime min(Collective collective, Placement place, double bytes);
+  /// Half width, in log, of the 5-95 % interval around its seconds, as predict gives it.
+  [[nodiscard]] double half_width(Collective collective, Placement place, double bytes, Path path = Path::gpu_gpu);
+
   /// The exchange of tokens between expert ranks. The key contains only the kind of a routing: use one object
   /// per skewed routing. \throws as ExpertCurve
   [[nodiscard]] const ExpertCurve& experts(const Gate& gate, const ExpertPlacement& at, Copies copies, double bytes_per_token,
@@ -63,9 +68,18 @@ class GroupCosts {
   [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks);
 
   /// Seconds of one message: inside the domain, or (`across`) from NIC to NIC.
-  [[nodiscard]] double send(bool across, double bytes);
+  [[nodiscard]] double send(bool across, double bytes) { return message(across)(bytes * crowd(across)); }
+  /// Of those, what its bytes need at the links' full one-way rate.
+  [[nodiscard]] LinkTime min_send(bool across, double bytes);
 
  private:
+  [[nodiscard]] const Curve& message(bool across) {
+    return across ? curve(Collective::send_recv, {1, 2}, Path::nic) : curve(Collective::send_recv, {2, 1});
+  }
+  /// GPUs that send over one NIC.
+  [[nodiscard]] double crowd(bool across) {
+    return across ? std::max(1.0, message(true).fabric().outer_rate * system_.domain / domain_rate()) : 1;
+  }
   /// Compiles with the requested ways, where this collective can use them.
   [[nodiscard]] Curve compiled(const Fabric& fabric, const Operation& op) const;
 

@@ -24,21 +24,44 @@ namespace fabricost {
 enum class AttentionKernel : unsigned char { fused, fused_old, unfused };
 inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused", "fused_old", "unfused"};
 
-/// The default stack.
-inline constexpr const char* default_stack = "megatron-core";
-inline constexpr const char* default_tpu_stack = "maxtext-tpu";  ///< Megatron-Core runs on no TPU
+/// The stack of processors that none was fitted on, and of published steps whose software is not told.
+inline constexpr const char* unfitted_stack = "megatron-core";
+/// The stack where none is named: on each maker's GPUs that of the most published steps that users run today.
+[[nodiscard]] constexpr const char* usual_stack(Generation g) {
+  if (g == Generation::tpu) return "maxtext-tpu";
+  if (is_nvidia(g)) return "nemo";
+  return g < Generation::tpu ? "rocm-mlperf" : unfitted_stack;
+}
 
 /// Which steps a fit saw.
 struct StepsSeen {
-  std::vector<Generation> generations{};  ///< of the GPUs
-  bool experts = false;                   ///< some were of models with experts
+  /// On GPUs of one generation.
+  struct On {
+    Generation generation{};
+    double spread = 0;  ///< standard deviation, in log, of these steps around the model
+    bool operator==(const On&) const = default;
+  };
+  std::vector<On> on{};
+  bool experts = false, fp4 = false;  ///< some were of models with experts, or with products in fp4
 
-  [[nodiscard]] bool of(Generation g) const { return std::find(generations.begin(), generations.end(), g) != generations.end(); }
+  [[nodiscard]] const On* find(Generation g) const {
+    const auto at = std::find_if(on.begin(), on.end(), [g](const On& one) { return one.generation == g; });
+    return at == on.end() ? nullptr : &*at;
+  }
+  [[nodiscard]] bool of(Generation g) const { return find(g) != nullptr; }
+  /// The larger spread counts where the generation was seen already.
+  void add(On there) {
+    const auto at = std::find_if(on.begin(), on.end(), [&](const On& one) { return one.generation == there.generation; });
+    if (at == on.end())
+      on.push_back(there);
+    else
+      at->spread = std::max(at->spread, there.spread);
+  }
   bool operator==(const StepsSeen&) const = default;
 };
 
 struct Stack {
-  std::string name = default_stack;
+  std::string name = unfitted_stack;
   std::string title{};
   AttentionKernel attention = AttentionKernel::fused;
   bool fp8_attention = false; ///< the products of fused attention run in fp8 where those of the layer are narrow
@@ -57,7 +80,7 @@ struct Stack {
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
-  double scale = 1;                      ///< factor on the whole step
+  double scale = 1;                      ///< factor on kernels and the host's launches
   bool scale_given = false;              ///< by a user: one that beats the peak is refused then, a fitted one bounds the products
   bool searches_stages = true;           ///< a search proposes pipeline stages; else only a request for them has any
   bool offloads_inputs = false;          ///< a search also keeps the inputs of recomputed layers in host memory
@@ -75,6 +98,20 @@ struct Stack {
 /// The name that its factor was fitted under.
 [[nodiscard]] inline const std::string& fitted_name(const Stack& stack) { return stack.factor_of.empty() ? stack.name : stack.factor_of; }
 
+/// What a fit found of a stack, whose factor others of the same program (`factor`) have too.
+struct FittedStack {
+  std::string name, factor{};
+  double scale = 1, deviation = 0;  ///< the factor and its standard deviation in log
+  double spread = prior::stack::spread;  ///< standard deviation, in log, of what is left of its own steps
+  int rows = 0;
+  StepsSeen seen{};
+  bool operator==(const FittedStack&) const = default;
+};
+
+/// Gives a stack what was fitted: the factor of its program, the spread of its own steps, and on generations that only variants of the
+/// program ran the larger of both spreads. One without steps of its own keeps the spread of unseen software, or its file's.
+void take_fitted(Stack& stack, const std::vector<FittedStack>& all);
+
 /// The properties of a step, besides its stack, that its spread depends on.
 struct StepKind {
   Generation generation{};
@@ -84,8 +121,8 @@ struct StepKind {
   bool kin = false;      ///< they were, on other processors of it, as the stack's steps were
 };
 
-/// Standard deviation, in log, of a step: the stack's own, plus those of a generation the stack was not
-/// fitted on, of experts where it was fitted on none, of fp4 (whose efficiency is assumed) and of assumed kernels (data/priors/stack.yaml).
+/// Standard deviation, in log, of a step: of the steps that were fitted on its generation, or the stack's own and that of an unseen
+/// generation; of experts and of fp4 where none of its program's steps had any; of assumed kernels (data/priors/stack.yaml).
 [[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
 }  // namespace fabricost

@@ -24,6 +24,7 @@ struct LayerExchange {
   double forward = 0, backward = 0;  ///< how many a layer's forward and backward need
   double exposed = 1;                ///< share that nothing hides
   double feed = 0;                   ///< part of `forward`: those of the feed-forward block
+  LinkTime least{};                  ///< of one, at the links' full rate
 };
 using LayerExchanges = FixedList<LayerExchange, 12>;
 
@@ -34,6 +35,7 @@ struct DataExchange {
   Placement at;
   double bytes = 0, seconds = 0;
   double each = 0, last = 0;  ///< how many in every microbatch but the last, and in the last
+  LinkTime least{};           ///< of one, at the links' full rate
 };
 using DataExchanges = FixedList<DataExchange, 6>;
 

@@ -3,7 +3,12 @@
 /// Bodies of figures.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/training/figures.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace fabricost {
 
@@ -11,18 +16,37 @@ FABRICOST_BODY StepWork step_work(const TrainingQuestion& q) {
   return step_work(q.model, q.sequence, q.global_batch, q.stack.capacity, q.document.value_or(0), q.adapters.on());
 }
 
-FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds) {
+FABRICOST_BODY TrainingRates rates_of(const TrainingQuestion& q, const System& system, double step_seconds) {
   const double tokens = static_cast<double>(q.global_batch) * q.sequence, gpus = q.gpus, s = step_seconds;
   const double peak = Processor::of(system).peak(q.precision);
   const StepWork work = step_work(q);
-  TrainingFigures out;
+  TrainingRates out;
   out.tokens_per_gpu = tokens / (s * gpus);
   out.flops_per_gpu = std::min(peak, work.all_scores / (s * gpus));
   out.causal_flops_per_gpu = std::min(peak, work.causal / (s * gpus));
   out.mfu = out.flops_per_gpu / peak;
   out.causal_mfu = out.causal_flops_per_gpu / peak;
   out.gpu_hours_per_trillion = gpus * s / 3600 * 1e12 / tokens;
-  std::tie(out.low, out.high) = step_interval(s, q.stack, system, q.precision, work, gpus, peak);
+  return out;
+}
+
+FABRICOST_BODY std::pair<double, double> step_interval(const StepTime& time, const StepParts& parts, const Stack& stack, GroupCosts& costs,
+                                                       Precision precision, const StepWork& work, double gpus) {
+  const System& system = costs.system();
+  const double least = std::max(time.least, work.min_seconds(gpus, Processor::of(system).peak(precision)));
+  const double factor =
+      std::exp(std::hypot(nine_in_ten * spread_on(stack, system, precision, work.experts), network_width(time, parts, costs)));
+  return {std::max(time.seconds / factor, std::min(time.seconds, least)), time.seconds * factor};
+}
+
+FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  if (system.pod > 0) return figures_of(q, sliced(system, q.gpus), priced);
+  TrainingFigures out{rates_of(q, system, priced.time.seconds), {}, {}};
+  GroupCosts costs(system, {.ways = q.ways});
+  Stack stack = q.stack;
+  stack.memory = memory_on(stack.memory, system.gpu.generation);
+  const StepParts parts = parts_of_step(q.model, priced.layout, stack, Processor::of(system), costs);
+  std::tie(out.low, out.high) = step_interval(priced.time, parts, stack, costs, q.precision, step_work(q), q.gpus);
   return out;
 }
 

@@ -8,27 +8,38 @@
 ///   MFU                that over the GPU's peak in the precision of the products
 ///   GPU-hours          n t / 3600 x 10^12 / (B s)        per trillion tokens
 
+#include <fabricost/training/parts.hpp>
 #include <fabricost/training/question.hpp>
 #include <fabricost/training/step_work.hpp>
 
-#include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace fabricost {
 
-struct TrainingFigures {
+/// Of a step of so many seconds.
+struct TrainingRates {
   double tokens_per_gpu = 0;        ///< tokens per second and GPU
   double flops_per_gpu = 0;         ///< FLOP/s, all scores counted
   double causal_flops_per_gpu = 0;  ///< the same with only the scores that a causal mask leaves
   double mfu = 0, causal_mfu = 0;   ///< the same relative to the peak
   double gpu_hours_per_trillion = 0;
+};
+/// Of a layout's step.
+struct TrainingFigures : TrainingRates {
   double low = 0, high = 0;  ///< s, the 5-95 % interval of the step
 };
 
 /// FLOPs of the requested step.
 [[nodiscard]] StepWork step_work(const TrainingQuestion& q);
 
-[[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds);
+[[nodiscard]] TrainingRates rates_of(const TrainingQuestion& q, const System& system, double step_seconds);
+
+/// The 5-95 % interval of a step's seconds: as wide as the stack's steps differ from the model (spread_of) and, in quadrature, as predict is
+/// unsure of the exposed exchanges. Its low end is at least the time of the work at the peak, and of the exchanges' bytes at the links' rate.
+[[nodiscard]] std::pair<double, double> step_interval(const StepTime& time, const StepParts& parts, const Stack& stack, GroupCosts& costs,
+                                                      Precision precision, const StepWork& work, double gpus);
+
+[[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
 }  // namespace fabricost
 

@@ -12,8 +12,8 @@ FABRICOST_BODY double forward_seconds(const TrainingQuestion& q, const System& s
   const LayerTimes layers = layer_times(q.model, priced.layout, q.stack, Processor::of(system), costs);
   const LayerTime all = all_layers(q.model, layers);
   const StepTime& t = priced.time;
-  const double unscaled = t.seconds - t.stack, once = t.data + t.accumulation + t.optimizer + t.offload;
-  return (unscaled - once) * (t.seconds / unscaled) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
+  const double once = t.data + t.accumulation + t.optimizer + t.offload;
+  return (t.seconds - once) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
 }
 
 }  // namespace fabricost

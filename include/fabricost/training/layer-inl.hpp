@@ -17,6 +17,8 @@ FABRICOST_BODY void LayerTime::add(const LayerTime& o, double n) {
   context += n * o.context;
   expert += n * o.expert;
   expert_hidden += n * o.expert_hidden;
+  exposed_forward += n * o.exposed_forward;
+  links.add(o.links, n);
 }
 
 }  // namespace fabricost
@@ -177,7 +179,8 @@ FABRICOST_BODY LayerExchanges LayerModel::exchanges(LayerParts parts) const {
   const double T = l.tokens();
   const auto add = [&](StepGroup group, Collective collective, Placement at, double size, double forward, double backward, double exposed,
                        double feed = 0) {
-    out.add({group, collective, at, size, costs.seconds(collective, at, size), forward, backward, exposed, feed});
+    out.add({group, collective, at, size, costs.seconds(collective, at, size), forward, backward, exposed, feed,
+             costs.min(collective, at, size)});
   };
   add_tensor(add, parts);
   if (l.cp > 1 && parts.mixing) add_context(add);
@@ -185,13 +188,14 @@ FABRICOST_BODY LayerExchanges LayerModel::exchanges(LayerParts parts) const {
     const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
     const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
     const double token = token_bytes(m.hidden, Precision::bf16);
-    const double chosen = T / l.tp, rows = chosen * (stack.capacity > 0 ? std::min(1.0, stack.capacity) : 1);
+    const double kept = stack.capacity > 0 ? std::min(1.0, stack.capacity) : 1, chosen = T / l.tp, rows = chosen * kept;
+    const LinkTime least = costs.experts(gate_of(m), at, copies, token, Routing{}).min(rows);
     double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack))(chosen);
     if (stack.capacity > 0)  // the fullest rank takes no more than its places
       once = std::min(once, costs.experts(gate_of(m), at, copies, token, Routing{})(chosen * stack.capacity));
     // dispatch and combine, forward and backward
     const Placement ranks{at.per_domain, at.ranks / at.per_domain};
-    out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed, 2});
+    out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed, 2, least});
   }
   return out;
 }
@@ -213,36 +217,50 @@ FABRICOST_BODY LayerModel::BackwardWork LayerModel::backward_work(const Kernels&
           .repeated = l.recompute == Recompute::selective ? repeated(k, experts) : 0};
 }
 
+FABRICOST_BODY LayerModel::Exchange LayerModel::hidden_shares(const LayerExchanges& all, LayerParts parts, double forward,
+                                                              double backward) const {
+  Exchange hidden;
+  for (const LayerExchange& x : all) {
+    hidden.forward += (1 - x.exposed) * x.forward * x.seconds;
+    hidden.backward += (1 - x.exposed) * in_backward(x, parts) * x.seconds;
+  }
+  return {hidden.forward > forward ? forward / hidden.forward : 1, hidden.backward > backward ? backward / hidden.backward : 1};
+}
+
 FABRICOST_BODY LayerTime LayerModel::run(LayerParts parts) const {
   const bool experts = parts.experts;
   const Kernels k = kernels(parts);
-  Exchange tensor, context, expert;
-  double hidden = 0;
-  for (const LayerExchange& x : exchanges(parts)) {
-    Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
-    of.forward += x.exposed * x.forward * x.seconds;
-    const double backward = in_backward(x, parts) * x.seconds;
-    of.backward += x.exposed * backward;
-    if (x.group == StepGroup::expert) hidden += (1 - x.exposed) * (x.forward * x.seconds + backward);
-  }
   const double q = gpu.constants.floor_overlap, min = l.cuda_graphs ? 0 : floor(parts);
   const double forward = p_norm(k.sum(), min, q);
-  const BackwardWork in_backward = backward_work(k, experts);
-  const double work = in_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
+  const BackwardWork of_backward = backward_work(k, experts);
+  const double work = of_backward.sum(), gradients = l.trains_all() ? k.products : k.adapters;
   const double backward = p_norm(work, 2 * min, q);
+  const bool full = l.recompute == Recompute::full;
+  const double repeats = full ? again() : 0, repeated = full ? repeated_in_full(k) : 0;
+  const double forward_again = full ? p_norm(repeated, min, q) : 0;
   LayerTime out;
+  Exchange tensor, context, expert;
+  const LayerExchanges all = exchanges(parts);
+  const Exchange hides = hidden_shares(all, parts, forward, backward + repeats * forward_again);
+  for (const LayerExchange& x : all) {
+    Exchange& of = x.group == StepGroup::tensor ? tensor : x.group == StepGroup::context ? context : expert;
+    const double there = x.forward * x.seconds, back = in_backward(x, parts) * x.seconds;
+    const Exchange hidden{(1 - x.exposed) * hides.forward * there, (1 - x.exposed) * hides.backward * back};
+    of.forward += there - hidden.forward;
+    of.backward += back - hidden.backward;
+    if (x.group == StepGroup::expert) out.expert_hidden += hidden.forward + hidden.backward;
+    out.links.add(x.least, x.forward + in_backward(x, parts));
+  }
   out.kernels = k.sum() + work;
   out.floor = forward + backward - out.kernels;
   out.tensor = tensor.forward + tensor.backward;
   out.context = context.forward + context.backward;
   out.expert = expert.forward + expert.backward;
-  out.expert_hidden = hidden;
-  out.forward = forward + tensor.forward + context.forward + expert.forward;
+  out.exposed_forward = tensor.forward + context.forward + expert.forward;
+  out.forward = forward + out.exposed_forward;
   out.weight = backward * gradients / work;
   out.backward = backward - out.weight + tensor.backward + context.backward + expert.backward;
-  if (l.recompute == Recompute::full) {
-    const double repeats = again(), repeated = repeated_in_full(k);
-    const double forward_again = p_norm(repeated, min, q);
+  if (full) {
     out.kernels += repeats * repeated;
     out.floor += repeats * (forward_again - repeated);
     out.backward += repeats * forward_again;

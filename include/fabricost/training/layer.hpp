@@ -2,7 +2,8 @@
 /// \file layer.hpp
 /// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
-///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
+///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange: of each the stack's share,
+///             and what the kernels are too short to hide
 ///             element-wise: traffic, casts of inputs of narrow products, starts of kernels (as many again for casts, some a ring's step)
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
@@ -37,6 +38,8 @@ struct LayerTime {
   double forward = 0, backward = 0, weight = 0;
   double kernels = 0, floor = 0, tensor = 0, context = 0, expert = 0;
   double expert_hidden = 0;  ///< exchange of tokens behind the other microbatch, where there is one
+  double exposed_forward = 0;  ///< part of tensor, context and expert that is in the forward
+  LinkTime links{};            ///< of all exchanges, hidden or not, at the links' full rate
 
   [[nodiscard]] double sum() const { return forward + backward + weight; }
   void add(const LayerTime& o, double n);
@@ -110,6 +113,10 @@ struct LayerModel {
   [[nodiscard]] double repeated_in_full(const Kernels& k) const { return k.sum() - (stack.prunes_recompute ? k.last : 0); }
 
   [[nodiscard]] double floor(LayerParts parts) const;
+
+  /// Of what the stack would hide of these exchanges, the share that fits behind kernels of `forward` and `backward` seconds: work hides no
+  /// more exchange than it takes itself.
+  [[nodiscard]] Exchange hidden_shares(const LayerExchanges& all, LayerParts parts, double forward, double backward) const;
 
   /// The exchanges of the layer, group by group.
   [[nodiscard]] LayerExchanges exchanges(LayerParts parts) const;

@@ -9,7 +9,8 @@ namespace fabricost::detail {
 
 /// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
 /// factor of the stack causes
-FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
+FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const StepTime& time) {
+  const double seconds = time.seconds, exchanged = time.exposed();
   const double min = step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision));
   if (!(seconds < min)) return;
   const auto text = [](double x) {
@@ -19,7 +20,7 @@ FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, 
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
                 std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
                 (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(std::ceil(1000 * q.stack.scale * min / seconds) / 1000)
+                                         text(std::ceil(1000 * q.stack.scale * (min - exchanged) / (seconds - exchanged)) / 1000)
                                    : "; look at the peak and the compute constants of " + system.name));
 }
 
@@ -40,7 +41,7 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
     plan.nearest = nearest;
     plan.fits = plan.layouts.empty();
   }
-  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time.seconds);
+  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time);
   if (!plan.layouts.empty() || plan.nearest) return plan;
   const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);

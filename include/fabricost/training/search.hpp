@@ -72,7 +72,7 @@ class TrainingSearch {
   void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count);
 
   /// The least ratio of a step to the sum of its parts: a layout may take more domains than its GPUs fill.
-  [[nodiscard]] double factor() const { return (1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_)) * q_.stack.scale; }
+  [[nodiscard]] double factor() const { return 1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_); }
 
   /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
   [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const;

@@ -14,22 +14,21 @@ FABRICOST_BODY double head_time(const Model& model, const Layout& layout, const 
          stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
 
-FABRICOST_BODY double max_before(const Stack& stack, const Processor& gpu) {
-  return stack.scale_given ? gpu.most : std::min(gpu.most, stack.scale);
-}
-
-FABRICOST_BODY Processor left_to_products(Processor gpu, const Stack& stack, const Layout& layout) {
+FABRICOST_BODY Processor driven_by(const Stack& stack, const Layout& layout, Processor gpu) {
   if (layout.block_scales) gpu.constants.gemm_fp8 *= gpu.constants.block_scales;
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
-  gpu.most = max_before(stack, gpu);
+  if (!stack.scale_given) gpu.most = std::min(gpu.most, stack.scale);
+  gpu.constants.memory = std::min(gpu.constants.memory, gpu.most);
+  for (double* const rate : {&gpu.peak16, &gpu.peak8, &gpu.peak4, &gpu.memory_rate}) *rate /= stack.scale;
+  for (double* const time : {&gpu.constants.gemm_start, &gpu.constants.layer_floor}) *time *= stack.scale;
   return gpu;
 }
 
 FABRICOST_BODY LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                       GroupCosts& costs) {
-  const Processor left = left_to_products(gpu, stack, layout);
+  const Processor left = driven_by(stack, layout, gpu);
   LayerTimes out;
   const bool whole = !has_single_blocks(model);
   if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, {whole, true, false});
@@ -88,7 +87,8 @@ FABRICOST_BODY DataExchanges StepModel::data_exchanges(const RankParameters& loc
   const double weight_bytes = stack.memory.fp8_parameters && l.precision == Precision::fp8 ? 1 : 2;
   const auto of = [&](StepGroup group, const Replicas& at, double weights, double gradients) {
     const auto add = [&](Collective collective, Placement on, double bytes, double each, double last) {
-      if (bytes > 0 && on.ranks() > 1) out.add({group, collective, on, bytes, costs.seconds(collective, on, bytes), each, last});
+      if (bytes > 0 && on.ranks() > 1)
+        out.add({group, collective, on, bytes, costs.seconds(collective, on, bytes), each, last, costs.min(collective, on, bytes)});
     };
     const double bytes = stack.gradient_bytes * gradients;
     if (l.zero == 0) return add(Collective::all_reduce, at.all, bytes, 0, 1);
@@ -131,7 +131,7 @@ FABRICOST_BODY StepModel::Stages StepModel::stages() const {
   std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
   out.stage.forward += out.out_of_gpu;
   out.stage.backward += out.into_gpu;
-  out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / gpu.memory_rate;
+  out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / (gpu.most * gpu.memory_rate);
   out.body = out.stage.sum() + out.accumulate;
   out.ends = ends();
   const LayerTime of_last = content(last);
@@ -166,29 +166,35 @@ FABRICOST_BODY StepTime StepModel::run() const {
     out.bubble = std::max(0.0, waiting);
     out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
   }
-  exchange_data(out, at.local, at.trained, at.body + (l.pp == 1 ? at.ends : 0), micro);
+  LinkTime links;
+  links.add(stage.links, micro);
+  if (l.pp > 1) links.add(costs.min_send(hands_over_across(), handed_over()), at.chunks * micro);  // one way: the first stage sends none back
+  exchange_data(out, links, at.local, at.trained, at.body + (l.pp == 1 ? at.ends : 0), micro);
   const bool owned_in_part = l.zero > 0;
   const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
   const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
   const double away = l.offload_optimizer * (owned + owned_experts);
   const double update =
-      gpu.constants.optimizer_bytes * stack.update_share * (owned + owned_experts - away) / (max_before(stack, gpu) * gpu.memory_rate);
+      gpu.constants.optimizer_bytes * stack.update_share * (owned + owned_experts - away) / (gpu.most * gpu.memory_rate);
   const double on_host = away > 0 ? updated_on_host(away) : 0;
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;
   out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
   out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
+  out.least = links.least();
+  if (const double more = out.least - out.seconds; more > 0) out.data += more, out.seconds = out.least;  // what hid shares the links
   out.stragglers = waiting_for_slowest(gpu, domains_taken(l, costs.system().domain)) * out.seconds;
   out.seconds += out.stragglers;
-  out.stack = (stack.scale - 1) * out.seconds;
-  out.seconds += out.stack;
   return out;
 }
 
-FABRICOST_BODY void StepModel::exchange_data(StepTime& out, const RankParameters& local, const RankParameters& trained, double work,
-                                             double micro) const {
+FABRICOST_BODY void StepModel::exchange_data(StepTime& out, LinkTime& links, const RankParameters& local, const RankParameters& trained,
+                                             double work, double micro) const {
   double each = 0, last = 0;
-  for (const DataExchange& x : data_exchanges(local, trained)) each += x.each * x.seconds, last += x.last * x.seconds;
+  for (const DataExchange& x : data_exchanges(local, trained)) {
+    each += x.each * x.seconds, last += x.last * x.seconds;
+    links.add(x.least, (micro - 1) * x.each + x.last);
+  }
   // a stage's gradients are complete in the drain of its pipeline, where little work is left to hide them
   const double hidden = l.pp > 1 ? 0 : 1 - stack.data_exposed;
   const auto exposed = [&](double exchange) {
@@ -205,7 +211,8 @@ namespace fabricost {
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                   const LayerTimes& layers, const LongStages& stages) {
-  return detail::StepModel{model, layout, stack, gpu, costs, layers, stages}.run();
+  const Processor driven = driven_by(stack, layout, gpu);
+  return detail::StepModel{model, layout, stack, driven, costs, layers, stages}.run();
 }
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {

@@ -24,7 +24,9 @@
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
 ///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
-///   stack      the stack's factor on all of it, minus 1
+///
+/// The stack's factor is in the time of kernels and of the host's launches, whose form is that of other software; exchanges cost what predict
+/// says of them. Together they take at least their bytes over the links' one-way rate, inside domains and across them.
 ///
 /// Only trained parameters are accumulated, exchanged and updated; frozen ones are gathered where they are sharded.
 ///
@@ -47,6 +49,7 @@ namespace fabricost {
 /// Seconds of a step by cause; they sum to `seconds`.
 struct StepTime {
   double seconds = 0;
+  double least = 0;    ///< no term: seconds that the bytes of all exchanges, hidden or not, need at the links' full rate
   double compute = 0;  ///< kernels of layers and head, recomputation included
   double floor = 0;    ///< added by launches and small kernels
   double tensor = 0;   ///< exposed tensor-parallel communication
@@ -58,14 +61,10 @@ struct StepTime {
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
   double stragglers = 0;    ///< waiting for the slowest node
-  double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
   double offload = 0;       ///< copies to and from host memory that nothing hides, and the update of states there
 
-  /// Communication that nothing hides, as a part of the step, including the stack's factor.
-  [[nodiscard]] double exposed() const {
-    const double unscaled = seconds - stack;
-    return unscaled > 0 ? (tensor + context + expert + pipeline + data) * (seconds / unscaled) : 0;
-  }
+  /// Communication that nothing hides.
+  [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data; }
 };
 
 /// The part of a step that does not depend on the spread of layers, microbatches and data: shared by all
@@ -81,12 +80,9 @@ struct LayerTimes {
 /// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
 [[nodiscard]] double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu);
 
-/// Share of the peak that products, and of the memory's rate that an update, reach at most before the stack's factor: with it none is
-/// faster than the hardware.
-[[nodiscard]] double max_before(const Stack& stack, const Processor& gpu);
-
-/// The GPU that a stack leaves to products.
-[[nodiscard]] Processor left_to_products(Processor gpu, const Stack& stack, const Layout& layout);
+/// The GPU as a stack drives it: the processors that its exchanges leave to products; kernels and launches by the stack's factor longer, but
+/// none faster than the peak and the memory allow, unless the factor is a user's.
+[[nodiscard]] Processor driven_by(const Stack& stack, const Layout& layout, Processor gpu);
 
 /// \throws RequestError when the machine cannot join the ranks of a group
 [[nodiscard]] LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
@@ -107,7 +103,7 @@ struct StepModel {
   const Model& m;
   const Layout& l;
   const Stack& stack;
-  const Processor& gpu;
+  const Processor& gpu;  ///< as the stack drives it
   GroupCosts& costs;
   const LayerTimes& layers;
   LongStages long_ones;
@@ -179,7 +175,7 @@ struct StepModel {
   /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
   [[nodiscard]] StepTime run() const;
 
-  void exchange_data(StepTime& out, const RankParameters& local, const RankParameters& trained, double work, double micro) const;
+  void exchange_data(StepTime& out, LinkTime& links, const RankParameters& local, const RankParameters& trained, double work, double micro) const;
 };
 
 }  // namespace detail

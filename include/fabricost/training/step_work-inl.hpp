@@ -22,10 +22,4 @@ FABRICOST_BODY StepWork step_work(const Model& model, double sequence, double ba
   return {count(Scores::full), count(Scores::causal), model.mixture()};
 }
 
-FABRICOST_BODY std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
-                                                       const StepWork& work, double gpus, double peak) {
-  const auto [low, high] = interval_of(seconds, stack, system, precision, work.experts);
-  return {std::max(low, std::min(seconds, work.min_seconds(gpus, peak))), high};
-}
-
 }  // namespace fabricost

@@ -41,10 +41,6 @@ struct StepWork {
 [[nodiscard]] StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document = 0,
                                  bool frozen = false);
 
-/// The 5-95 % interval of a step's seconds; its low end is at least the time of the work at the peak.
-[[nodiscard]] std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
-                                                      const StepWork& work, double gpus, double peak);
-
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

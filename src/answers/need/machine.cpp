@@ -157,11 +157,11 @@ struct BestRun {
   return out;
 }
 
-/// "exchange of experts, 23 %": the largest term of a step besides arithmetic and the factor of the software around it.
+/// "exchange of experts, 23 %": the largest term of a step besides arithmetic.
 [[nodiscard]] std::string takes_most(const ProjectedRun& r) {
   StepTerm max;
   for (const StepTerm& t : r.layout->terms)
-    if (t.name != "compute" && t.name != "stack" && t.seconds > max.seconds) max = t;
+    if (t.name != "compute" && t.seconds > max.seconds) max = t;
   return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step_seconds);
 }
 

@@ -29,11 +29,11 @@ namespace {
 using varied::Kind;
 using varied::Varied;
 
-/// "exchange of experts, 23 %": the largest term besides arithmetic and the factor of the software around it.
+/// "exchange of experts, 23 %": the largest term besides arithmetic.
 [[nodiscard]] std::string binds_words(const Outcome& o) {
   StepTerm max;
   for (const StepTerm& t : o.terms)
-    if (t.name != "compute" && t.name != "stack" && t.seconds > max.seconds) max = t;
+    if (t.name != "compute" && t.seconds > max.seconds) max = t;
   if (max.name.empty()) return "computing";
   return fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / o.seconds);
 }

@@ -31,10 +31,10 @@ class Timeline {
         l_(found.plan.layouts.front().layout),
         time_(found.plan.layouts.front().time),
         stack_(found.question.stack),
-        gpu_(Processor::of(found.system)),
+        gpu_(driven_by(stack_, l_, Processor::of(found.system))),
         costs_(found.system, {.ways = found.question.ways}) {
     stack_.memory = memory_on(stack_.memory, found.system.gpu.generation);
-    layers_ = layer_times(found.question.model, l_, stack_, gpu_, costs_);
+    layers_ = layer_times(found.question.model, l_, stack_, Processor::of(found.system), costs_);
   }
 
   [[nodiscard]] std::vector<TimelineFile> files() {
@@ -56,7 +56,6 @@ class Timeline {
   }
 
  private:
-  [[nodiscard]] double scale() const { return stack_.scale; }
   [[nodiscard]] std::string kernel_name() const {
     return l_.precision == Precision::fp8 || l_.precision == Precision::fp4 ? "nvjet_gemm_e4m3" : "nvjet_gemm_bf16";
   }
@@ -82,10 +81,9 @@ class Timeline {
     for (WorkContent* one : {&forward_, &backward_, &weight_}) {
       const double moved = stack_.attention == AttentionKernel::unfused ? one->attention : 0;
       one->memory += moved * scores_share(), one->products += moved * (1 - scores_share()), one->attention -= moved;
-      one->scale(scale());
     }
-    forward_.copies += stages_.out_of_gpu * scale(), backward_.copies += stages_.into_gpu * scale();
-    weight_.memory += stages_.accumulate * scale();
+    forward_.copies += stages_.out_of_gpu, backward_.copies += stages_.into_gpu;
+    weight_.memory += stages_.accumulate;
   }
 
   /// The share that scores take in attention that writes them to memory (kernels/compute.hpp).
@@ -100,8 +98,7 @@ class Timeline {
   /// \param t of one of the layers
   void add_layers(LayerParts parts, int count, const LayerTime& t) {
     if (count <= 0) return;
-    const Processor left = left_to_products(gpu_, stack_, l_);
-    const detail::LayerModel layer{found_.question.model, l_, stack_, left, costs_};
+    const detail::LayerModel layer{found_.question.model, l_, stack_, gpu_, costs_};
     const auto k = layer.kernels(parts);
     const auto w = layer.backward_work(k, parts.experts);
     const double n = count, products = k.products + k.adapters, gradients = l_.trains_all() ? k.products : k.adapters;
@@ -109,12 +106,9 @@ class Timeline {
     (l_.recompute_modules.empty() && !found_.question.model.latent() ? backward.attention : backward.products) += w.repeated;
     const bool again = l_.recompute == Recompute::full;
     if (again) backward.memory += k.element, backward.products += products, backward.attention += k.core + k.scan;
-    double forward_calls = 0;
-    for (const LayerExchange& x : layer.exchanges(parts)) {
-      forward_calls += x.exposed * x.forward * x.seconds;
+    for (const LayerExchange& x : layer.exchanges(parts))
       for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, layer.in_backward(x, parts));
-    }
-    const double backward_calls = t.tensor + t.context + t.expert - forward_calls;
+    const double forward_calls = t.exposed_forward, backward_calls = t.tensor + t.context + t.expert - forward_calls;
     forward_.memory += n * k.element, forward_.products += n * products, forward_.attention += n * (k.core + k.scan);
     forward_.idle += n * std::max(0.0, t.forward - forward_calls - k.sum());
     weight_.products += n * gradients;
@@ -172,8 +166,8 @@ class Timeline {
                     .first->second;
             double& last = received[{s, forward ? 1 : 0}];
             const double end = sent + stages_.times.exchange, begin = std::min(end, std::max(last, std::min(sent, free)));
-            ranks[static_cast<std::size_t>(before.stage)].hand_over(pair, bytes, sent * scale(), end * scale(), b, false);
-            ranks[static_cast<std::size_t>(s)].hand_over(pair, bytes, begin * scale(), end * scale(), a, true);
+            ranks[static_cast<std::size_t>(before.stage)].hand_over(pair, bytes, sent, end, b, false);
+            ranks[static_cast<std::size_t>(s)].hand_over(pair, bytes, begin, end, a, true);
             last = end;
           }
         }
@@ -184,7 +178,7 @@ class Timeline {
 
   void stage(RankEvents& rank, int s, const PipelineWay& way, const detail::StepModel& step) {
     const std::array<WorkContent, 3> pieces{on_stage(forward_, s), on_stage(backward_, s), on_stage(weight_, s)};
-    const double ends = stages_.times.last_extra * scale();
+    const double ends = stages_.times.last_extra;
     const StageContent& content = stages_.fullest;
     const int layers = std::max(1, (content.layers + way.parts() - 1) / way.parts());
     const std::vector<Bar>& bars = run_.bars[static_cast<std::size_t>(s)];
@@ -193,11 +187,11 @@ class Timeline {
     // with stages, the hidden part of a microbatch's weight gathering lies over its work, the rest at the end
     const double whole = l_.microbatches() * std::accumulate(shards.begin(), shards.end(), 0.0,
                                                              [](double so_far, const SentCall& one) { return so_far + one.seconds; });
-    const double exposed = l_.zero == 3 && !by_microbatch && whole > 0 ? std::min(1.0, time_.data * scale() / whole) : 1;
+    const double exposed = l_.zero == 3 && !by_microbatch && whole > 0 ? std::min(1.0, time_.data / whole) : 1;
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Bar& bar = bars[i];
       const bool second = i > 0 && bars[i - 1].work.with_next;
-      if (!by_microbatch && !second) rank.idle_until(bar.start * scale());
+      if (!by_microbatch && !second) rank.idle_until(bar.start);
       std::vector<std::size_t> parts{static_cast<std::size_t>(bar.work.kind)};
       if (bar.work.kind == WorkKind::full_backward) parts = {1, 2};
       const bool last = way.position({s, bar.work.chunk}) == way.length() - 1;
@@ -208,13 +202,13 @@ class Timeline {
         rank.work(one, layers);
       }
       const bool done = bar.work.kind == WorkKind::full_backward || bar.work.kind == WorkKind::weight;
-      if (by_microbatch && done) rank.exchange(shards, time_.data * scale() / l_.microbatches());
+      if (by_microbatch && done) rank.exchange(shards, time_.data / l_.microbatches());
       if (exposed < 1 && done && bar.work.chunk == 0) rank.exchange(part_of(shards, 1 - exposed), 0);
     }
     if (exposed < 1)
-      for (int i = 0; i < l_.microbatches(); ++i) rank.exchange(part_of(shards, exposed), time_.data * scale() / l_.microbatches());
+      for (int i = 0; i < l_.microbatches(); ++i) rank.exchange(part_of(shards, exposed), time_.data / l_.microbatches());
     else if (!by_microbatch)
-      rank.exchange(shards, time_.data * scale());
+      rank.exchange(shards, time_.data);
     finish(rank);
   }
 
@@ -255,17 +249,17 @@ class Timeline {
       const char* const words = of_experts ? "EXPERT_DATA_PARALLEL_GROUP" : "DATA_PARALLEL_GROUP";
       const bool gathers = x.collective == Collective::all_gather;
       for (int i = 0; i < static_cast<int>(x.last); ++i)
-        out.push_back({group(name, words, s, x.at.ranks(), stride), x.collective, x.bytes, x.seconds * scale(), single && !gathers});
+        out.push_back({group(name, words, s, x.at.ranks(), stride), x.collective, x.bytes, x.seconds, single && !gathers});
     }
     return out;
   }
 
   /// Waiting for other stages and for the slowest node; the optimizer.
   void finish(RankEvents& rank) {
-    const double waits = time_.stragglers * scale();
+    const double waits = time_.stragglers;
     constexpr double near = 1 + 1e-9;
     if (run_.makespan <= near * run_.longest_stage && l_.gpus() > 1) {
-      const double until = (run_.longest_stage + time_.data) * scale() + waits;
+      const double until = (run_.longest_stage + time_.data) + waits;
       static const std::string name = "default_pg";
       const RankGroup& world = groups_.try_emplace(name, RankGroup{name, name, l_.gpus(), 0, 1}).first->second;
       const double from = rank.now;
@@ -274,8 +268,8 @@ class Timeline {
     } else {
       rank.idle_until(rank.now + waits);
     }
-    rank.kernel("void multi_tensor_apply_kernel<AdamFunctor>", time_.optimizer * scale());
-    const double copies = (time_.offload - l_.microbatches() * (stages_.out_of_gpu + stages_.into_gpu)) * scale();
+    rank.kernel("void multi_tensor_apply_kernel<AdamFunctor>", time_.optimizer);
+    const double copies = (time_.offload - l_.microbatches() * (stages_.out_of_gpu + stages_.into_gpu));
     rank.copy(copies);
   }
 
@@ -283,7 +277,7 @@ class Timeline {
   Layout l_;
   StepTime time_;
   Stack stack_;
-  Processor gpu_;
+  Processor gpu_;  ///< as the stack drives it
   GroupCosts costs_;
   LayerTimes layers_;
   detail::StepModel::Stages stages_;

@@ -7,6 +7,7 @@
 
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
+#include <fabricost/explain/step.hpp>
 #include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/idle_gpus.hpp>
@@ -31,7 +32,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
               ">dp", ">zero", ">microbatch", apart ? "cp-comm" : "", "schedule", "recompute"},
              layouts, [&](const PricedLayout& p) {
                const Layout& l = p.layout;
-               const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
+               const TrainingRates f = rates_of(a.question, a.system, p.time.seconds);
                const auto size = [](int ranks) { return std::to_string(ranks); };
                return cells(figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(100 * f.causal_mfu),
                             tenths(p.memory.total() / gibibyte), tenths(100 * p.time.exposed() / p.time.seconds), size(l.tp), size(l.pp),
@@ -59,9 +60,8 @@ void add_fastest(Page& page, const FoundPlan& a, const PricedLayout& p) {
   rows.row("total", figure(p.time.seconds));
   page.table(rows);
   const Stack& stack = a.question.stack;
-  const double factor = factor_in_terms(p.time);
-  const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
-  if (factor < 1) page.line("The factor {:.4g} of stack {} is in every term.", factor, stack.name);
+  const TrainingFigures f = figures_of(a.question, a.system, p);
+  if (const std::string factor = factor_text(stack); !factor.empty()) page.say(factor);
   page.add("\n");
   page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)", 1e-12 * f.flops_per_gpu,
             1e-12 * f.causal_flops_per_gpu);

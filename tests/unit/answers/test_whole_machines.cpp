@@ -225,10 +225,24 @@ TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]
   PlanRequest r;
   r.system.name = "tpu-v5p-cube", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 1024;
   CHECK(answer(r).stack == "maxtext-tpu");
+  const double unnamed = answer(r).layouts.front().step_seconds;
   r.stack.name = "maxtext-tpu";
-  const double named = answer(r).layouts.front().step_seconds;
-  r.stack.name = default_stack;
-  CHECK(answer(r).layouts.front().step_seconds == named);
+  CHECK(answer(r).layouts.front().step_seconds == unnamed);
+}
+
+TEST_CASE("a machine's default stack has published steps, and a named stack is taken as it is", "[answers]") {
+  PlanRequest r;
+  r.model.name = "llama3-8b", r.gpus = 8, r.global_batch = 64;
+  for (const auto& [machine, usual] : {std::pair{"dgx-h100", "nemo"}, {"dgx-b200", "nemo"}, {"dgx-a100", "nemo"}, {"tpu-v6e-pod", "maxtext-tpu"},
+                                       {"mi300x-8", "rocm-mlperf"}, {"mi355x-8", "rocm-mlperf"}, {"gaudi-3", "megatron-core"}}) {
+    INFO(machine);
+    r.system.name = machine;
+    r.stack = {};
+    CHECK(answer(r).stack == usual);
+    if (usual != std::string{unfitted_stack}) CHECK_FALSE(load_stack(usual).seen.on.empty());
+    r.stack.name = "megatron-core";
+    CHECK(answer(r).stack == "megatron-core");
+  }
 }
 
 TEST_CASE("a worker that only prefills takes as many prompts as an engine that also answers them", "[answers]") {
@@ -281,10 +295,10 @@ TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor"
     const Processor gpu = Processor::of(system);
     for (const char* name : {"maxtext-tpu", "torchtitan", "nemo"}) {
       const Stack stack = load_stack(name);
-      const Processor left = left_to_products(gpu, stack, {});
+      const Processor driven = driven_by(stack, {}, gpu);
       for (const Precision p : {Precision::bf16, Precision::fp8})
-        CHECK(stack.scale * product_seconds(left, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
-      CHECK(stack.scale / max_before(stack, gpu) >= 1);
+        CHECK(product_seconds(driven, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
+      CHECK(stream_seconds(driven, 1e9) >= 1e9 / gpu.memory_rate);
     }
   }
 }

@@ -40,14 +40,14 @@ NeedRequest asked(const std::string& unknown, const std::string& system = "dgx-h
   r.system.value = std::make_shared<const System>(machine(system));
   static const auto model = std::make_shared<const Model>(load_model("llama3-8b"));
   r.model.value = model;
-  static const auto stack = std::make_shared<const Stack>(load_stack(default_stack));
+  static const auto stack = std::make_shared<const Stack>(load_stack(unfitted_stack));
   r.stack.value = stack;
   r.gpus = 64, r.global_batch = 128;
   return r;
 }
 
 const Stack& stack() {
-  static const Stack out = load_stack(default_stack);
+  static const Stack out = load_stack(unfitted_stack);
   return out;
 }
 
@@ -62,7 +62,7 @@ std::optional<Forward> forward(TrainingQuestion q, const System& system) {
     const TrainingPlan plan = plan_training(q, system);
     if (plan.layouts.empty() || !plan.fits) return std::nullopt;
     const StepTime& t = plan.layouts.front().time;
-    const TrainingFigures f = figures_of(q, system, t.seconds);
+    const TrainingFigures f = figures_of(q, system, plan.layouts.front());
     return Forward{t.seconds, f.mfu, t.tensor, f.low, f.high};
   } catch (const RequestError&) {
     return std::nullopt;

@@ -48,7 +48,7 @@ std::string refusal(const TrainingQuestion& q, const System& system) {
 TEST_CASE("MFU counts all scores, its causal sister the half the mask leaves, over the same step") {
   const System system = load_system("dgx-h100");
   const TrainingQuestion q = question("llama3-8b", 64, 128, 8192);
-  const TrainingFigures f = figures_of(q, system, 10);
+  const TrainingRates f = rates_of(q, system, 10);
   const double weights = 32 * (4096.0 * (4096 + 2 * 1024 + 4096) + 3 * 4096.0 * 14336) + 4096.0 * 128256;
   const double scores = 32 * 2 * 4096.0 * 8192, tokens = 128 * 8192.0 / (10 * 64);
   CHECK(f.tokens_per_gpu == Approx(tokens));
@@ -83,7 +83,7 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
     const double rows = q.stack.capacity > 0 ? std::min(1.0, q.stack.capacity) : 1;
     const double peak = Processor::of(system).peak(q.precision), tokens = static_cast<double>(q.global_batch) * q.sequence;
     for (const PricedLayout& p : plan.layouts) {
-      const TrainingFigures f = figures_of(q, system, p.time.seconds);
+      const TrainingFigures f = figures_of(q, system, p);
       const double computed = tokens * per_token(q.model, q.sequence, true, rows),
                    all = tokens * per_token(q.model, q.sequence, false, rows);
       CHECK(computed / (q.gpus * f.low) <= peak * (1 + 1e-9));
@@ -118,12 +118,12 @@ TEST_CASE("a factor that makes a step shorter than its products is refused with 
 TEST_CASE("rows that a capacity drops are no work") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("mixtral-8x7b", 64, 256);
-  const double all = figures_of(q, system, 10).flops_per_gpu;
+  const double all = rates_of(q, system, 10).flops_per_gpu;
   q.stack.capacity = 2;  // padding is none either
-  CHECK(figures_of(q, system, 10).flops_per_gpu == all);
+  CHECK(rates_of(q, system, 10).flops_per_gpu == all);
   q.stack.capacity = 0.25;
   const double routed = 32 * 2 * 3 * 4096.0 * 14336;
-  CHECK(all - figures_of(q, system, 10).flops_per_gpu == Approx(0.75 * 6 * routed * 256 * 4096 / (10 * 64)).epsilon(1e-6));
+  CHECK(all - rates_of(q, system, 10).flops_per_gpu == Approx(0.75 * 6 * routed * 256 * 4096 / (10 * 64)).epsilon(1e-6));
 }
 
 TEST_CASE("a search leaves a share of the memory free, a layout that is named may fill all of it") {
@@ -207,7 +207,7 @@ TEST_CASE("A step waits for the slowest of the whole domains that its job takes,
     for (const PricedLayout& p : plan_training(q, system).layouts) {
       const int domains = (gpus + idle_gpus(p.layout, system.domain)) / system.domain;
       CHECK(domains * system.domain == gpus + idle_gpus(p.layout, system.domain));
-      const double before = p.time.seconds - p.time.stack - p.time.stragglers;
+      const double before = p.time.seconds - p.time.stragglers;
       CHECK(p.time.stragglers == Approx(straggle * std::sqrt(2 * std::log(domains)) * before).epsilon(1e-9).margin(1e-12));
     }
   }

@@ -43,7 +43,7 @@ TEST_CASE("Hybrids are trained, no faster than their products at the peak") {
     const TrainingPlan plan = plan_training(q, system);
     INFO(name);
     REQUIRE(!plan.layouts.empty());
-    const TrainingFigures f = figures_of(q, system, plan.layouts.front().time.seconds);
+    const TrainingFigures f = figures_of(q, system, plan.layouts.front());
     CHECK(f.mfu < 1);
     CHECK(f.mfu > 0.05);
     CHECK(plan.layouts.front().time.seconds > step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision)));
@@ -138,7 +138,7 @@ TEST_CASE("At a million tokens the search takes the better of ring and Ulysses")
   const TrainingPlan best = plan_training(q, system);
   REQUIRE(!best.layouts.empty());
   CHECK(best.layouts.front().layout.cp >= 8);
-  CHECK(figures_of(q, system, best.layouts.front().time.seconds).mfu < 1);
+  CHECK(rates_of(q, system, best.layouts.front().time.seconds).mfu < 1);
   for (const ContextParallel one : {ContextParallel::ring, ContextParallel::ulysses}) {
     q.context = one;
     CHECK(plan_training(q, system).layouts.front().time.seconds >= best.layouts.front().time.seconds * (1 - 1e-12));

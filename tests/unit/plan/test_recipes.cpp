@@ -95,7 +95,7 @@ TEST_CASE("copies to host memory cost nothing while they hide and more over a sl
   CHECK(pcie.optimizer == 0);
   CHECK(pcie.seconds >= before.seconds - before.optimizer);
   const double sum = pcie.compute + pcie.floor + pcie.tensor + pcie.context + pcie.expert + pcie.pipeline + pcie.bubble + pcie.data +
-                     pcie.accumulation + pcie.optimizer + pcie.stack + pcie.offload;
+                     pcie.accumulation + pcie.optimizer + pcie.stragglers + pcie.offload;
   CHECK(sum == Approx(pcie.seconds).epsilon(1e-9));
   q = one();
   q.cuda_graphs = true;

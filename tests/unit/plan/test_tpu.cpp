@@ -16,7 +16,7 @@ namespace {
 
 TrainingQuestion on_tpu(const char* model, int gpus, int batch, int sequence) {
   TrainingQuestion q = question(model, gpus, batch, sequence);
-  q.stack = load_stack(default_tpu_stack);
+  q.stack = load_stack(usual_stack(Generation::tpu));
   return q;
 }
 /// Fully sharded, without tensor and context ranks.

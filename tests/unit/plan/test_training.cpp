@@ -24,7 +24,7 @@ namespace {
 
 double sum(const StepTime& t) {
   return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer +
-         t.stragglers + t.stack + t.offload;
+         t.stragglers + t.offload;
 }
 
 /// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.

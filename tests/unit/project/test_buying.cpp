@@ -134,7 +134,7 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   plan.system.name = "tpu-v5p", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
   const PlanAnswer planned = answer(plan);
   const ProjectedRun run = answer(project).rows.front();
-  CHECK(planned.stack == default_tpu_stack);
+  CHECK(planned.stack == usual_stack(Generation::tpu));
   CHECK(run.layout->stack == planned.stack);
   CHECK(run.step_seconds == Approx(planned.layouts.front().step_seconds));
   NeedRequest need;

@@ -27,6 +27,7 @@ LAYOUTS = [
     # a launch floor that binds on the faster machine alone is in no trace of the slower: two sequences, not one
     ("mixtral-8x7b", "dgx-h100", "dgx-b200", 64, 256, "--tp 2 --pp 2 --vp 1 --ep 8 --microbatch 2"),
     ("llama3-8b", "dgx-h100", "dgx-b200", 64, 512, "--tp 1 --pp 4 --microbatch 1 --schedule dualpipe --stack deepseek"),
+    ("llama3-8b", "dgx-h100", "dgx-h200", 32, 128, "--tp 4 --pp 1 --microbatch 1 --zero 1 --stack torchtitan"),
 ]
 
 
@@ -66,6 +67,8 @@ def test_a_plans_own_timeline_is_what_the_plan_says_here_and_elsewhere(folder):
         other = planned(model, there, gpus, batch, pinned(plan) + (f" --stack {stack[0]}" if stack else ""))
         about = (model, here, there, layout)
         run = found(traces, "--system", here)
+        better = [one for one in run["collectives"] if one.get("verdict") == "better"]
+        assert not better, (better, *about)  # the plan's exchanges are what predict says
         near(run["step"]["step_s"], plan["step_s"], 0.01, "read back", *about)
         same = found(traces, "--system", here, "--on", here)["replay"]
         near(same["over_traced"], 1, 1e-6, "replayed here", *about)

@@ -82,7 +82,7 @@ TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the int
 }
 
 TEST_CASE("a step on processors without measurements is less sure than one on a generation that was", "[measured]") {
-  const Stack stack = load_stack(default_stack);
+  const Stack stack = load_stack(unfitted_stack);
   const System h100 = load_system("dgx-h100"), gaudi = load_system("gaudi-3");
   CHECK_FALSE(kernels_assumed(h100));
   CHECK_FALSE(kernels_assumed(load_system("gb300-nvl72")));

@@ -188,7 +188,7 @@ TEST_CASE("a step waits for the slowest of its nodes: not at all on one, then as
   const auto share = [&](int replicas) {
     const Layout l{.dp = replicas, .microbatch = 1, .global_batch = replicas, .sequence = 2048};
     const StepTime t = step_time(small(), l, bare(), gpu, costs);
-    return t.stragglers / (t.seconds - t.stack - t.stragglers);
+    return t.stragglers / (t.seconds - t.stragglers);
   };
   CHECK(share(8) == 0);
   CHECK(share(64) == Approx(0.02 * std::sqrt(2 * std::log(8.0))));
