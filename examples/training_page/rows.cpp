@@ -5,6 +5,7 @@
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/on_threads.hpp>
+#include <fabricost/specs/load.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
@@ -74,6 +75,8 @@ Published read_published(const std::string& folder, bool refits) {
   for (const std::vector<TrainingRow>* later : {&std::as_const(out.mlperf), &newer})
     for (const TrainingRow& r : *later)
       if (std::find(out.groups.fitted.begin(), out.groups.fitted.end(), r.row.group) != out.groups.fitted.end()) out.steps.push_back(r);
+  const std::filesystem::path own = data_directory() / "measurements";
+  for (const TrainingRow& r : read_training_rows(own / "torch-steps.csv")) out.steps.push_back(r);
   const auto served = read_inference_rows(workloads / "inference.csv", load_serving_table());
   const auto fit_without = [&](const std::vector<TrainingRow>& steps, std::vector<std::string> groups) {
     return calibrate_training(steps, out.kernels, {.leave_out = std::move(groups), .served = served});
@@ -82,6 +85,7 @@ Published read_published(const std::string& folder, bool refits) {
     if (r.row.group == "mlperf_lora_nvidia") out.adapters.push_back(r);
   predict_training_rows(out.adapters);
   out.kernels = read_ops_rows(workloads / "ops.csv");
+  for (OpsRow& r : read_ops_rows(own / "torch-kernels.csv")) out.kernels.push_back(std::move(r));
   predict_training_rows(out.steps);
   predict_ops_rows(out.kernels);
   out.newer = read_training_rows(second / "newer_training.csv");

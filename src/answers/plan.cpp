@@ -53,22 +53,22 @@ template <class E, std::size_t N>
   return 0;
 }
 
-/// The optimizer's bytes per parameter: those that are given instead of 32 bit, which the stack's sum contains.
+/// The optimizer's bytes per parameter: those that are given instead of the stack's.
 void choose_memory(const PlanRequest& r, Stack& stack) {
   MemoryStack& m = stack.memory;
   if (r.main_params_dtype || r.exp_avg_dtype || r.exp_avg_sq_dtype) {
-    const auto moment = [](const std::optional<StateFormat>& given, std::string_view field) {
-      const StateFormat format = given.value_or(StateFormat::fp32);
-      if (format == StateFormat::none) throw Refusal(fmt::format("<{}>: Adam has both moments; take fp32, bf16, fp16 or fp8", field));
-      return bytes_of(format);
+    const auto moment = [](const std::optional<StateFormat>& given, std::string_view field, double otherwise) {
+      if (given == StateFormat::none) throw Refusal(fmt::format("<{}>: Adam has both moments; take fp32, bf16, fp16 or fp8", field));
+      return given ? bytes_of(*given) : otherwise;
     };
-    const StateFormat master = r.main_params_dtype.value_or(m.weight >= 4 ? StateFormat::none : StateFormat::fp32);
-    if (master == StateFormat::fp8 || master == StateFormat::bf16) throw Refusal("<main_params_dtype>: take fp32, fp16 or none");
-    const auto traffic = [&m] { return 2 * m.optimizer + m.gradient + m.gathered_weight; };  // states are read and written
-    const double before = traffic();
-    m.optimizer = bytes_of(master) + moment(r.exp_avg_dtype, "exp_avg_dtype") + moment(r.exp_avg_sq_dtype, "exp_avg_sq_dtype");
-    stack.update_share = traffic() / before;
-    m.master_remainders = m.master_remainders && master == StateFormat::fp32;
+    if (r.main_params_dtype == StateFormat::fp8 || r.main_params_dtype == StateFormat::bf16)
+      throw Refusal("<main_params_dtype>: take fp32, fp16 or none");
+    const double of_stack = (m.optimizer - m.master) / 2;
+    const double first = moment(r.exp_avg_dtype, "exp_avg_dtype", of_stack);
+    const double second = moment(r.exp_avg_sq_dtype, "exp_avg_sq_dtype", r.exp_avg_dtype ? first : of_stack);
+    if (r.main_params_dtype) m.master = bytes_of(*r.main_params_dtype);
+    m.optimizer = m.master + first + second;
+    m.master_remainders = m.master_remainders && m.master == bytes_of(StateFormat::fp32);
   }
   m.master_remainders = r.store_param_remainders.value_or(m.master_remainders);
   if (m.master_remainders && r.main_params_dtype.value_or(StateFormat::fp32) != StateFormat::fp32)
@@ -100,6 +100,8 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
   const std::string dense = fmt::format("{} has no experts; leave it out", model.name);
   needs(r.fp8_recipe.has_value(), r.precision == Precision::fp8, "fp8_recipe", "products are not fp8; give <precision=fp8>");
   needs(r.fp8_attention.value_or(false), narrow, "fp8_attention", "needs narrow products; give <precision=fp8>");
+  needs(r.fp8_attention.value_or(false), r.attention.value_or(stack.attention) != AttentionKernel::math, "fp8_attention",
+        "attention that writes its scores has no fp8; take another <attention>");
   needs(r.moe_dispatcher.has_value(), model.mixture(), "moe_dispatcher", dense);
   needs(r.overlap_moe_comm.has_value(), model.mixture(), "overlap_moe_comm", dense);
   needs(r.routing.has_value(), model.mixture(), "routing", dense);
@@ -107,6 +109,10 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
   needs(r.fp8_param_gather.value_or(false), narrow, "fp8_param_gather", "parameters are not fp8; give <precision=fp8>");
   if (r.fp8_recipe) choose_fp8(*r.fp8_recipe, stack.memory);
   stack.fp8_attention = r.fp8_attention.value_or(stack.fp8_attention);
+  if (r.attention) {
+    stack.attention = *r.attention;
+    stack.memory.flash_attention = *r.attention != AttentionKernel::math;
+  }
   if (r.moe_dispatcher)
     stack.deduplicated = *r.moe_dispatcher != Dispatcher::alltoall, stack.fused_experts = *r.moe_dispatcher == Dispatcher::hybridep;
   if (r.overlap_moe_comm) stack.expert_exposed = exposed(*r.overlap_moe_comm, &Stack::expert_exposed, stack, "nemo-mlperf");

@@ -9,6 +9,7 @@
 ///   overlap of tensor ranks  sequence parallel (megatron/training/arguments.py, tp_comm_overlap)
 ///   scales of fp8            32 values from sm_100 and gfx950, but not yet on sm_120; blocks from sm_90
 ///                            (transformer_engine/pytorch/quantization.py, check_mxfp8_support, check_fp8_block_scaling_support)
+///   kinds of attention       flash3 on sm_90 alone, flash2 from sm_80 on (github.com/Dao-AILab/flash-attention, README)
 ///   delayed scales           neither moe_act nor layernorm is repeated (transformer_config.py)
 ///   fp8 parameters alone     a distributed optimizer holds what they are made of (arguments.py, fp8_param_gather)
 ///   fp8 inputs of SwiGLU     a gated feed-forward block (transformer_config.py, activation_func_fp8_input_store)
@@ -64,6 +65,18 @@ void check_scales(const PlanRequest& r, const TrainingQuestion& q, const System&
          "take another recipe or other modules");
 }
 
+void check_attention(const PlanRequest& r, const System& system) {
+  if (!r.attention) return;
+  const Generation made = system.gpu.generation;
+  const bool nvidia = is_nvidia(made);
+  if (*r.attention == AttentionKernel::flash3 && made != hopper)
+    throw Refusal(fmt::format("<attention> flash3: FlashAttention-3 runs on sm_90 (hopper) alone, {} is {}; take {}", system.gpu.name,
+                              name(made), !nvidia || made < ampere ? "cudnn or math" : "cudnn, flash2 or math"));
+  if (*r.attention == AttentionKernel::flash2 && nvidia && made < ampere)
+    throw Refusal(fmt::format("<attention> flash2: FlashAttention-2 runs from sm_80 (ampere) on, {} is {}; take cudnn or math",
+                              system.gpu.name, name(made)));
+}
+
 void check_overlap(const PlanRequest& r, const TrainingQuestion& q) {
   refuse(r.tp_comm_overlap.value_or(false) && q.sequence_parallel == false,
          "<tp_comm_overlap> yes with <sequence_parallel> no: Megatron-Core overlaps the exchange of sequence parallel alone; leave one of "
@@ -87,6 +100,7 @@ void check_overlap(const PlanRequest& r, const TrainingQuestion& q) {
 void check_recipe(const PlanRequest& r, const TrainingQuestion& q, const System& system) {
   check_offload(r, q);
   check_scales(r, q, system);
+  check_attention(r, system);
   check_overlap(r, q);
   refuse(r.fp8_param_gather.value_or(false) && q.zero == 0,
          "<fp8_param_gather> yes with <zero> 0: only sharded states hold what fp8 parameters are made of; take <zero> 1 or more");

@@ -86,7 +86,9 @@ struct TrainingUnknown {
 /// Steps and kernels, then serving runs: both depend on the constants of generations. Unknowns of serving alone come last.
 class StepFit {
  public:
-  StepFit(const Jobs& jobs, detail::ServingModel& served, const TrainingFitOptions& options) : jobs_(jobs), served_(served) {
+  /// \param unscaled factors that are 1: of kernels and steps that say what kernels take by themselves, whatever other software adds
+  StepFit(const Jobs& jobs, detail::ServingModel& served, const TrainingFitOptions& options, const std::vector<std::string>& unscaled)
+      : jobs_(jobs), served_(served) {
     for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) watts_.push_back(usual_watts(jobs, g));
     for (const double watts : watts_) starts_.push_back(start_of(watts));
     for (const Parameter& p : compute_parameters) {
@@ -100,7 +102,10 @@ class StepFit {
       else
         for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread, held});
     }
-    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors});
+    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) {
+      const bool measured = std::find(unscaled.begin(), unscaled.end(), jobs.factors[static_cast<std::size_t>(f)]) != unscaled.end();
+      unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors || measured});
+    }
   }
 
   /// Sets the constants of all generations and the factors of stacks to u.
@@ -284,7 +289,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   weight.tail(served.rows()) = served.weights();
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, max_weight_of_group / in_group[jobs.all[i].row().group]));
-  StepFit model(jobs, served, options);
+  StepFit model(jobs, served, options, groups.unscaled);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
   // steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
   Eigen::VectorXd alone = weight;

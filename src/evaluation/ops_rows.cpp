@@ -51,6 +51,7 @@ constexpr std::array places{
     NamedPlace{"h100", "NVSwitch", 8, false, "aws-p5", {}, false},
     NamedPlace{"a100", "", 1, true, "dgx-a100", {}, true},
     NamedPlace{"h100", "", 1, true, "dgx-h100", {}, true},
+    NamedPlace{"h200", "", 1, true, "dgx-h200", {}, true},
 };
 
 /// Of a GPU that data/gpus knows: its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.
@@ -152,6 +153,18 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   return false;
 }
 
+/// Causal attention of whole sequences, "batch 1, sequence 8192, head 128"; false for another kernel, or a shape that is not stated.
+bool attention_kernel(OpsRow& op, const std::string& name, Cells& cells) {
+  if (name != "attention forward" && name != "attention backward") return false;
+  const std::string& notes = cells.text("notes");
+  const double batch = after(notes, "batch (\\d{1,6})"), sequence = after(notes, "sequence (\\d{1,7})"), head = after(notes, "head (\\d{1,4})");
+  op.kind = name == "attention backward" ? OpKind::attention_backward : OpKind::attention;
+  op.rows = batch * cells.count("heads") * sequence;
+  op.columns = sequence;
+  op.inner = 2 * head;  // queries' and values' width
+  return op.rows > 0 && op.inner > 0;
+}
+
 /// Parses the timed call.
 void call_of(OpsRow& op, const std::string& name, Cells& cells) {
   const int ranks = cells.count("ranks", 1), per_node = cells.count("ranks_per_node", ranks);
@@ -172,7 +185,7 @@ void call_of(OpsRow& op, const std::string& name, Cells& cells) {
   if (std::regex_match(name, found, sizes)) {
     product(op, *io::parse_number(found[1].str()), *io::parse_number(found[3].str()), *io::parse_number(found[2].str()));
     if (found[4] == "fp8") op.precision = Precision::fp8;
-  } else if (!layer_kernel(op, name, cells)) {
+  } else if (!attention_kernel(op, name, cells) && !layer_kernel(op, name, cells)) {
     op.row.skipped = fmt::format("\"{}\" is no kernel known here, or its shape is not stated", name.substr(0, 40));
   }
 }
@@ -203,6 +216,10 @@ double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
     Processor clocked = gpu;
     for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak /= slower;
     return product_seconds(clocked, op.precision, op.rows, op.columns, op.inner, op.count);
+  }
+  if (op.kind == OpKind::attention || op.kind == OpKind::attention_backward) {
+    const double forward = attention_seconds(gpu, Stack{}, op.rows * op.columns, op.inner, op.precision);
+    return slower * (op.kind == OpKind::attention ? forward : attention_backward(gpu, AttentionKernel::cudnn) * forward);
   }
   return row_kernel_seconds(gpu, op.columns, op.bytes);
 }

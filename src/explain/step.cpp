@@ -66,12 +66,11 @@ class StepWords {
     if (term == "bubble") return {bubble()};
     if (term == "accumulation")
       return {fmt::format(
-          "Each microbatch, of {:.0f}, adds its gradients to those in memory, which start at zero: {:.3g} B of memory traffic a "
+          "Each microbatch after the first, {:.0f} of them, adds its gradients to those in memory: {:.3g} B of memory traffic a "
           "parameter at {:.3g} TB/s.",
-          parts_.microbatches, stack_.accumulation_bytes, 1e-12 * gpu_.memory_rate)};
+          parts_.microbatches - 1, stack_.accumulation_bytes, 1e-12 * gpu_.memory_rate)};
     if (term == "optimizer")
-      return {fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, at {:.3g} TB/s, once a step.",
-                          gpu_.constants.optimizer_bytes, 1e-12 * gpu_.memory_rate)};
+      return {optimizer()};
     if (term == "stragglers") return {stragglers()};
     if (term == "offload") return offload();
     return exchanges(term);
@@ -113,6 +112,16 @@ class StepWords {
                       percent(l_.offload_optimizer), prior::memory::host_update, 1e-9 * host_memory_rate(system_),
                       stack_.memory.gradient + stack_.memory.gathered_weight, link));
     return out;
+  }
+
+  [[nodiscard]] std::string optimizer() const {
+    const double bytes = update_bytes(stack_.memory), seconds = update_seconds(gpu_, stack_, 1);
+    const std::string kernel = stack_.update_cycles > 0 && gpu_.cycles > 0
+                                   ? fmt::format(", with {:.3g} cycles of a processor a parameter beside them", stack_.update_cycles)
+                                   : "";
+    return fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, once a step: gradient, weight and states are read, "
+                       "weight and states written, at {:.3g} TB/s{}: {:.3g} ps a parameter, {:.3g} TB/s. No stack's factor makes it faster.",
+                       bytes, 1e-12 * gpu_.constants.memory * gpu_.memory_rate, kernel, 1e12 * seconds, 1e-12 * bytes / seconds);
   }
 
   [[nodiscard]] std::string bubble() const {

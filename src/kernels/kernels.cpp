@@ -4,4 +4,5 @@
 #include <fabricost/kernels/groups-inl.hpp>
 #include <fabricost/kernels/interval-inl.hpp>
 #include <fabricost/kernels/moe_kernels-inl.hpp>
+#include <fabricost/kernels/optimizer-inl.hpp>
 #include <fabricost/kernels/stack-inl.hpp>

@@ -23,6 +23,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("weight", into.weight, 8);
   number("gradient", into.gradient, 8);
   number("optimizer", into.optimizer, 32);
+  number("master", into.master, 8);
   number("gathered_weight", into.gathered_weight, 8);
   number("fp8_weight_copies", into.fp8_weight_copies, 8);
   number("fp4_weight_copies", into.fp4_weight_copies, 8);
@@ -32,6 +33,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   flag("fp8_parameters", into.fp8_parameters);
   flag("fp8_tensor_scaled", into.fp8_tensor_scaled);
   number("accumulated_gradient", into.accumulated_gradient, 8);
+  flag("frees_gradients", into.frees_gradients);
   flag("embedding_sharded", into.embedding_sharded);
   flag("flash_attention", into.flash_attention);
   flag("dropout", into.dropout);
@@ -44,6 +46,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   flag("logits_sharded", into.logits_sharded);
   number("weight_gradient", into.weight_gradient, 8);
   number("pipe_buffer", into.pipe_buffer, 64);
+  number("norm_input", into.norm_input, 16);
   number("activation_input", into.activation_input, 4);
   number("adapter_mask", into.adapter_mask, 4);
   number("graph_buffer", into.graph_buffer, 64);
@@ -93,6 +96,8 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.fp8_attention = in.flag("fp8_attention", s.fp8_attention);
   s.old_kernels = in.flag("old_kernels", s.old_kernels);
   s.eager_loss = in.flag("eager_loss", s.eager_loss);
+  s.elementwise = in.number("elementwise", s.elementwise, 0.1, 10);
+  s.update_cycles = in.number("update_cycles", s.update_cycles, 0, 1000);
   s.tensor_exposed = in.number("tensor_exposed", s.tensor_exposed, 0, 1);
   s.data_exposed = in.number("data_exposed", s.data_exposed, 0, 1);
   s.context_exposed = in.number("context_exposed", s.context_exposed, 0, 1);
@@ -218,6 +223,7 @@ TrainingGroups load_training_groups() {
   for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
   for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
   for (const io::SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("unscaled")) out.unscaled.push_back(item->text);
   if (const io::SpecNode* list = in.take("set_aside", true)) {
     io::MapReader aside(*list, "set_aside", faults);
     for (const auto& [key, mark, value] : list->entries) {

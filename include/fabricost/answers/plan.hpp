@@ -30,6 +30,7 @@ namespace fabricost {
 enum class StateFormat : unsigned char { fp32, bf16, fp16, fp8, none };
 inline constexpr std::array<std::string_view, 5> state_format_names{"fp32", "bf16", "fp16", "fp8", "none"};
 [[nodiscard]] constexpr auto words_of(StateFormat) { return EnumWords{state_format_names, "a format of an optimizer's values"}; }
+[[nodiscard]] constexpr auto words_of(AttentionKernel) { return EnumWords{attention_kernel_names, "a kind of attention"}; }
 [[nodiscard]] constexpr auto words_of(ContextParallel) { return EnumWords{context_names, "a way of context ranks"}; }
 
 /// Kernels that bring tokens to experts: every choice alone, a token once a domain (DeepEP), that and sorted (HybridEP).
@@ -77,6 +78,7 @@ struct PlanRequest {
   std::optional<Dispatcher> moe_dispatcher;
   std::optional<bool> fp8_attention, overlap_moe_comm, tp_comm_overlap, overlap_grad_reduce;
   std::optional<int> mtp_num_layers;
+  std::optional<AttentionKernel> attention;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -164,7 +166,9 @@ struct PlanRequest {
         asks(&R::overlap_grad_reduce, "overlap_grad_reduce", "--overlap-grad-reduce", "YES",
              "Without stages, gradients and weights are exchanged beside\nthe backward; default as the stack"),
         asks(&R::mtp_num_layers, "mtp_num_layers", "--mtp-num-layers", count, {0, 100}, "N",
-             "Modules that predict further tokens; default as the model")};
+             "Modules that predict further tokens; default as the model"),
+        asks(&R::attention, "attention", "--attention", "KIND",
+             "Kernels of attention: cudnn (the maker's own), flash3, flash2\nor math (scores written to memory); default as the stack")};
   }
 };
 

@@ -3,6 +3,7 @@
 /// Published times of single kernels and collectives, row by row: matrix products, element-wise kernels, all_reduce, send_recv.
 ///
 ///   product      product_seconds of kernels/compute.hpp
+///   attention    attention_seconds there, causal, with cuDNN's kernels; its backward
 ///   stream       row_kernel_seconds there: norms, activations, softmax; a kernel that reduces a row before scaling it reads it twice
 ///   collective   the library on the row's machine
 ///
@@ -18,7 +19,7 @@
 
 namespace fabricost {
 
-enum class OpKind : unsigned char { product, stream, collective };
+enum class OpKind : unsigned char { product, stream, attention, attention_backward, collective };
 
 /// One row of an ops.csv (columns: docs/reading-logs.md). Times are seconds.
 struct OpsRow {
@@ -29,7 +30,8 @@ struct OpsRow {
   OpKind kind = OpKind::product;
   Precision precision = Precision::fp16;
   double rows = 0, columns = 0,
-         inner = 0;  ///< of products: rows of all of them, columns and inner dimension of each; of a stream: rows and width
+         inner = 0;  ///< of products: rows of all of them, columns and inner dimension of each; of a stream: rows and width; of attention:
+                     ///< queries of all heads, keys that each may see, widths of query and value together
   double count = 1;  ///< products in one call (attention: one per head)
   double bytes = 0;  ///< moved by a stream; of a collective as nccl-tests counts them
   Collective collective = Collective::all_reduce;

@@ -20,7 +20,8 @@ struct ComputeConstants {
   double gemm_overlap;        ///< order q of the norm of its arithmetic and memory time
   double misaligned;          ///< extra time of a product with a side that is not a multiple of 64 on the rank
   double attention;           ///< fraction of the 16-bit peak that fused attention reaches, counting the causal half of the scores
-  double attention_old;       ///< factor on it for kernels older than the generation (Triton, FlashAttention-2 on Hopper)
+  double attention_flash3;    ///< factor on it for FlashAttention-3
+  double attention_flash2;    ///< factor on it for FlashAttention-2 and Triton's kernels on generations after Ampere
   double attention_backward;  ///< time of fused attention's backward over its forward
   double scores;              ///< unfused attention: efficiency of its two products, relative to `gemm`
   double score_bytes;         ///< unfused attention: bytes of memory traffic per score and forward
@@ -34,7 +35,6 @@ struct ComputeConstants {
   double floor_overlap;       ///< order q of the norm of a layer's work and its floor
   double logit_bytes;         ///< memory traffic per logit of a fused cross entropy
   double logit_bytes_eager;   ///< the same for an unfused one
-  double optimizer_bytes;     ///< memory traffic per updated parameter
   double straggle;            ///< standard deviation of a node's time for a step, as a share: all wait for the slowest
   ComputeForm form;
 };

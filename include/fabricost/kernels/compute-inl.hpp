@@ -18,6 +18,7 @@ FABRICOST_BODY Processor Processor::of(const System& system) {
   out.memory_rate = g.hbm_bandwidth.value.value();
   out.memory = g.memory.value.value();
   out.memory_latency = g.hbm_latency.value.value();
+  out.cycles = g.units * g.clock_hz;
   constexpr double tera = 1e12;
   out.watts = g.power.value.value() / (out.peak16 / g.turned_arithmetic / tera);
   out.use(system.constants.compute);
@@ -93,21 +94,23 @@ FABRICOST_BODY double product_seconds(const Processor& gpu, Precision precision,
 
 FABRICOST_BODY double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
   const ComputeConstants& c = gpu.constants;
-  const double own = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention_old : 1;
+  const double own = kernel == AttentionKernel::flash3                              ? c.attention_flash3
+                     : kernel == AttentionKernel::flash2 && !gpu.old_attention_is_own ? c.attention_flash2
+                                                                                      : 1;
   return at_clock(gpu, c.attention * own) * peak;
 }
 
 FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision) {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
-  if (kernel == AttentionKernel::unfused)
+  if (kernel == AttentionKernel::math)
     return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
   return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
 }
 
 FABRICOST_BODY double attention_backward(const Processor& gpu, AttentionKernel kernel) {
-  return kernel == AttentionKernel::unfused ? 2 : gpu.constants.attention_backward;
+  return kernel == AttentionKernel::math ? 2 : gpu.constants.attention_backward;
 }
 
 FABRICOST_BODY double attention_traffic(const Processor& gpu, double rows, double hidden, double T, double width) {

@@ -4,8 +4,8 @@
 ///
 ///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
 ///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
-///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 times that
-///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
+///   attention         cudnn, flash3, flash2: 2 a d s^2 b (causal half of both products) / (k ea P), k of each kind; backward 2.87 times that
+///                     math: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
 ///   cast              to fp8 or fp4 of a product's inputs, row by row and, where weights are trained, column by column: w bytes a value
 ///                     for each copy, read once in fp8, in fp4 once for each copy and once for the scale of the whole tensor
@@ -40,6 +40,7 @@ struct Processor {
   double most = 1;                    ///< share of the peak that no product exceeds; below 1 where a stack's factor shortens it after that
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
+  double cycles = 0;                  ///< of all its processors (SMs) a second; 0: their number or clock is not published
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
   ComputeConstants constants;
 
@@ -99,7 +100,7 @@ namespace detail {
 
 /// FLOP/s of fused attention, whose products run at `peak`: 16 bit, or fp8.
 [[nodiscard]] double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak);
-[[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused, gpu.peak16); }
+[[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::cudnn, gpu.peak16); }
 
 /// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
 /// \param scores b a s^2 / c of this rank \param width query + value widths of one head \param precision of the layer's products

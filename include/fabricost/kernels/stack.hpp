@@ -20,9 +20,9 @@
 
 namespace fabricost {
 
-/// Attention kernels: the generation's own fused one, an older fused one, or scores written to memory.
-enum class AttentionKernel : unsigned char { fused, fused_old, unfused };
-inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused", "fused_old", "unfused"};
+/// Attention kernels: cuDNN's, and on other makers' processors their own library's; FlashAttention-3 and 2; scores written to memory.
+enum class AttentionKernel : unsigned char { cudnn, flash3, flash2, math };
+inline constexpr std::array<std::string_view, 4> attention_kernel_names{"cudnn", "flash3", "flash2", "math"};
 
 /// The stack of processors that none was fitted on, and of published steps whose software is not told.
 inline constexpr const char* unfitted_stack = "megatron-core";
@@ -63,7 +63,7 @@ struct StepsSeen {
 struct Stack {
   std::string name = unfitted_stack;
   std::string title{};
-  AttentionKernel attention = AttentionKernel::fused;
+  AttentionKernel attention = AttentionKernel::cudnn;
   bool fp8_attention = false; ///< the products of fused attention run in fp8 where those of the layer are narrow
   bool old_kernels = false;   ///< element-wise kernels of stacks before fused attention
   bool eager_loss = false;    ///< cross entropy in separate kernels
@@ -75,7 +75,8 @@ struct Stack {
   double gradient_bytes = 4;          ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;      ///< memory traffic of adding up gradients, per local parameter and microbatch
   double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
-  double update_share = 1;   ///< memory traffic of the optimizer over that with its usual formats
+  double elementwise = 1;    ///< time of the layers' element-wise kernels over that of fused ones
+  double update_cycles = 0;  ///< cycles of a processor (SM) that the optimizer's kernel takes for a parameter; 0: its bytes alone
   double launches = 1;       ///< the host's time for a layer's launches over that of current programs (layer_floor)
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert

@@ -19,7 +19,7 @@ FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layo
   const double h = model.hidden;
   LayerActivations out;
   out.normed = h * (stack.keeps_gathered ? 1 : spread) * (input(AdapterModule::linear_qkv) + input(AdapterModule::linear_fc1));
-  out.block = h * (4 * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
+  out.block = h * (2 * stack.norm_input * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
   const double result = layout.trains_all() ? product : std::max(2.0, input(AdapterModule::linear_proj));
   if (model.latent()) {
     out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());

@@ -6,7 +6,8 @@
 /// 2205.05198, section 4, generalised to any shape; with dropout, h = a d = g d and f = 4 h the sum is the
 /// paper's 10 + 24/t + 5 a s / (h t), times h):
 ///
-///     block      r (4 h + 2 h + 2 h [+ 2 h])           inputs of two norms, of two column-parallel products [masks of dropout]
+///     block      r (2 n h + 2 h + 2 h [+ 2 h])         inputs of two norms, n bytes a value (2, in separate 32-bit kernels 6), of two
+///                                                      column-parallel products [masks of dropout]
 ///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
 ///     latent     (4 a (n + r) + 4 a v) / t             q, k, v, output (DeepSeek-V2), and on every rank
 ///                + 4 q + 4 kv + 2 r                    inputs of the latents' norms and products, the rotary key

@@ -62,7 +62,7 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
   if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
   if (heads) {
     const double open = layout.schedule == PipelineSchedule::gpipe ? in_flight : 1;
-    const double inputs = 2 * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
+    const double inputs = stack.norm_input * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
     // the logits of every prediction module are alive beside the last layer's
     const int predictions = content.predictions + mirror.predictions;
     use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
@@ -110,6 +110,18 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
     const double dense_matrix = has_dense ? (mats - 1) * h * model.ffn / t : 0,
                  expert_matrix = has_experts ? (mats - 1) * h * model.expert_ffn / layout.expert_tp : 0;
     use.buffers += stack.weight_gradient * std::max({head, dense_matrix, expert_matrix});
+  }
+
+  if (stack.frees_gradients && layout.pp == 1 && layout.microbatches() == 1 && !stack.planned) {
+    const double head = std::min(use.gradients, heads ? use.gradients * table / std::max(1.0, learning) : 0);
+    const double loss = use.activations + use.vocabulary, backward = use.activations + use.recompute + head;
+    const double update = use.gradients + use.recompute;
+    if (loss >= std::max(backward, update))
+      use.gradients = use.recompute = 0;
+    else if (backward >= update)
+      use.gradients = head, use.vocabulary = 0;
+    else
+      use.activations = use.vocabulary = 0;
   }
 
   use.communicators = stack.communicator * communicators_of(layout);

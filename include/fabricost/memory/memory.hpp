@@ -6,8 +6,15 @@
 /// N (states.hpp). The layout's `zero` divides the optimizer (1), also gradients (2, without pipeline
 /// stages), also weights (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over
 /// their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches
-/// in flight (in_flight.hpp). The peak is the sum of the items. This overestimates full recompute by up to
-/// one layer: the recomputed layer is counted together with the logits, which are already freed by then. A prediction module
+/// in flight (in_flight.hpp). The peak is the sum of the items, of those that are alive together: with one microbatch and no stages, where
+/// gradients arise in the backward and are dropped after the update (MemoryStack::frees_gradients), the largest of
+///
+///     loss        all activations and the logits
+///     backward    all activations, the layer that is recomputed, the gradient of the output matrix
+///     update      all gradients, the layer that is recomputed
+///
+/// and the items are those of that moment. Elsewhere full recompute is overestimated by up to one layer: it is counted together with the
+/// logits, which are already freed by then. A prediction module
 /// (multi-token prediction) has the states and activations of its layer and logits of its own on the last stage. Where a
 /// compiler plans the memory (MemoryStack::planned) only the larger of the two counts, with the weights it gathers.
 

@@ -15,6 +15,7 @@ struct MemoryStack {
   double weight = 2;           ///< between steps: 2 in 16 bit; 4 where the 32-bit copy is the parameter (torchtitan's FSDP2)
   double gradient = 4;         ///< as accumulated over microbatches: 4 in 32 bit (Megatron), 2 in 16 bit
   double optimizer = 12;       ///< 32-bit master 4, first and second moment 4 each (Rajbhandari 2020); 8 without a master
+  double master = 4;           ///< part of `optimizer`: master weights; 0 where the weights themselves are updated
   double gathered_weight = 2;  ///< of a layer gathered for computing, zero = 3
 
   /// Row- and column-wise low-precision copies of a layer's weights, with their scales: 2 (1 + 1/32) for
@@ -40,6 +41,9 @@ struct MemoryStack {
   /// Bytes of a gradient that is sharded only after the last of several microbatches and waits whole until then (PyTorch's
   /// FSDP2, set_requires_gradient_sync(False), in the format of its reduction); 0: sharded after each.
   double accumulated_gradient = 0;
+  /// Gradients arise in the backward and are dropped after the update (PyTorch's zero_grad, set_to_none), rather than in buffers that
+  /// stay (Megatron core).
+  bool frees_gradients = false;
   bool embedding_sharded = true;  ///< over tensor ranks
 
   // activations that layers save for their backward
@@ -53,6 +57,7 @@ struct MemoryStack {
       false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor) instead of gathered again
   bool keeps_routed_output = false;  ///< experts' outputs are kept until the router weights them
   double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
+  double norm_input = 2;        ///< bytes per element of a norm's saved inputs; 6 where it runs in separate kernels in 32 bit
   double activation_input = 2;  ///< bytes per element of an activation function's saved inputs; 1 in fp8 (activation_func_fp8_input_store)
   double adapter_mask = 0;      ///< bytes per element of the mask of dropout before an adapter; 0 without dropout
 

@@ -31,6 +31,11 @@ FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const RankParam
   if (frozen) out.weights += stack.weight * learning.all;
   const bool waits = stack.accumulated_gradient > 0 && shards_gradients(layout) && layout.microbatches() > 1 && ranks > 1;
   out.gradients = waits ? stack.accumulated_gradient * learning.all : stack.gradient * held(learning, shards_gradients(layout));
+  const bool by_chunk = stack.frees_gradients && layout.zero >= 1 && layout.pp > 1 && layout.vp > 2 && layout.microbatches() <= layout.pp;
+  if (by_chunk && !waits) {
+    const double whole = 2.0 / layout.vp;
+    out.gradients = std::min(out.gradients, stack.gradient * (whole * learning.all + (1 - whole) * learning.sharded));
+  }
   out.optimizer = stack.optimizer * held(learning, layout.zero >= 1);
   if (stack.master_remainders) out.optimizer -= std::min(stack.optimizer, 2.0) * held(frozen ? learning : sixteen, layout.zero >= 1);
   out.offloaded = out.optimizer * layout.offload_optimizer;

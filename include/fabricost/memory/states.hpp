@@ -3,7 +3,10 @@
 /// Bytes of weights, gradients and optimizer of one rank: bytes per parameter over the ranks that share it.
 ///
 ///     weights    w N16 [/ S] + c N_layers [/ S]         N16: parameters kept in 16 bit; c: copies in low precision
-///     gradients  g Nt [/ S]                             or whole between microbatches (MemoryStack::accumulated_gradient)
+///     gradients  g Nt [/ S]                             or whole between microbatches (MemoryStack::accumulated_gradient); of an
+///                                                      interleaved pipeline with one round of microbatches, whose chunks have
+///                                                      their backwards one after the other, whole in two of v chunks where
+///                                                      gradients are freed: one is added up, one is reduced
 ///     optimizer  (o Nt [/ S] - 2 N16 [/ S]) (1 - f)     the second term where only the remainder of the 32-bit master is kept
 ///
 /// N parameters of the rank, Nt those that are trained, each [/ S] where `zero` shards it; routed experts over their own

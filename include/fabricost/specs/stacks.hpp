@@ -24,6 +24,7 @@ struct TrainingGroups {
   std::vector<std::string> judged;
   std::vector<std::string> fitted;                             ///< besides the judged ones
   std::vector<std::string> kernels;                            ///< of ops.csv, fitted
+  std::vector<std::string> unscaled;                           ///< stacks and groups of kernels whose factor a fit holds at 1
   std::vector<std::pair<std::string, std::string>> set_aside;  ///< prefix of the name, reason
 };
 [[nodiscard]] TrainingGroups load_training_groups();

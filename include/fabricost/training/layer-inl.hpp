@@ -110,7 +110,7 @@ FABRICOST_BODY LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
   if (parts.feed) feed_forward(out, traffic, experts);
   out.feed += out.products;
   const ComputeConstants& c = gpu.constants;
-  const auto element = [&](double bytes) { return (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
+  const auto element = [&](double bytes) { return stack.elementwise * (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
   const int copies = l.trains_all() ? 2 : 1;  // gradients of weights read columns
   out.cast = cast_seconds(gpu, l.precision, out.read, copies);
   out.cast_back = cast_seconds(gpu, l.precision, out.written, copies);

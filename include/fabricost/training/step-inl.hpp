@@ -131,7 +131,8 @@ FABRICOST_BODY StepModel::Stages StepModel::stages() const {
   std::tie(out.out_of_gpu, out.into_gpu) = offloaded(out.fullest, out.stage);
   out.stage.forward += out.out_of_gpu;
   out.stage.backward += out.into_gpu;
-  out.accumulate = stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / (gpu.most * gpu.memory_rate);
+  const double after_first = 1 - 1.0 / l.microbatches();  // a mean over all microbatches
+  out.accumulate = after_first * stack.accumulation_bytes * (out.trained.shared() + out.trained.experts) / (gpu.most * gpu.memory_rate);
   out.body = out.stage.sum() + out.accumulate;
   out.ends = ends();
   const LayerTime of_last = content(last);
@@ -174,8 +175,7 @@ FABRICOST_BODY StepTime StepModel::run() const {
   const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
   const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
   const double away = l.offload_optimizer * (owned + owned_experts);
-  const double update =
-      gpu.constants.optimizer_bytes * stack.update_share * (owned + owned_experts - away) / (gpu.most * gpu.memory_rate);
+  const double update = update_seconds(gpu, stack, owned + owned_experts - away);
   const double on_host = away > 0 ? updated_on_host(away) : 0;
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;

@@ -18,8 +18,9 @@
 ///              each rank's part, 1 / S, is all-reduced across the replicas / S groups once per step (FSDP2: fully_shard on
 ///              a 2-D mesh, set_requires_all_reduce(False) until the last microbatch; docs.pytorch.org,
 ///              distributed.fsdp.fully_shard)
-///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch and local parameter
-///   optimizer  30 bytes of memory traffic per parameter of the rank, once per step
+///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch after the first and local parameter
+///   optimizer  the update of the rank's parameters, once per step (kernels/optimizer.hpp); its kernel's rate is measured by itself, so
+///              that the stack's factor is not on it
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
@@ -34,6 +35,7 @@
 /// microbatch on a rank.
 
 #include <fabricost/hardware/host_rate.hpp>
+#include <fabricost/kernels/optimizer.hpp>
 #include <fabricost/memory/activations.hpp>
 #include <fabricost/memory/in_flight.hpp>
 #include <fabricost/model/stage_parameters.hpp>

@@ -69,7 +69,7 @@ void Exchange::compare(const System& here, const System& there) {
   set(io::Work::product, products);
   set(io::Work::product_8, product_rate(a, Precision::fp8) / product_rate(b, Precision::fp8));
   set(io::Work::attention, attention_rate(a) / attention_rate(b));
-  const auto old_rate = [](const Processor& gpu) { return attention_rate(gpu, AttentionKernel::fused_old, gpu.peak16); };
+  const auto old_rate = [](const Processor& gpu) { return attention_rate(gpu, AttentionKernel::flash2, gpu.peak16); };
   set(io::Work::attention_old, old_rate(a) / old_rate(b));
   set(io::Work::memory, memory);
   const double host_a = copy_rate(here), host_b = copy_rate(there);

@@ -60,7 +60,7 @@ class Timeline {
     return l_.precision == Precision::fp8 || l_.precision == Precision::fp4 ? "nvjet_gemm_e4m3" : "nvjet_gemm_bf16";
   }
   [[nodiscard]] std::string attention_name() const {
-    return stack_.attention == AttentionKernel::fused_old ? "flash_fwd_kernel" : "cudnn_generated_fort_native_sdpa";
+    return stack_.attention == AttentionKernel::flash2 ? "flash_fwd_kernel" : "cudnn_generated_fort_native_sdpa";
   }
   [[nodiscard]] bool stages_inside() const { return l_.placing == Placing::stages_inside && l_.pp > 1; }
   [[nodiscard]] int rank_of(int stage) const { return stage * l_.tp * l_.cp * (stages_inside() ? 1 : l_.dp); }
@@ -79,7 +79,7 @@ class Timeline {
     if (!whole) add_layers({true, false, false}, at.mixing_layers, layers_.mixing);
     forward_.exposed += stages_.alone / 2, backward_.exposed += stages_.alone / 2;
     for (WorkContent* one : {&forward_, &backward_, &weight_}) {
-      const double moved = stack_.attention == AttentionKernel::unfused ? one->attention : 0;
+      const double moved = stack_.attention == AttentionKernel::math ? one->attention : 0;
       one->memory += moved * scores_share(), one->products += moved * (1 - scores_share()), one->attention -= moved;
     }
     forward_.copies += stages_.out_of_gpu, backward_.copies += stages_.into_gpu;

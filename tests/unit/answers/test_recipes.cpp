@@ -5,6 +5,8 @@
 #include "catch.hpp"
 
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/explain/step.hpp>
+#include <fabricost/kernels/optimizer.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <string>
@@ -242,4 +244,109 @@ TEST_CASE("layouts that differ only in how context ranks exchange are listed onc
     r.cp_comm_type = one;
     CHECK(both.front().step_seconds <= answer(r).layouts.front().step_seconds * (1 + 1e-12));
   }
+}
+
+TEST_CASE("a kind of attention is slower or faster than another, and refused where it does not run") {
+  PlanRequest r = dense(Precision::bf16);
+  r.sequence = 32768;
+  const auto seconds = [&](AttentionKernel kind) {
+    r.attention = kind;
+    return term(r, "compute");
+  };
+  const double own = seconds(AttentionKernel::cudnn);
+  CHECK(seconds(AttentionKernel::flash3) == Approx(own).epsilon(0.05));
+  CHECK(seconds(AttentionKernel::flash2) > 1.1 * own);
+  CHECK(seconds(AttentionKernel::math) > seconds(AttentionKernel::flash2));
+  r.attention.reset();
+  CHECK(term(r, "compute") == Approx(own));  // the default stack's
+  r.stack = {"torchtitan"};
+  const double of_2024 = term(r, "compute");
+  CHECK(seconds(AttentionKernel::flash2) == Approx(of_2024));
+  CHECK(seconds(AttentionKernel::cudnn) < of_2024);
+  r = dense(Precision::bf16);
+  r.recompute = Recompute::none;
+  const double fused = memory(r);
+  r.attention = AttentionKernel::math;
+  CHECK(memory(r) > 1.2 * fused);  // scores are kept
+  r.attention = AttentionKernel::flash3;
+  r.system = {"dgx-b200"};
+  CHECK(refusal(r).find("flash3") != std::string::npos);
+  CHECK(refusal(r).find("cudnn, flash2 or math") != std::string::npos);
+  r.system = {"dgx-1-v100"}, r.precision = Precision::fp16;
+  r.attention = AttentionKernel::flash2;
+  CHECK(refusal(r).find("cudnn or math") != std::string::npos);
+  r.attention = AttentionKernel::cudnn;
+  CHECK(refusal(r).find("<attention>") == std::string::npos);
+}
+
+TEST_CASE("the second moment is as the first, and what is not given as the stack has it") {
+  const auto states = [](const PlanRequest& r) {
+    const PlanAnswer a = answer(r);
+    for (const MemoryPart& part : a.layouts.front().memory)
+      if (part.name == "optimizer") return part.bytes;
+    return 0.0;
+  };
+  PlanRequest r = dense(Precision::bf16);
+  r.recompute = Recompute::none;
+  const double whole = states(r) / 12;  // of one byte a parameter
+  r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
+  CHECK(states(r) == Approx(4 * whole));
+  r.exp_avg_sq_dtype = StateFormat::fp32;
+  CHECK(states(r) == Approx(6 * whole));
+  r.exp_avg_dtype.reset(), r.exp_avg_sq_dtype.reset();
+  CHECK(states(r) == Approx(8 * whole));
+  r = dense(Precision::bf16);
+  r.recompute = Recompute::none;
+  r.stack = {"pytorch-fsdp2"};  // bf16 states without masters
+  const double own = states(r);
+  r.main_params_dtype = StateFormat::fp32;
+  CHECK(states(r) == Approx(2 * own));
+  r.main_params_dtype.reset(), r.exp_avg_dtype = StateFormat::fp32;
+  CHECK(states(r) == Approx(2 * own));
+}
+
+TEST_CASE("the optimizer's time is that of its bytes, in every stack, and --explain names them") {
+  PlanRequest r = dense(Precision::bf16);
+  r.recompute = Recompute::none;
+  r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
+  r.explain = true;
+  for (const char* stack : {"megatron-core", "nemo", "torchtitan", "pytorch-fsdp2", "pytorch-2.11"}) {
+    r.stack = {stack};
+    const PlanAnswer a = answer(r);
+    const Stack& used = a.found->question.stack;
+    const double bytes = update_bytes(used.memory);
+    CHECK(bytes == used.memory.gradient + 2 * 4 + 2 * used.memory.weight);
+    const double parameters = parameters_of(a.found->question.model).total / 8;  // tp 2 and ZeRO 1 over 4 replicas
+    const double least = parameters * bytes / a.found->system.gpu.hbm_bandwidth.value.value();
+    const double seconds = term(r, "optimizer");
+    INFO(stack << ": " << seconds << " s, least " << least);
+    CHECK(seconds >= least);
+    CHECK(seconds == Approx(update_seconds(Processor::of(a.found->system), used, parameters)).epsilon(0.01));
+    bool told = false;
+    for (const ExplainedTerm& one : a.explanation->terms)
+      if (one.name == "optimizer")
+        for (const std::string& line : one.how) told |= line.starts_with(std::to_string(static_cast<int>(bytes)) + " B of memory traffic");
+    CHECK(told);
+  }
+}
+
+TEST_CASE("one microbatch adds up no gradients") {
+  PlanRequest r = dense(Precision::bf16);
+  r.global_batch = 4;
+  CHECK(term(r, "accumulation") == 0);
+  r.global_batch = 8;
+  CHECK(term(r, "accumulation") > 0);
+}
+
+TEST_CASE("Meta's layout of Llama 3 405B fits without recomputation and reaches the published share of the peak") {
+  PlanRequest r;
+  r.system = {"meta-24k-roce"}, r.model = {"llama3-405b"}, r.stack = {"meta-llama3"};
+  r.gpus = 16384, r.global_batch = 2048, r.sequence = 8192;
+  r.tp = 8, r.cp = 1, r.pp = 16, r.dp = 128;
+  const PlanAnswer a = answer(r);
+  CHECK(a.fits);
+  CHECK(a.layouts.front().recompute == "none");
+  CHECK(a.layouts.front().zero == 1);
+  CHECK(a.layouts.front().mfu > 0.38);
+  CHECK(a.layouts.front().mfu < 0.43);
 }

@@ -39,7 +39,7 @@ inline Processor plain_processor(double peak) {
   gpu.memory_rate = 1e40;
   ComputeConstants& c = gpu.constants = detail::compute_prior;
   c.gemm = c.gemm_fp8 = c.attention = 1;
-  c.gemm_start = c.misaligned = c.elementwise = c.layer_floor = c.logit_bytes = c.logit_bytes_eager = c.optimizer_bytes = c.straggle = 0;
+  c.gemm_start = c.misaligned = c.elementwise = c.layer_floor = c.logit_bytes = c.logit_bytes_eager = c.straggle = 0;
   return gpu;
 }
 
@@ -81,7 +81,7 @@ inline Job random_job(int i) {
   l.context = static_cast<ContextParallel>(random.below(3));
   l.precision = static_cast<Precision>(random.below(4));
   Stack& s = out.stack;
-  s.attention = static_cast<AttentionKernel>(random.below(3));
+  s.attention = static_cast<AttentionKernel>(random.below(static_cast<int>(attention_kernel_names.size())));
   s.old_kernels = random.one_in(2);
   s.eager_loss = random.one_in(2);
   s.tensor_exposed = random.uniform(0, 1);

@@ -97,7 +97,11 @@ TEST_CASE("the shipped constants are what a fit of the published rows finds", "[
   std::vector<TrainingRow> steps = read_training_rows(folder / "workloads" / "training.csv");
   for (const char* later : {"mlperf.csv", "newer_training.csv"})
     for (TrainingRow& r : read_training_rows(folder / "second" / "workloads" / later)) steps.push_back(std::move(r));
-  const TrainingFit fit = calibrate_training(steps, read_ops_rows(folder / "workloads" / "ops.csv"),
+  const std::filesystem::path own = std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "measurements";
+  for (TrainingRow& r : read_training_rows(own / "torch-steps.csv")) steps.push_back(std::move(r));
+  std::vector<OpsRow> single = read_ops_rows(folder / "workloads" / "ops.csv");
+  for (OpsRow& r : read_ops_rows(own / "torch-kernels.csv")) single.push_back(std::move(r));
+  const TrainingFit fit = calibrate_training(steps, single,
                                              {.served = read_inference_rows(folder / "workloads" / "inference.csv", load_serving_table())});
   REQUIRE(fit.generations.size() == 4);
   for (const CalibratedSet& set : fit.generations) {
@@ -109,7 +113,7 @@ TEST_CASE("the shipped constants are what a fit of the published rows finds", "[
   }
   for (const FittedStack& s : fit.stacks) {
     INFO(s.name);
-    const bool kernels = s.name.starts_with("vidur") || s.name.starts_with("llmcompass");
+    const bool kernels = s.name.starts_with("vidur") || s.name.starts_with("llmcompass") || s.name == "torch_kernels";
     const Stack shipped = kernels ? published_kernels(s.name) : load_stack(s.name);  // all of a family have the factor of its name
     CHECK(s.scale == Approx(shipped.scale).epsilon(0.005));
     CHECK(s.spread == Approx(shipped.spread).epsilon(0.02));
