@@ -85,8 +85,8 @@ class StepWords {
  private:
   [[nodiscard]] std::vector<std::string> compute() const {
     const StepKernels& k = parts_.kernels;
-    const TrainingFigures f = figures_of(q_, system_, t_.seconds);
-    const double at_peak = f.causal_mfu * t_.seconds;
+    const TrainingFigures f = figures_of(q_, system_, priced_);
+    const double at_peak = f.causal_mfu * t_.seconds * q_.gpus / l_.gpus();  // of those that work
     std::vector<std::string> out{
         fmt::format("{:.0f} microbatches through {} layers of the fullest stage. At the peak of {:.4g} TFLOP/s the step's products and "
                     "causal scores would take {:.4g} s.",
@@ -243,8 +243,8 @@ struct Move {
   return words.empty() ? out : out + fmt::format(" They part in {}.", fmt::join(words, ", "));
 }
 
-[[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, double seconds) {
-  const TrainingFigures f = figures_of(q, system, seconds);
+[[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  const TrainingFigures f = figures_of(q, system, priced);
   std::vector<std::string_view> seen;
   for (const Generation g : q.stack.seen.generations) seen.push_back(name(g));
   const std::string fitted =
@@ -278,7 +278,7 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
         "shown is without it.",
         factor, question.stack.name));
   out.against_usual = against_usual(question, system, priced, out.usual);
-  out.interval = interval_text(question, system, priced.time.seconds);
+  out.interval = interval_text(question, system, priced);
   return out;
 }
 

@@ -44,7 +44,7 @@ FABRICOST_BODY std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
     out.layout = plan.layouts.front();
     out.update = out.layout.time.seconds;
     out.forward = forward_seconds(q, system_, out.layout);
-    const TrainingFigures f = figures_of(q, system_, out.update);
+    const TrainingFigures f = figures_of(q, system_, out.layout);
     out.low = f.low / out.update, out.high = f.high / out.update;
     return out;
   } catch (const RequestError& error) {

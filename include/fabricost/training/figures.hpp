@@ -2,7 +2,8 @@
 /// \file figures.hpp
 /// The figures of a training step: tokens, FLOP/s, MFU, GPU-hours, with the interval.
 ///
-///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs
+///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs, those that a layout
+///                                                        leaves idle included: they are paid for
 ///   FLOP/s per GPU     work / (t n)                      all matrix products, forward and backward, with all scores or
 ///                                                        only those that a causal mask leaves (step_work.hpp)
 ///   MFU                that over the GPU's peak in the precision of the products
@@ -25,10 +26,18 @@ struct TrainingFigures {
   double low = 0, high = 0;  ///< s, the 5-95 % interval of the step
 };
 
-/// FLOPs of the requested step.
-[[nodiscard]] StepWork step_work(const TrainingQuestion& q);
+/// FLOPs of the requested step, or of a step of `batch` sequences.
+[[nodiscard]] StepWork step_work(const TrainingQuestion& q, int batch = 0);
 
+namespace detail {
+/// \param working GPUs, of those that are paid for
+[[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds, int batch, int working);
+}  // namespace detail
+
+/// Of a step of the requested batch on all GPUs.
 [[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds);
+/// Of a layout of the plan: its own batch, and a GPU means one of those given, idle or not.
+[[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
 }  // namespace fabricost
 

@@ -189,7 +189,7 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
       const double min =
           physics::min_training_flops(q.model, static_cast<double>(q.global_batch) * q.sequence, q.sequence) / (peak * q.gpus);
       for (const PricedLayout& one : plan.layouts) {
-        const TrainingFigures f = figures_of(q, system, one.time.seconds);
+        const TrainingFigures f = figures_of(q, system, one);
         expect_time(ledger, one.time.seconds, f.low, f.high, min, question);
         double sum = 0;
         for (const TimeTerm& term : terms_of(one.time)) {
