@@ -95,7 +95,8 @@ void check(const CompareRequest& r) {
                      100 * share_of(max, c.terms));
 }
 
-[[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, std::string job) {
+/// \param gpus given
+[[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, int gpus, std::string job) {
   ComparedAnswer out{.system = c.system, .job = std::move(job), .trouble = c.trouble};
   if (!c.trouble.empty()) return out;
   out.seconds = c.seconds;
@@ -116,6 +117,7 @@ void check(const CompareRequest& r) {
   out.binds = max.name, out.binds_words = binds_text(c);
   out.share = share_of({"", max.seconds}, c.terms);
   out.idle_gpus = c.idle_gpus;
+  if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
   return out;
 }
 
@@ -226,7 +228,7 @@ CompareAnswer answer(const CompareRequest& request) {
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
-  for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.job));
+  for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =

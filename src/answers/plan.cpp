@@ -172,7 +172,7 @@ void check_counts(const TrainingQuestion& q) {
           .model = q.model.name,
           .stack = q.stack.name,
           .gpus = q.gpus,
-          .global_batch = q.global_batch,
+          .global_batch = l.global_batch,
           .sequence = q.sequence,
           .precision = std::string{precision_names[static_cast<std::size_t>(q.precision)]},
           .headroom = headroom_of(q),
@@ -186,6 +186,7 @@ void check_counts(const TrainingQuestion& q) {
           .microbatch = l.microbatch,
           .schedule = std::string{name(l.schedule)},
           .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
+          .used_gpus = l.gpus(),
           .step_seconds = p.time.seconds,
           .tokens_per_second = f.tokens_per_gpu * q.gpus,
           .tokens_per_second_per_gpu = f.tokens_per_gpu,
@@ -203,7 +204,7 @@ void check_counts(const TrainingQuestion& q) {
           .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
           .mfu_causal = f.causal_mfu,
           .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
-          .idle_gpus = idle_gpus(l, system),
+          .idle_gpus = idle_beyond(l, system, q.gpus),
           .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
           .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
           .memory = parts_of(p.memory),
@@ -242,7 +243,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
                               name(*q.schedule)));
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
-  q.headroom = r.headroom, q.top = r.top;
+  q.headroom = r.headroom, q.top = r.top, q.batch_within = r.batch_within;
   q.stack = stack_on(r.stack, system).load();
   q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
@@ -272,7 +273,7 @@ std::vector<PlannedLayout> planned(const TrainingQuestion& question, const Syste
 
 std::vector<PlanChange> changes_of(const FoundPlan& found) {
   std::vector<PlanChange> out;
-  for (const StepSensitivity& s : sensitivity_of(found.question, found.system, found.plan.layouts.front().time.seconds))
+  for (const StepSensitivity& s : sensitivity_of(found.question, found.system))
     out.push_back({s.change, s.seconds, s.gain});
   return out;
 }

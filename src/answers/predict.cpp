@@ -2,6 +2,7 @@
 /// Predicts and explains one operation.
 
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
@@ -148,6 +149,10 @@ void check_type(const System& system, Collective op, DataType dtype) {
                               system.name, name(generation)));
 }
 
+void check_ranks(const System& system, const Operation& op) {
+  check_size(system, std::max(static_cast<double>(op.ranks), static_cast<double>(op.nodes) * system.gpus_per_node));
+}
+
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
   check_type(system, op, dtype);
   if (choice.inference.from_host && !detail::is_rccl_call(system, choice) && op != Collective::all_reduce)
@@ -226,6 +231,7 @@ struct LoadedRequest {
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
   out.system = with_library(out.system, r.library);
   check_call(*out.system, out.choice, *r.operation, r.dtype);
+  check_ranks(*out.system, out.operation);
   return out;
 }
 

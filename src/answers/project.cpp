@@ -116,15 +116,21 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   if (found.fast_value && found.slow_value) out.gpus_interval = Ends{*found.fast_value, *found.slow_value};
 }
 
+/// GPUs of spare nodes beyond those that the layout leaves idle of the job's.
+[[nodiscard]] double standing_by(const ProjectedRun& run, const System& system, int spares) {
+  const int idle_nodes = (run.gpus - run.used_gpus) / system.gpus_per_node;
+  return static_cast<double>(std::max(0, spares - idle_nodes)) * system.gpus_per_node;
+}
+
 /// Nodes of the machine beside the job and its idle GPUs; as many as one likes where the machine does not state its size.
 [[nodiscard]] bool has_room(const System& system, const ProjectedRun& run, int spares) {
   const auto stated = stated_gpus(system);
-  return !stated || run.gpus + run.idle_gpus + static_cast<long long>(spares) * system.gpus_per_node <= *stated;
+  return !stated || run.gpus + run.idle_gpus + standing_by(run, system, spares) <= static_cast<double>(*stated);
 }
 
 /// GPUs of the job, idle ones and spares.
 [[nodiscard]] int paid_for(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
-  return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, double(spares) * system.gpus_per_node));
+  return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, standing_by(run, system, spares)));
 }
 
 /// GPUs that are paid for: whole racks where the prices are those of racks.
@@ -135,8 +141,13 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
   GoodputRequest asked = failing(r, machine);
-  asked.gpus = out.gpus, asked.spares = r.spares.value_or(0);
+  asked.gpus = out.used_gpus, asked.spares = r.spares.value_or(0);
   GoodputAnswer found = answer(asked);
+  if (r.spares && *r.spares < found.spares_to_wait_a_thousandth) {
+    GoodputRequest usual = asked;
+    usual.spares = found.spares_to_wait_a_thousandth;
+    out.usual_spares = usual.spares, out.usual_goodput = answer(usual).goodput;
+  }
   if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
     asked.spares = found.spares_to_wait_a_thousandth;
     // there is always another: somebody else's
@@ -164,7 +175,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
                                 std::optional<double> own, double kept) {
   CostRequest asked;
   asked.system = machine, asked.gpus = run.paid_gpus, asked.paid_gpus = run.paid_gpus;
-  asked.spare_gpus = double(run.spares) * machine.value->gpus_per_node;
+  asked.spare_gpus = standing_by(run, *machine.value, run.spares);
   asked.tokens = r.tokens, asked.goodput = kept;
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
   asked.dollars_per_gpu_hour = own, asked.price_kind = kind;
@@ -255,8 +266,8 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
   }
   const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
   const PlannedLayout& best =
-      plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return one.step_seconds * paid(one); })];
-  out.layout = best, out.kernels = plan.kernels;
+      plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
+  out.layout = best, out.kernels = plan.kernels, out.used_gpus = best.used_gpus;
   pay(out, *machine.value, prices);  // spares find room among idle ones
   out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);

@@ -1,5 +1,5 @@
 /// \file share.cpp
-/// Places collectives on a layout and computes how they share links.
+/// Places collectives on a layout and computes how they share links until they end.
 
 #include <fabricost/answers/share.hpp>
 #include <fabricost/hardware/slice.hpp>
@@ -64,7 +64,9 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
                        .slow_down = one.slow_down,
                        .least_slow_down = one.least_slow_down,
                        .seconds = one.seconds,
-                       .alone = answer_of(system, one.alone)};
+                       .alone = answer_of(system, one.alone),
+                       .end_seconds = one.end,
+                       .by_itself_seconds = one.by_itself};
   const ContendedLink* const link = held_by(all, one);
   if (link == nullptr) return out;
   out.link = link->name;
@@ -123,6 +125,7 @@ ShareAnswer answer(const ShareRequest& r) {
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
   for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));
+  out.end_seconds = all.end, out.in_turn_seconds = all.in_turn;
   return out;
 }
 

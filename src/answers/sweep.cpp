@@ -73,13 +73,17 @@ SweepAnswer answer(const SweepRequest& r) {
   const auto system = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
   check_call(*system, choice, *r.operation, r.dtype);
   if (!out.by_count) {
+    check_ranks(*system, operations.front());
     std::vector<Bytes> sizes;
     for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));
     for (const Prediction& p : sweep(*system, operations.front(), sizes, choice)) out.rows.push_back(answer_of(*system, p));
     return out;
   }
   for (Operation& op : operations) op.bytes = Bytes::from_value(*r.bytes);
-  for_each_count(operations, [&](const Operation& op) { out.rows.push_back(answer_of(*system, predict(*system, op, choice))); });
+  for_each_count(operations, [&](const Operation& op) {
+    check_ranks(*system, op);
+    out.rows.push_back(answer_of(*system, predict(*system, op, choice)));
+  });
   return out;
 }
 
@@ -92,6 +96,7 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
   CrossoversAnswer out{
       .operation = std::string{name(*r.operation)}, .dtype = std::string{name(r.dtype)}, .system = system->name, .rows = {}};
   for_each_count(operations, [&](const Operation& op) {
+    check_ranks(*system, op);
     Choice choice{.algorithm = r.algorithm, .protocol = r.protocol};
     const Curve runs = compile(*system, op, choice);
     choice.rule = Choice::Rule::fastest;

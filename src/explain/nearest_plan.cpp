@@ -142,7 +142,7 @@ namespace {
 struct Changed {
   TrainingQuestion question;
   PricedLayout best;
-  [[nodiscard]] double tokens() const { return double(question.global_batch) * question.sequence / best.time.seconds; }
+  [[nodiscard]] double tokens() const { return double(best.layout.global_batch) * question.sequence / best.time.seconds; }
   [[nodiscard]] double tokens_per_gpu() const { return tokens() / question.gpus; }
   [[nodiscard]] std::string layout() const {
     const Layout& l = best.layout;
@@ -179,7 +179,7 @@ std::string mostly_waits(const TrainingQuestion& q, const System& system, const 
   std::vector<std::string> ways;
   TrainingQuestion free = q;
   free.tp = free.pp = free.vp = free.cp = free.ep = free.dp = free.expert_tp = free.zero = free.microbatch = std::nullopt;
-  free.schedule = std::nullopt, free.recompute = std::nullopt;
+  free.schedule = std::nullopt, free.recompute = std::nullopt, free.batch_within = 0;
   if (const auto any = fastest(free, system); any && any->best.time.seconds < t.seconds)
     ways.push_back(fmt::format("another layout ({}) trains {:.4g} tokens a second and GPU", any->layout(), any->tokens_per_gpu()));
   std::optional<Changed> batch;

@@ -81,7 +81,7 @@ class StepWords {
  private:
   [[nodiscard]] std::vector<std::string> compute() const {
     const StepKernels& k = parts_.kernels;
-    const double at_peak = rates_of(q_, system_, t_.seconds).causal_mfu * t_.seconds;
+    const double at_peak = rates_of(q_, system_, priced_).causal_mfu * t_.seconds * q_.gpus / l_.gpus();  // of those that work
     std::vector<std::string> out{
         fmt::format("{:.0f} microbatches through {} layers of the fullest stage. At the peak of {:.4g} TFLOP/s the step's products and "
                     "causal scores would take {:.4g} s.",

@@ -17,3 +17,4 @@
 #include <fabricost/network/traffic_exchange-inl.hpp>
 #include <fabricost/network/traffic_in_network-inl.hpp>
 #include <fabricost/network/traffic_rings-inl.hpp>
+#include <fabricost/network/until_end-inl.hpp>

@@ -6,6 +6,7 @@
 #include <fabricost/training/idle_gpus-inl.hpp>
 #include <fabricost/training/layer-inl.hpp>
 #include <fabricost/training/parts-inl.hpp>
+#include <fabricost/training/plain-inl.hpp>
 #include <fabricost/training/plan-inl.hpp>
 #include <fabricost/training/question-inl.hpp>
 #include <fabricost/training/search-inl.hpp>

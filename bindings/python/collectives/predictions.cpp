@@ -144,6 +144,7 @@ const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const Syste
   constexpr std::int64_t pays_for_a_table = 64;
   return curves.of(op, [&](const Operation& one) {
     try {
+      check_ranks(system, one);
       return stretch.count < pays_for_a_table ? fabricost::detail::compile_lines(system, one, p.choice) : compile(system, one, p.choice);
     } catch (const RequestError& error) {
       if (!p.operation.ranks && !p.operation.nodes) throw;

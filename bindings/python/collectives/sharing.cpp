@@ -85,22 +85,22 @@ void add_sharing(py::module_& module) {
   add_answer<S>(module, "SharedCollective",
                 "One of the collectives that run at once: of its groups the one slowed down most. Made by share.")
       .def("__repr__", [](const S& s) {
-        return fmt::format("{}: {:.4g} us alone, wire slowed {:.2f} x, {:.4g} us beside the others", s.name, s.alone.seconds * 1e6,
-                           s.slow_down, s.seconds * 1e6);
+        return fmt::format("{}: {:.4g} us alone, ends after {:.4g} us; wire slowed {:.2f} x while all run", s.name, s.alone.seconds * 1e6,
+                           s.end_seconds * 1e6, s.slow_down);
       });
   using R = ShareAnswer;
   add_answer_of_rows<R>(module, "SharedRun", "Collectives that run at once, in the order asked: `run[0]`, `for one in run`. Made by share.",
                         &R::collectives)
       .def("__repr__", [](const R& r) {
-        std::string out = fmt::format("at once on {} GPUs of {}", r.gpus, r.system);
+        std::string out = fmt::format("at once on {} GPUs of {}: {:.4g} us", r.gpus, r.system, r.end_seconds * 1e6);
         for (const S& s : r.collectives) out += "\n  " + repr_of(s);
         return out;
       });
   add_face<ShareRequest>(module, "share", 2,
                          R"(Collectives that run at once: how much each is slowed down, on which link and by whom, a SharedRun.
 
-A collective is one flow that loads each link it crosses; flows share links max-min fairly; only wire time is slowed:
-seconds = alone + (slow-down - 1) x wire terms.
+A collective is one flow that loads each link it crosses; flows share links max-min fairly; only wire time is slowed. end_seconds is until
+it ends: links are shared anew whenever another ends. seconds is as long as all run: alone + (slow-down - 1) x wire terms.
 
 collectives is a list of Grouped, of operations that all GPUs run, or of texts; layout a dict, {"tp": 8, "dp": None}, or text.)",
                          R"(Other Python threads run meanwhile.

@@ -75,6 +75,7 @@ struct ComparedAnswer {
   double share = 0;
   std::vector<StepTerm> terms{};
   int idle_gpus = 0;
+  std::optional<int> used_gpus{};
   std::optional<std::string> against_usual{};
 
   static constexpr auto fields() {
@@ -106,6 +107,8 @@ struct ComparedAnswer {
                  gives(&A::terms, "terms", "terms", "What the seconds are made of, a list of StepTerm."),
                  gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
                        "GPUs of the scale-up domains or racks of the job that it leaves idle; in dollars, joules and watts."),
+                 gives(&A::used_gpus, "used_gpus", "used_gpus",
+                       "Training: GPUs that its layout works on, where it leaves some of those given idle; None: on all of them.", 1, left_out),
                  gives(&A::against_usual, "against_usual", "against_usual",
                        "Training: the layout by practitioners' rule beside it, and what sets them apart; None: of serving.", 1, left_out)};
   }

@@ -5,6 +5,9 @@
 ///   given      a layout with tp, pp and one of cp, dp, microbatch: priced whether or not it fits, and without
 ///              recomputation unless that is given
 ///   headroom   share of the memory that stays free: 0.05, and 0 for a given layout
+///   idle       fewer GPUs than given where that is faster; figures a GPU are of those given. Not for a layout given with its dp
+///   batch      the one given; with batch_within any within that share of it, where it trains more tokens a second
+///   first      the plainest layout within 1 % of the fastest (training/plain.hpp)
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/answers/predict.hpp>
@@ -79,6 +82,7 @@ struct PlanRequest {
   std::optional<bool> fp8_attention, overlap_moe_comm, tp_comm_overlap, overlap_grad_reduce;
   std::optional<int> mtp_num_layers;
   std::optional<AttentionKernel> attention;
+  double batch_within = 0;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -168,7 +172,9 @@ struct PlanRequest {
         asks(&R::mtp_num_layers, "mtp_num_layers", "--mtp-num-layers", count, {0, 100}, "N",
              "Modules that predict further tokens; default as the model"),
         asks(&R::attention, "attention", "--attention", "KIND",
-             "Kernels of attention: cudnn (the maker's own), flash3, flash2\nor math (scores written to memory); default as the stack")};
+             "Kernels of attention: cudnn (the maker's own), flash3, flash2\nor math (scores written to memory); default as the stack"),
+        asks(&R::batch_within, "batch_within", "--batch-within", share, {0, 0.5}, "X",
+             "Take a batch that differs by at most this share, as in 5%,\nwhere it trains more tokens a second; default 0: the one given")};
   }
 };
 
@@ -186,6 +192,7 @@ struct PlannedLayout {
   double headroom = 0;
   int tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, zero = 0, microbatch = 1;
   std::string schedule{}, recompute{};
+  int used_gpus = 0;
   double step_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, flops_per_second_per_gpu = 0, mfu = 0, memory_bytes = 0,
          exposed_communication_seconds = 0;
   std::vector<StepTerm> terms{};
@@ -208,8 +215,8 @@ struct PlannedLayout {
         detail::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the software stack."),
-        gives(&A::gpus, "", "gpus", "GPUs: tp x pp x cp x dp."),
-        gives(&A::global_batch, "", "global_batch", "Sequences of a step."),
+        gives(&A::gpus, "", "gpus", "GPUs of the job, which figures a GPU are of: those that work and those that stay idle."),
+        gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
         gives(&A::sequence, "", "sequence", "Tokens of a sequence."),
         gives(&A::precision, "", "precision", "Of the matrix products: bf16, fp16, fp8 or fp4."),
         gives(&A::headroom, "", "headroom", "Share of a GPU's memory left free."),
@@ -223,6 +230,7 @@ struct PlannedLayout {
         gives(&A::microbatch, "microbatch", "microbatch", "Sequences of a microbatch."),
         gives(&A::schedule, "schedule", "schedule", "Of the pipeline: 1f1b, interleaved, ..., dualpipe; none for one stage."),
         gives(&A::recompute, "recompute", "recompute", "none, selective or full."),
+        gives(&A::used_gpus, "used_gpus", "used_gpus", "GPUs that work: tp x pp x cp x dp; the rest of gpus stays idle."),
         gives(&A::step_seconds, "step_s", "step_seconds", "Time of one step, s: the sum of terms[i].seconds."),
         gives(&A::tokens_per_second, "", "tokens_per_second", "Of all GPUs: global_batch x sequence / step_seconds."),
         gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "The same over gpus."),
@@ -249,7 +257,7 @@ struct PlannedLayout {
         gives(&A::flops_per_second_per_gpu_causal, "tflops_per_gpu_causal", "flops_per_second_per_gpu_causal",
               "The same with the scores that a causal mask leaves, which are those that kernels compute, FLOP/s.", 1e12),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
-              "GPUs of the scale-up domains the job takes that its groups leave idle; in no figure."),
+              "GPUs of the scale-up domains the job takes that its groups leave idle, beyond gpus; in no figure."),
         gives(&A::recompute_modules, "recompute_modules", "recompute_modules",
               "What selective recomputation repeats, with commas; empty: what the stack does.", 1, true),
         gives(&A::cp_comm_type, "cp_comm_type", "cp_comm_type",
@@ -332,15 +340,16 @@ struct PlanAnswer {
   static constexpr auto fields() {
     using A = PlanAnswer;
     return Table{
-        gives(&A::layouts, "layouts", "", "The layouts, fastest first."),
+        gives(&A::layouts, "layouts", "",
+              "The layouts: the plainest within 1 % of the fastest, then fastest first by seconds a sequence."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),
         detail::give_search_seconds<A>,
         gives(&A::model, "model", "", "Name of the model."),
         gives(&A::system, "system", "", "Name of the machine."),
-        gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
+        gives(&A::gpus, "gpus", "gpus", "GPUs of the job, as given."),
         gives(&A::stack, "stack", "", "Name of the software stack."),
-        gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
+        gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step, as given."),
         gives(&A::sequence, "sequence", "sequence", "Tokens of a sequence."),
         gives(&A::precision, "precision", "precision", "Of the matrix products."),
         gives(&A::headroom, "headroom", "headroom", "Share of a GPU's memory left free."),

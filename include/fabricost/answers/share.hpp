@@ -1,7 +1,7 @@
 #pragma once
 /// \file share.hpp
-/// Collectives that run at the same time: the slowdown of each, the link that causes it and the collectives
-/// it is shared with (network/at_once.hpp).
+/// Collectives that start at the same time: when each ends, its slowdown while all of them run, the link that causes it and the
+/// collectives it is shared with (network/at_once.hpp).
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/network/at_once_answer.hpp>
@@ -134,6 +134,7 @@ struct SharedCollective {
   std::optional<std::string> link{};
   std::optional<double> link_bytes_per_second{}, link_load_bytes_per_second{};
   std::vector<Sharer> sharers{};
+  double end_seconds = 0, by_itself_seconds = 0;
 
   [[nodiscard]] std::optional<HeldBy> held_by() const;
 
@@ -145,13 +146,18 @@ struct SharedCollective {
                  gives(&A::stride, "stride", "stride", "From member to member."),
                  gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
                  gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
-                 gives(&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
+                 gives(&A::seconds, "time_us", "seconds",
+                       "If all of them ran for ever: alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
                  gives(&A::alone, "alone", "alone", "Without the others, a Prediction."),
                  gives(&A::held_by, "link", "", "The link that holds it."),
                  gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
                  gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
                  gives(&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
-                 gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer.")};
+                 gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer."),
+                 gives(&A::end_seconds, "end_us", "end_seconds",
+                       "Until its last group has ended, s: links are shared anew whenever another ends.", in_microseconds),
+                 gives(&A::by_itself_seconds, "by_itself_us", "by_itself_seconds", "All its groups without the other collectives, s.",
+                       in_microseconds)};
   }
 };
 
@@ -161,6 +167,7 @@ struct ShareAnswer {
   std::string balancing{};
   std::optional<int> sharp_turns{};
   std::vector<SharedCollective> collectives{};
+  double end_seconds = 0, in_turn_seconds = 0;
 
   SharpTurns sharp{};  ///< collectives of those turns
 
@@ -172,7 +179,11 @@ struct ShareAnswer {
                  gives(&A::balancing, "balancing", "balancing", "even or hashed."),
                  gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
                        "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
-                 gives(&A::collectives, "collectives", "", "One of each, in the order asked.")};
+                 gives(&A::collectives, "collectives", "", "One of each, in the order asked."),
+                 gives(&A::end_seconds, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
+                 gives(&A::in_turn_seconds, "in_turn_us", "in_turn_seconds",
+                       "One after the other instead, s: the sum of by_itself_seconds. Shorter only where groups lie unevenly on the nodes.",
+                       in_microseconds)};
   }
 };
 

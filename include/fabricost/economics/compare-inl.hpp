@@ -16,9 +16,14 @@ FABRICOST_BODY void add_dollars(Compared& c, const System& system, const Money& 
   c.gpu_hour = in(rent.value, units::USD_per_h).value();
 }
 
+/// GPUs of the domains that a layout takes, beyond the job's.
+FABRICOST_BODY double idle_of(const PricedLayout& one, const System& system, double gpus) {
+  return std::max(0.0, one.layout.gpus() + idle_gpus(one.layout, system.domain) - gpus);
+}
+
 /// GPUs that a job pays for beside its own: those that its groups leave idle, and the rest of what is sold whole.
 FABRICOST_BODY double idle_in_bill(const Compared& c, const System& system, double gpus, const Prices& prices) {
-  return paid_gpus(system, gpus, prices, c.training ? idle_gpus(c.training->layout, system.domain) : 0) - gpus;
+  return paid_gpus(system, gpus, prices, c.training ? idle_of(*c.training, system, gpus) : 0) - gpus;
 }
 
 FABRICOST_BODY void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
@@ -40,11 +45,11 @@ FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system
   question.top = 1;
   TrainingPlan plan = plan_training(question, system);
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
-  if (whole && plan.fits && !plan.layouts.empty() && idle_gpus(plan.layouts.front().layout, system.domain) > 0) {
+  if (whole && plan.fits && !plan.layouts.empty() && detail::idle_of(plan.layouts.front(), system, question.gpus) > 0) {
     question.top = near_fastest;
     plan = plan_training(question, system);
     std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
-      return one.time.seconds * paid_gpus(system, question.gpus, prices, idle_gpus(one.layout, system.domain));
+      return detail::seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
     })]);
   }
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case

@@ -14,6 +14,12 @@ FABRICOST_BODY std::vector<int> divisors(int n, int max) {
   return out;
 }
 
+FABRICOST_BODY std::vector<int> up_to(int n) {
+  std::vector<int> out;
+  for (int i = 1; i <= n; ++i) out.push_back(i);
+  return out;
+}
+
 FABRICOST_BODY std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
   return given ? std::vector<int>{*given} : std::move(all);
 }

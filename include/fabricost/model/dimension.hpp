@@ -11,6 +11,9 @@ namespace fabricost::detail {
 /// Divisors of n up to `max`, ascending.
 [[nodiscard]] std::vector<int> divisors(int n, int max);
 
+/// The numbers from 1 to n.
+[[nodiscard]] std::vector<int> up_to(int n);
+
 /// The given value of a dimension, or all allowed ones.
 [[nodiscard]] std::vector<int> either(const std::optional<int>& given, std::vector<int> all);
 

@@ -29,6 +29,29 @@ FABRICOST_BODY Operation placed(const System& system, const Topology& t, Operati
   return op;
 }
 
+FABRICOST_BODY void add_ends(AtOnce& all, const ConcurrentFlows& flows) {
+  std::vector<AloneTime> alone;
+  std::vector<int> everything;
+  std::vector<std::vector<int>> own(all.outcomes.size());
+  for (std::size_t f = 0; f < all.flat.size(); ++f) {
+    const auto c = static_cast<std::size_t>(all.of[f]);
+    alone.push_back(alone_time_of(all.outcomes[c].alone));
+    own[c].push_back(static_cast<int>(f)), everything.push_back(static_cast<int>(f));
+  }
+  const auto last_of = [](const std::vector<double>& ends, const std::vector<int>& of) {
+    double out = 0;
+    for (const int f : of) out = std::max(out, ends[static_cast<std::size_t>(f)]);
+    return out;
+  };
+  const std::vector<double> ends = until_end(flows, alone, everything);
+  for (std::size_t c = 0; c < own.size(); ++c) {
+    GroupedOutcome& one = all.outcomes[c];
+    one.end = last_of(ends, own[c]);
+    one.by_itself = own.size() == 1 ? one.end : last_of(until_end(flows, alone, own[c]), own[c]);
+    all.end = std::max(all.end, one.end), all.in_turn += one.by_itself;
+  }
+}
+
 }  // namespace fabricost::detail
 
 namespace fabricost {
@@ -60,7 +83,8 @@ FABRICOST_BODY AtOnce at_once(const System& system, int nodes, std::span<const G
       throw RequestError(one.name + ": " + e.what());
     }
   }
-  out.contention = contention(t, out.flat, options);
+  const ConcurrentFlows flows{t, out.flat, options};
+  out.contention = flows.contention();
   std::vector<bool> seen(collectives.size(), false);
   for (std::size_t f = 0; f < out.flat.size(); ++f) {
     const auto c = static_cast<std::size_t>(out.of[f]);
@@ -74,6 +98,7 @@ FABRICOST_BODY AtOnce at_once(const System& system, int nodes, std::span<const G
     seen[c] = true;
   }
   for (GroupedOutcome& outcome : out.outcomes) outcome.seconds = contended_time(outcome.alone, std::max(1.0, outcome.slow_down));
+  detail::add_ends(out, flows);
   return out;
 }
 

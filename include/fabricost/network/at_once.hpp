@@ -6,6 +6,7 @@
 ///   groups      all GPUs cut into groups of `size`, members `stride` apart (strided_groups)
 ///   alone       predict() of one group: its ranks on the nodes they lie on
 ///   beside      alone + (slow-down - 1) x its wire terms (contended_time), slow-down by max-min sharing on the real routes (contention)
+///   end         until its last group has ended, its links shared anew whenever another ends (until_end.hpp)
 ///
 /// The slow-down holds while all of them run. A prediction assumes that the group's nodes are neighbours,
 /// which matters only below a tapered tier; the slow-down uses the routes of the GPUs themselves.
@@ -14,6 +15,7 @@
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/network/concurrent.hpp>
+#include <fabricost/network/until_end.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <algorithm>
@@ -41,7 +43,9 @@ struct GroupedOutcome {
   int worst = 0;         ///< index into AtOnce::flat
   double slow_down = 1;  ///< of the worst
   double least_slow_down = 1;
-  double seconds = 0;  ///< of the worst, beside the others
+  double seconds = 0;    ///< of the worst, beside the others as long as all of them run
+  double end = 0;        ///< seconds until its last group has ended
+  double by_itself = 0;  ///< the same with its own groups only
 };
 
 struct AtOnce {
@@ -49,6 +53,8 @@ struct AtOnce {
   std::vector<int> of;                     ///< which collective each of `flat` belongs to
   Contention contention;
   std::vector<GroupedOutcome> outcomes;  ///< one for each collective
+  double end = 0;      ///< seconds until all have ended
+  double in_turn = 0;  ///< one collective after the other
 };
 
 namespace detail {
@@ -57,6 +63,8 @@ namespace detail {
 /// are not equally full are priced as predict prices such a number of nodes, as many ranks on each.
 /// \throws RequestError when neither the domains nor the nodes have as many of them as each other
 [[nodiscard]] Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group);
+/// When they end, at once and one after the other.
+void add_ends(AtOnce& all, const ConcurrentFlows& flows);
 
 }  // namespace detail
 

@@ -5,6 +5,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/concurrent.hpp>
 
+#include <numeric>
+
 namespace fabricost {
 
 FABRICOST_BODY std::vector<std::vector<int>> strided_groups(int count, int size, int stride) {
@@ -52,11 +54,11 @@ FABRICOST_BODY std::vector<double> capacities_of(const Topology& t, const std::v
 
 namespace fabricost {
 
-FABRICOST_BODY Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
-                                     const ConcurrentOptions& options) {
+FABRICOST_BODY ConcurrentFlows::ConcurrentFlows(const Topology& machine, std::span<const ConcurrentCollective> collectives,
+                                                const ConcurrentOptions& options)
+    : machine_(&machine) {
   TrafficCounter counter{machine, options.routes};
-  std::vector<Traffic> traffic;
-  traffic.reserve(collectives.size());
+  traffic_.reserve(collectives.size());
   for (std::size_t c = 0; c < collectives.size(); ++c) {
     const ConcurrentCollective& one = collectives[c];
     const auto fault = [&](const std::string& what) {
@@ -64,61 +66,79 @@ FABRICOST_BODY Contention contention(const Topology& machine, std::span<const Co
     };
     if (!(one.weight > 0) || std::isinf(one.weight)) fault("a weight must be a number above zero");
     try {
-      traffic.push_back(counter.count(one.collective, one.algorithm, one.ranks));
+      traffic_.push_back(counter.count(one.collective, one.algorithm, one.ranks));
     } catch (const RequestError& e) {
       fault(e.what());
     }
+    weights_.push_back(one.weight);
   }
-  const std::vector<double> capacities = detail::capacities_of(machine, traffic, options.balancing);
-  std::size_t total = 0;
-  for (const Traffic& one : traffic) total += one.loads.size();
-  std::vector<LinkUse> uses;
-  uses.reserve(total);
-  std::vector<Flow> flows;
-  std::vector<std::size_t> whose;
-  Contention out;
-  out.outcomes.resize(collectives.size());
-  for (std::size_t c = 0; c < traffic.size(); ++c) {
-    const std::size_t begin = uses.size();
+  capacities_ = detail::capacities_of(machine, traffic_, options.balancing);
+  for (const Traffic& one : traffic_) {
     double alone = std::numeric_limits<double>::infinity();
-    for (const LinkLoad& l : traffic[c].loads) {
-      uses.push_back({l.link, l.bytes / traffic[c].sent_by_rank});
-      alone = std::min(alone, capacities[static_cast<std::size_t>(l.link)] / l.bytes);
-    }
-    if (uses.size() == begin) continue;
-    out.outcomes[c].alone = alone;
-    flows.push_back({.uses = {uses.data() + begin, uses.size() - begin}, .weight = collectives[c].weight});
-    whose.push_back(c);
+    for (const LinkLoad& l : one.loads) alone = std::min(alone, capacities_[static_cast<std::size_t>(l.link)] / l.bytes);
+    alone_.push_back(one.loads.empty() ? 0 : alone);
   }
-  const Sharing sharing = share_max_min(capacities, flows);
-  std::map<int, int> place;
+}
+
+FABRICOST_BODY ConcurrentFlows::Shared ConcurrentFlows::shared_by(std::span<const int> running) const {
+  Shared out;
+  out.rates.assign(running.size(), 0);
+  std::size_t total = 0;
+  for (const int c : running) total += traffic_[static_cast<std::size_t>(c)].loads.size();
+  out.uses.reserve(total);
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const auto c = static_cast<std::size_t>(running[i]);
+    const std::size_t begin = out.uses.size();
+    for (const LinkLoad& l : traffic_[c].loads) out.uses.push_back({l.link, l.bytes / traffic_[c].sent_by_rank});
+    if (out.uses.size() == begin) continue;
+    out.begin.push_back(begin);
+    flows.push_back({.uses = {out.uses.data() + begin, out.uses.size() - begin}, .weight = weights_[c]});
+    out.whose.push_back(static_cast<int>(i));
+  }
+  out.begin.push_back(out.uses.size());
+  out.sharing = share_max_min(capacities_, flows);
   for (std::size_t f = 0; f < flows.size(); ++f) {
-    const int link = sharing.bottlenecks[f];
-    const auto [at, fresh] = place.try_emplace(link, static_cast<int>(out.links.size()));
-    if (fresh) {
-      const auto l = static_cast<std::size_t>(link);
-      out.links.push_back(
-          {.link = link, .name = name_of(machine, link), .capacity = capacities[l], .load = sharing.loads[l], .sharers = {}});
-    }
-    ConcurrentOutcome& one = out.outcomes[whose[f]];
-    one.shared = std::min(one.alone, sharing.rates[f] / traffic[whose[f]].sent_by_rank);
-    one.bottleneck = at->second;
+    const auto i = static_cast<std::size_t>(out.whose[f]), c = static_cast<std::size_t>(running[i]);
+    out.rates[i] = std::min(alone_[c], out.sharing.rates[f] / traffic_[c].sent_by_rank);
   }
-  std::vector<int> index(capacities.size(), -1);
-  for (const auto& [link, at] : place) index[static_cast<std::size_t>(link)] = at;
-  for (std::size_t f = 0; f < flows.size(); ++f)
-    for (const LinkUse& use : flows[f].uses)
-      if (const int at = index[static_cast<std::size_t>(use.link)]; at >= 0)
-        out.links[static_cast<std::size_t>(at)].sharers.push_back(static_cast<int>(whose[f]));
   return out;
 }
 
-FABRICOST_BODY double contended_time(const Prediction& alone, double slow_down) {
-  if (!(slow_down >= 1)) throw RequestError("a slow-down is at least 1");
-  double wire = 0;
-  for (const Term& term : alone.terms)
-    if (term.name == name(TermKind::wire)) wire += term.time.value();
-  return alone.seconds + (slow_down - 1) * wire;
+FABRICOST_BODY std::vector<double> ConcurrentFlows::slow_downs(std::span<const int> running) const {
+  std::vector<double> out = shared_by(running).rates;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = ConcurrentOutcome{.alone = alone_[static_cast<std::size_t>(running[i])], .shared = out[i]}.slow_down();
+  return out;
+}
+
+FABRICOST_BODY Contention ConcurrentFlows::contention() const {
+  std::vector<int> all(traffic_.size());
+  std::iota(all.begin(), all.end(), 0);
+  const Shared shared = shared_by(all);
+  Contention out;
+  for (std::size_t c = 0; c < all.size(); ++c) out.outcomes.push_back({.alone = alone_[c], .shared = shared.rates[c]});
+  std::vector<int> place(capacities_.size(), -1);  // in the list of links that limit any
+  for (std::size_t f = 0; f < shared.whose.size(); ++f) {
+    const int link = shared.sharing.bottlenecks[f];
+    const auto l = static_cast<std::size_t>(link);
+    if (place[l] < 0) {
+      place[l] = static_cast<int>(out.links.size());
+      out.links.push_back(
+          {.link = link, .name = name_of(*machine_, link), .capacity = capacities_[l], .load = shared.sharing.loads[l], .sharers = {}});
+    }
+    out.outcomes[static_cast<std::size_t>(shared.whose[f])].bottleneck = place[l];
+  }
+  for (std::size_t f = 0; f < shared.whose.size(); ++f)
+    for (std::size_t use = shared.begin[f]; use < shared.begin[f + 1]; ++use)
+      if (const int at = place[static_cast<std::size_t>(shared.uses[use].link)]; at >= 0)
+        out.links[static_cast<std::size_t>(at)].sharers.push_back(shared.whose[f]);
+  return out;
+}
+
+FABRICOST_BODY Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
+                                     const ConcurrentOptions& options) {
+  return ConcurrentFlows{machine, collectives, options}.contention();
 }
 
 }  // namespace fabricost

@@ -13,16 +13,14 @@
 ///   S/t shared   progressive filling of x = (S/t) x bytes a rank sends, uses a_l / bytes a rank sends
 ///   slow-down    alone / shared, at least 1
 ///
-/// Only rates are shared: the latency part of a collective is not slowed down (contended_time). A collective
-/// that ends frees its links for the others; this is not modelled, the slow-down holds while all run.
+/// Only rates are shared: the latency part of a collective is not slowed down (until_end.hpp). The slow-down holds while all run; that one
+/// which ends frees its links for the others is until_end.hpp's part.
 
 #include <fabricost/network/balance.hpp>
 #include <fabricost/network/layout.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/sharing.hpp>
 #include <fabricost/network/traffic.hpp>
-#include <fabricost/predict/prediction.hpp>
-#include <fabricost/price/terms.hpp>
 
 #include <map>
 #include <span>
@@ -72,14 +70,38 @@ struct Contention {
 /// \throws RequestError when they do not divide
 [[nodiscard]] std::vector<std::vector<int>> strided_groups(int count, int size, int stride);
 
+/// Collectives whose bytes on the links of a machine are counted once, for sharing the links among any of them.
+class ConcurrentFlows {
+ public:
+  /// \param machine outlives this object \throws RequestError as TrafficCounter::count, with the collective's name
+  ConcurrentFlows(const Topology& machine, std::span<const ConcurrentCollective> collectives, const ConcurrentOptions& options = {});
+  /// While all of them run. \throws RequestError as share_max_min
+  [[nodiscard]] Contention contention() const;
+  /// The slow-down of each of `running`, by place in the list, while these run and no others.
+  [[nodiscard]] std::vector<double> slow_downs(std::span<const int> running) const;
+
+ private:
+  /// Bytes a second of the size of each of `running`, and how their flows share.
+  struct Shared {
+    std::vector<double> rates;     ///< 0: it moves nothing
+    std::vector<int> whose;        ///< the place in `running` of each flow
+    std::vector<LinkUse> uses;     ///< of all flows
+    std::vector<std::size_t> begin;  ///< of each flow in `uses`, and the end
+    Sharing sharing;               ///< of the flows
+  };
+  [[nodiscard]] Shared shared_by(std::span<const int> running) const;
+
+  const Topology* machine_;
+  std::vector<Traffic> traffic_;
+  std::vector<double> weights_, alone_;  ///< alone_: bytes a second of its size without the others
+  std::vector<double> capacities_;       ///< of the links, after collisions of all collectives
+};
+
 /// The rate and slow-down of each of `collectives` on `machine` while all of them run.
 /// Cost: links loaded x log(links); 2,048 rings of 8 on 16,384 GPUs take 6 to 13 ms on one core.
 /// \throws RequestError as TrafficCounter::count and share_max_min, with the collective's name
 [[nodiscard]] Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                     const ConcurrentOptions& options = {});
-
-/// Seconds of a prediction whose transfers are slowed down: time + (slow_down - 1) x its wire terms. \throws RequestError below 1
-[[nodiscard]] double contended_time(const Prediction& alone, double slow_down);
 
 }  // namespace fabricost
 

@@ -24,6 +24,11 @@ namespace fabricost {
 /// Those of them that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
 [[nodiscard]] int idle_gpus(const Layout& l, const System& system);
 
+/// Those beyond the GPUs given to the job, of which the layout may itself leave some idle.
+[[nodiscard]] inline int idle_beyond(const Layout& l, const System& system, int gpus) {
+  return std::max(0, l.gpus() + idle_gpus(l, system) - gpus);
+}
+
 /// Scale-up domains that a job takes, some in part.
 [[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
 

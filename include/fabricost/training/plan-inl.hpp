@@ -9,19 +9,27 @@ namespace fabricost::detail {
 
 /// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
 /// factor of the stack causes
-FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const StepTime& time) {
-  const double seconds = time.seconds, exchanged = time.exposed();
-  const double min = step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision));
+FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  const double seconds = priced.time.seconds, exchanged = priced.time.exposed();
+  const int gpus = priced.layout.gpus();
+  const double min = step_work(q, priced.layout.global_batch).min_seconds(gpus, Processor::of(system).peak(q.precision));
   if (!(seconds < min)) return;
   const auto text = [](double x) {
     std::array<char, 32> out{};
     return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
   };
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
+                std::to_string(gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
                 (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
                                          text(std::ceil(1000 * q.stack.scale * (min - exchanged) / (seconds - exchanged)) / 1000)
                                    : "; look at the peak and the compute constants of " + system.name));
+}
+
+/// Whether only one layout of all GPUs is possible, which does not fit.
+FABRICOST_BODY bool is_single(TrainingQuestion q, const System& system) {
+  q.fewer = false;
+  const TrainingPlan plan = TrainingSearch{q, system}.run();
+  return plan.unfit == 1 && plan.bounded == 0;
 }
 
 }  // namespace fabricost::detail
@@ -34,14 +42,13 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
-  const bool one = plan.unfit == 1 && plan.bounded == 0;
-  if (plan.layouts.empty() && plan.nearest && (one || names_one_layout(question))) {  // named: priced even if it does not fit
+  if (plan.layouts.empty() && plan.nearest && (detail::is_single(question, system) || names_one_layout(question))) {  // named: priced even if it does not fit
     const std::optional<PricedLayout> nearest = plan.nearest;
     plan = detail::TrainingSearch{question, system, true}.run();
     plan.nearest = nearest;
     plan.fits = plan.layouts.empty();
   }
-  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time);
+  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
   if (!plan.layouts.empty() || plan.nearest) return plan;
   const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);

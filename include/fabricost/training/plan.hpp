@@ -16,7 +16,9 @@
 
 namespace fabricost {
 
-/// The fastest layouts that fit; for a single named layout, its fastest variant even if it does not fit
+/// The fastest layouts that fit, the plainest of those near the fastest first (plain.hpp). They use all GPUs and the batch given, unless
+/// fewer GPUs are faster (or, where it is allowed, another batch trains more tokens a second): then more GPUs never make a step longer. On
+/// torus slices the others stay idle in the slice of all GPUs. For a single named layout, its fastest variant even if it does not fit
 /// (TrainingPlan::fits). Deterministic. \throws RequestError when no layout is possible, with the reason and
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak

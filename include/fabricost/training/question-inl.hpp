@@ -64,7 +64,7 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
   constexpr long long more_than_any = 2'000'000'000;  // more GPUs than any machine; fits an int
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);
-  if (given < 1 || q.gpus % given != 0)
+  if (given < 1 || given > q.gpus || (q.gpus % given != 0 && !may_leave_idle(q)))
     throw RequestError("tp x pp x cp x dp = " + std::string{given == more_than_any ? "at least " : ""} + std::to_string(given) +
                        " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
                        std::to_string(given < 1                    ? q.gpus

@@ -22,6 +22,10 @@ namespace fabricost {
 /// Words for how context ranks exchange keys and values: Megatron Core's `cp_comm_type` (p2p is the ring, a2a Ulysses).
 inline constexpr std::array<std::string_view, 3> context_names{"p2p", "all_gather", "a2a"};
 
+/// Share of the fastest step that a plainer layout may take longer to be preferred. Steps of one recipe differ by as much from run to run,
+/// and the error of a prediction is larger.
+inline constexpr double plainer_within = 0.01;
+
 /// The request: given fields of the layout are fixed, the others are searched.
 struct TrainingQuestion {
   Model model;
@@ -33,7 +37,10 @@ struct TrainingQuestion {
   int max_tp = 0;                    ///< 0: as many as a scale-up domain has
   std::optional<double> headroom{};  ///< share of the memory to keep free; not given: headroom_of
   int top = 10;                      ///< layouts to return
-  bool prune = true;                 ///< false: price every layout that fits
+  bool prune = true;                 ///< false: price every layout of all GPUs that fits
+  bool fewer = true;                 ///< some of the GPUs may stay idle where that is faster (may_leave_idle)
+  double batch_within = 0;           ///< share by which the batch may differ from the one given, where its layout trains more tokens a second
+  double plain_within = plainer_within;  ///< share of the fastest step within which a plainer layout is preferred (plain.hpp); 0: the fastest
   int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
   std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
   std::optional<ContextParallel> context{};
@@ -76,6 +83,8 @@ inline constexpr double default_headroom = prior::memory::headroom;
 /// The request with defaults: a named layout with its ZeRO stage and without a recomputation runs without it, even if it does not fit.
 /// With neither, both are searched: ZeRO 3 alone may cost far more than recomputing.
 [[nodiscard]] TrainingQuestion as_named(TrainingQuestion q);
+/// Whether layouts of fewer GPUs are searched, too: not where all sizes of one layout are given.
+[[nodiscard]] inline bool may_leave_idle(const TrainingQuestion& q) { return q.fewer && q.prune && !(names_one_layout(q) && q.dp); }
 /// The share to keep free: as given, else none for a named layout and default_headroom for a search.
 [[nodiscard]] double headroom_of(const TrainingQuestion& q);
 
@@ -89,7 +98,7 @@ struct PricedLayout {
 };
 
 struct TrainingPlan {
-  std::vector<PricedLayout> layouts;      ///< fastest first
+  std::vector<PricedLayout> layouts;      ///< the proposed one (plain.hpp), then fastest first
   long long evaluated = 0;                ///< layouts whose full step time was priced
   long long unfit = 0;                    ///< rejected because they need more memory than a GPU has
   long long bounded = 0;                  ///< rejected because no layout with their layers can be among the best

@@ -8,29 +8,71 @@
 namespace fabricost::detail {
 
 FABRICOST_BODY TrainingPlan TrainingSearch::run() {
+  make_pipelines();
+  visit();
+  const bool named = names_one_layout(q_) && (!plan_.layouts.empty() || plan_.nearest);  // it exists on all GPUs
+  if (may_leave_idle(q_) && !named && capacity_ < std::numeric_limits<double>::infinity()) {
+    part_ = Part::smaller, ceiling_ = fastest_;
+    make_pipelines();
+    visit();
+  }
+  std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
+  propose();
+  return std::move(plan_);
+}
+
+FABRICOST_BODY double TrainingSearch::limit() const {
+  const double among = full() ? seconds_a_sequence(plan_.layouts.front()) : std::numeric_limits<double>::infinity();  // the slowest is on top
+  return std::min(ceiling_, std::max(among, fastest_ * (1 + q_.plain_within)));
+}
+
+FABRICOST_BODY void TrainingSearch::visit() {
   const std::vector<LayerGroup> groups = layer_groups();
   std::vector<const LayerGroup*> in_order;
   for (const LayerGroup& group : groups) in_order.push_back(&group);
   std::stable_sort(in_order.begin(), in_order.end(), [](const LayerGroup* a, const LayerGroup* b) { return a->bound < b->bound; });
   for (const LayerGroup* const at : in_order) {
     const LayerGroup& group = *at;
-    const bool hopeless = q_.prune && full() && group.bound > worst();
+    const bool hopeless = q_.prune && group.bound > limit();
     if (hopeless) {
       plan_.bounded += group.count;
       continue;
     }
-    price(group);
+    part_ == Part::given ? price(group) : price_smaller(group);
   }
-  std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
-  return std::move(plan_);
+}
+
+FABRICOST_BODY void TrainingSearch::keep_plain(const PricedLayout& priced) {
+  const double seconds = seconds_a_sequence(priced), near = 1 + q_.plain_within;
+  fastest_ = std::min(fastest_, seconds);
+  if (seconds > fastest_ * near) return;
+  const auto burden = burden_of(q_, priced.layout);
+  for (const PricedLayout& kept : plain_)
+    if (burden_of(q_, kept.layout) <= burden && !faster(priced, kept)) return;
+  std::erase_if(plain_, [&](const PricedLayout& kept) {
+    return seconds_a_sequence(kept) > fastest_ * near || (burden_of(q_, kept.layout) >= burden && !faster(kept, priced));
+  });
+  plain_.push_back(priced);
+}
+
+FABRICOST_BODY void TrainingSearch::propose() {
+  if (plain_.empty()) return;
+  const auto first = std::min_element(plain_.begin(), plain_.end(), [&](const PricedLayout& a, const PricedLayout& b) {
+    const auto one = burden_of(q_, a.layout), other = burden_of(q_, b.layout);
+    return one != other ? one < other : faster(a, b);
+  });
+  std::erase_if(plan_.layouts, [&](const PricedLayout& one) { return are_twins(one.layout, first->layout, domain_); });
+  if (full()) plan_.layouts.pop_back();
+  plan_.layouts.insert(plan_.layouts.begin(), *first);
 }
 
 FABRICOST_BODY std::vector<LayerGroup> TrainingSearch::layer_groups() {
   std::vector<LayerGroup> out;
   const int max_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
-  for (const int tp : either(q_.tp, divisors(q_.gpus, max_tp))) {
-    if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
-    for (const int cp : either(q_.cp, context_sizes(q_, q_.gpus / tp)))
+  const bool smaller = part_ == Part::smaller;
+  for (const int tp : either(q_.tp, smaller ? up_to(std::min(q_.gpus, max_tp)) : divisors(q_.gpus, max_tp))) {
+    if (q_.model.heads % tp != 0 || (!smaller && q_.gpus % tp != 0) || tp > q_.gpus) continue;
+    for (const int cp : either(q_.cp, context_sizes(q_, q_.gpus / tp, smaller)))
       for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
         for (const int expert_tp : either(q_.expert_tp, expert_widths(q_, ep, tp)))
           for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
@@ -38,8 +80,9 @@ FABRICOST_BODY std::vector<LayerGroup> TrainingSearch::layer_groups() {
             l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
             q_.set_common(l);
             l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
-            long long count = 0;
-            for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
+            long long count = smaller ? 1 : 0;  // of those beside the job given only the priced ones are counted
+            if (!smaller)
+              for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
             for (const ContextParallel context : contexts(q_, l))
               for (const Again& again : recomputations_) {
                 l.context = context, l.recompute = again.kind, l.recompute_modules = again.modules;
@@ -60,12 +103,13 @@ FABRICOST_BODY void TrainingSearch::add_group(std::vector<LayerGroup>& out, cons
     return;  // the machine cannot join these ranks but may join others
   }
   const double all = all_layers(q_.model, group.fastest).sum();
-  group.bound = factor() * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
+  group.bound = factor(q_.gpus) * all * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
   out.push_back(group);
 }
 
 FABRICOST_BODY bool TrainingSearch::is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
-  if (!q_.prune || !full()) return false;
+  const double most = limit();
+  if (!q_.prune || std::isinf(most)) return false;
   LayerTime fullest;
   for (const StageContent& at : pipeline.longest)
     if (const LayerTime t = stage_time(q_.model, layers, at); t.sum() > fullest.sum()) fullest = t;
@@ -73,7 +117,7 @@ FABRICOST_BODY bool TrainingSearch::is_hopeless(const Layout& l, const Pipeline&
   // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
   const bool grows = l.schedule == PipelineSchedule::one_f_one_b || l.schedule == PipelineSchedule::interleaved;
   const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
-  return factor() * (l.microbatches() * fullest.sum() + waits) > worst() * (1 + 1e-9);  // beyond rounding
+  return factor(l.gpus()) * (l.microbatches() * fullest.sum() + waits) > most * l.global_batch * (1 + 1e-9);  // beyond rounding
 }
 
 FABRICOST_BODY std::vector<PipelineSchedule> TrainingSearch::schedules(int pp) const {
@@ -92,7 +136,9 @@ FABRICOST_BODY std::vector<int> TrainingSearch::chunks(PipelineSchedule schedule
 
 FABRICOST_BODY void TrainingSearch::make_pipelines() {
   const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
-  for (const int pp : either(q_.pp, divisors(q_.gpus, searched ? q_.model.layers + 2 : 1))) {
+  const int most = searched ? q_.model.layers + 2 : 1;
+  pipelines_.clear();
+  for (const int pp : either(q_.pp, part_ == Part::smaller ? up_to(std::min(q_.gpus, most)) : divisors(q_.gpus, most))) {
     if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2 || offloads_layers(q_)))) continue;
     for (const PipelineSchedule schedule : schedules(pp))
       for (const int vp : chunks(schedule, pp)) {
@@ -126,29 +172,80 @@ FABRICOST_BODY Shardings TrainingSearch::shardings(const Layout& l) const {
 }
 
 FABRICOST_BODY void TrainingSearch::price(const LayerGroup& group) {
-  int looked_at = 0;  // stages the bound was last computed for
-  bool hopeless = false;
+  start(group);
+  for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) { price(l, pipeline, group); });
+}
+
+FABRICOST_BODY std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(const Layout& l, double least) const {
+  const long long taken = static_cast<long long>(l.tp) * l.cp * l.pp, most = q_.gpus / taken, batch = q_.global_batch;
+  const long long low = least_batch(), high = most_batch();
+  std::vector<Job> out;
+  if (most < 1) return out;
+  const auto add = [&](long long replicas, long long each) {
+    const bool given = replicas * taken == q_.gpus && replicas * each == batch;
+    if (given || (q_.dp && *q_.dp != replicas) || static_cast<double>(replicas * taken) < least) return;
+    out.push_back({static_cast<int>(replicas), static_cast<int>(replicas * each)});
+  };
+  for (long long count = std::max(1LL, low / (most * l.microbatch)); count * l.microbatch <= high; ++count) {
+    const long long each = count * l.microbatch;  // sequences of a replica
+    const long long replicas = std::min(most, high / each);
+    if (static_cast<double>(replicas * taken) < least) break;
+    const bool divides_given = batch % each == 0 && batch / each <= most;
+    if (replicas * each >= low && !(divides_given && replicas == batch / each)) add(replicas, each);
+    if (divides_given) add(batch / each, each);
+  }
+  return out;
+}
+
+FABRICOST_BODY double TrainingSearch::least_gpus(const LayerGroup& group) const {
+  const double most = limit();
+  if (!q_.prune || std::isinf(most)) return 1;
+  const double alone = group.bound * q_.gpus / factor(q_.gpus) / most;  // x factor of so many GPUs, which is that of fewer at least
+  return alone * factor(static_cast<int>(std::max(1.0, alone))) * (1 - 1e-9);
+}
+
+FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
+  start(group);
+  std::vector<Job> jobs;
+  int stages = 0;  // of the jobs
+  for (const Pipeline& pipeline : pipelines_) {
+    Layout l = group.layout;
+    l.pp = pipeline.pp, l.vp = pipeline.vp, l.schedule = pipeline.schedule, l.zero = q_.zero.value_or(0);
+    if (pipeline.pp != stages) jobs = smaller_jobs(l, least_gpus(group)), stages = pipeline.pp;
+    for (const Job& job : jobs) {
+      l.dp = job.replicas, l.global_batch = job.batch;
+      if (is_possible(q_.model, l) && !price(l, pipeline, group)) break;
+    }
+  }
+}
+
+FABRICOST_BODY void TrainingSearch::start(const LayerGroup& group) {
+  too_large_ = {};
   memory_ = with_load(q_.stack.memory, group.load);
   activations_ = layer_activations(q_.model, group.layout, memory_);
   inside_.clear();
-  for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
-    if (is_hopeless(l, pipeline, group.fastest)) {
-      plan_.bounded += layouts_of(l);
-      return;
-    }
-    const Shardings zeros = shardings(l);
-    if (!wants_nearest()) {
-      Layout max = may_offload(l) ? offloaded(l) : l;
-      max.zero = zeros.all().back(), max.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
-      if (looked_at != l.pp) hopeless = clearly_above(min_memory(q_.model, count_, max, memory_));
-      looked_at = l.pp;
-      if (hopeless || clearly_above(memory_at(max, pipeline.stages.front()).total())) {
-        plan_.unfit += layouts_of(l);
-        return;
-      }
-    }
-    price(l, pipeline, zeros, group);
-  });
+}
+
+FABRICOST_BODY bool TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const LayerGroup& group) {
+  if (is_hopeless(l, pipeline, group.fastest)) {
+    if (part_ == Part::given) plan_.bounded += layouts_of(l);
+    return false;
+  }
+  const Shardings zeros = shardings(l);
+  if (!wants_nearest() && is_too_large(l, pipeline, zeros)) {
+    plan_.unfit += layouts_of(l);
+    return false;
+  }
+  price(l, pipeline, zeros, group);
+  return true;
+}
+
+FABRICOST_BODY bool TrainingSearch::is_too_large(const Layout& l, const Pipeline& pipeline, const Shardings& zeros) {
+  Layout max = may_offload(l) ? offloaded(l) : l;
+  max.zero = zeros.all().back(), max.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
+  if (too_large_.pp != l.pp || too_large_.dp != l.dp)
+    too_large_ = {l.pp, l.dp, clearly_above(min_memory(q_.model, count_, max, memory_))};
+  return too_large_.value || clearly_above(memory_at(max, pipeline.stages.front()).total());
 }
 
 FABRICOST_BODY std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeline& pipeline) const {
@@ -182,7 +279,7 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const Pipeline& pipel
     for (const int zero : zeros.all()) {
       std::optional<PricedLayout>& at = sharded[static_cast<std::size_t>(zero)];
       if (!at) {
-        ++plan_.bounded;
+        if (part_ == Part::given) ++plan_.bounded;
         continue;
       }
       at->layout.placing = placing;
@@ -192,10 +289,10 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const Pipeline& pipel
         continue;
       }
       const LayerTimes layers = between(group.fastest, group.layers, static_cast<double>(again) / q_.model.layers);
-      if (is_hopeless(at->layout, pipeline, layers))
-        ++plan_.bounded;
-      else
+      if (!is_hopeless(at->layout, pipeline, layers))
         price(at->layout, at->memory, layers, pipeline);
+      else if (part_ == Part::given)
+        ++plan_.bounded;
     }
 }
 
@@ -223,6 +320,8 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const MemoryUse& memo
     return;  // these ranks cannot be joined, other layouts' may
   }
   const PricedLayout priced{l, time, memory};
+  if (seconds_a_sequence(priced) >= ceiling_) return;
+  keep_plain(priced);
   if (full() && !faster(priced, plan_.layouts.front())) return;
   const auto among = plan_.layouts.begin() + (q_.top > longest_without_twins ? 0 : std::ssize(plan_.layouts));
   const auto same = [&](const PricedLayout& one) { return are_twins(one.layout, l, domain_); };

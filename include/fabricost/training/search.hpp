@@ -13,6 +13,12 @@
 /// pipeline takes at least its fullest stage's layers and the bubble of its schedule, which leaves out most chunks that
 /// divide the layers badly.
 ///
+/// Then layouts of fewer GPUs, and of batches near the one given where they are allowed, as far as they are faster than the fastest of all
+/// GPUs and the batch given: tensor, context and expert ranks and stages are any that the model allows, replicas any that divide a batch.
+/// So no number of GPUs is ever slower than a smaller one. Steps of different batches are compared by their seconds a sequence.
+/// With fewer replicas a pipeline runs more microbatches and needs no less memory, so the first that is too slow or too large ends
+/// its group. Of the layouts near the fastest, the plainest comes first (plain.hpp).
+///
 /// Memory is checked from coarse to fine, and a layout is rejected at the first check that fails: the minimal
 /// states of its ranks (memory/bound.hpp) reject a number of stages with all its schedules, the most sharded
 /// layout rejects the less sharded ones, and the rest is checked stage by stage. The contents of the stages
@@ -24,12 +30,14 @@
 #include <fabricost/memory/min_change.hpp>
 #include <fabricost/model/dimension.hpp>
 #include <fabricost/training/idle_gpus.hpp>
+#include <fabricost/training/plain.hpp>
 #include <fabricost/training/question.hpp>
 #include <fabricost/training/search_parts.hpp>
 #include <fabricost/training/search_space.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -54,7 +62,6 @@ class TrainingSearch {
         stated_(stated_gpus(system)),
         count_(parameters_of(q.model)) {
     if (!any_memory) capacity_ = gpu_.memory * (1 - headroom_of(q)), host_ = host_room(system);
-    make_pipelines();
     recomputations_ = recomputations(q);
     fewest_ = recomputes_fewest(q) && !any_memory, states_away_ = offloads_states(q, system) && !any_memory;
   }
@@ -65,14 +72,20 @@ class TrainingSearch {
   /// A longer list is that of all layouts, and would take the square of its length.
   static constexpr int longest_without_twins = 4096;
   [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
-  [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
+  /// Seconds a sequence beyond which no layout is wanted: neither among the best nor near enough to the fastest to be preferred as plainer.
+  [[nodiscard]] double limit() const;
+
+  /// Prices the groups of one part of the space, in the order of their bounds.
+  void visit();
+  /// The plainest of the layouts near the fastest goes first.
+  void propose();
 
   [[nodiscard]] std::vector<LayerGroup> layer_groups();
 
   void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count);
 
   /// The least ratio of a step to the sum of its parts: a layout may take more domains than its GPUs fill.
-  [[nodiscard]] double factor() const { return 1 + waiting_for_slowest(gpu_, static_cast<double>(q_.gpus) / domain_); }
+  [[nodiscard]] double factor(int gpus) const { return 1 + waiting_for_slowest(gpu_, double(gpus) / domain_); }
 
   /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
   [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const;
@@ -93,7 +106,7 @@ class TrainingSearch {
   /// Number of layouts that differ only in placing and sharding.
   [[nodiscard]] long long layouts_of(const Layout& l) const { return static_cast<long long>(placings(l).size() * shardings(l).count); }
 
-  /// The possible layouts of a group up to placing and sharding, each with its pipeline.
+  /// The possible layouts of all GPUs up to placing and sharding, each with its pipeline.
   template <class Visit>
   void for_each_pipeline(Layout l, Visit&& visit) const {
     for (const Pipeline& pipeline : pipelines_) {
@@ -107,13 +120,32 @@ class TrainingSearch {
     }
   }
 
-  /// While nothing fits, the layout that lacks least memory is wanted, so all are checked.
-  [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty(); }
+  /// Replicas and the batch that they train.
+  struct Job {
+    int replicas = 1, batch = 1;
+  };
+  /// The jobs beside the one given on at most the GPUs given and at least `least` of them, the most replicas first: as many as so many
+  /// microbatches allow, and those of the batch given. \param l its tensor and context ranks, stages and microbatch
+  [[nodiscard]] std::vector<Job> smaller_jobs(const Layout& l, double least) const;
+  /// The fewest GPUs on which a layout of the group could be wanted.
+  [[nodiscard]] double least_gpus(const LayerGroup& group) const;
+  [[nodiscard]] long long least_batch() const { return std::max(1LL, std::llround(std::ceil(q_.global_batch * (1 - q_.batch_within)))); }
+  [[nodiscard]] long long most_batch() const { return std::llround(std::floor(q_.global_batch * (1 + q_.batch_within))); }
+
+  /// While nothing fits, the layout that lacks least memory is wanted, so all are checked; those of fewer GPUs only until one is known.
+  [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty() && !(part_ == Part::smaller && plan_.nearest); }
   /// Bytes that a layout needs beyond those there are, on the GPU or beside it; at most 0: it fits.
   [[nodiscard]] double lacking(const MemoryUse& use) const { return fabricost::lacking(use, capacity_, host_); }
   [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding
 
+  /// Whatever the layouts of a group share.
+  void start(const LayerGroup& group);
   void price(const LayerGroup& group);
+  void price_smaller(const LayerGroup& group);
+  /// Prices the layouts of a pipeline. \returns whether those with fewer replicas may be wanted
+  bool price(const Layout& l, const Pipeline& pipeline, const LayerGroup& group);
+  /// Whether so many replicas surely need more memory than there is.
+  [[nodiscard]] bool is_too_large(const Layout& l, const Pipeline& pipeline, const Shardings& zeros);
 
   [[nodiscard]] MemoryUse memory_at(const Layout& l, const HeavyStage& at) const {
     return memory_of(q_.model, count_, activations_, l, memory_, at, microbatches_in_flight(l, at.stage));
@@ -148,7 +180,14 @@ class TrainingSearch {
 
   void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const Pipeline& pipeline);
 
+  /// Keeps a layout if none of those kept is both as plain and as fast.
+  void keep_plain(const PricedLayout& priced);
+
+  /// Layouts of all GPUs and the batch given, and those of fewer GPUs or another batch.
+  enum class Part : unsigned char { given, smaller };
+
   const TrainingQuestion& q_;
+  Part part_ = Part::given;
   Processor gpu_;
   GroupCosts costs_;
   int domain_;
@@ -162,6 +201,13 @@ class TrainingSearch {
   std::vector<Pipeline> pipelines_;
   std::vector<Again> recomputations_;
   bool fewest_ = false, states_away_ = false;
+  double fastest_ = std::numeric_limits<double>::infinity();  ///< seconds a sequence
+  double ceiling_ = fastest_;                                 ///< seconds a sequence that a layout of the smaller part must stay below
+  std::vector<PricedLayout> plain_;                           ///< near the fastest, the plainest of each time
+  struct TooLarge {
+    int pp = 0, dp = 0;
+    bool value = false;
+  } too_large_;  ///< the last answer by the states alone, in the group that is priced
   std::map<std::pair<int, int>, LayerTimes> inside_;  ///< of the group that is priced, by domain and recomputed layers
   TrainingPlan plan_;
 };

@@ -46,6 +46,9 @@ struct LayerGroup {
 /// The layers of a layout that recomputes the share `s` of what `all` recompute and `none` does not.
 [[nodiscard]] LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s);
 
+/// Seconds of a step over its sequences, by which steps of different batches compare.
+[[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
+
 /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
 [[nodiscard]] bool faster(const PricedLayout& a, const PricedLayout& b);
 

@@ -7,9 +7,10 @@
 
 namespace fabricost::detail {
 
-FABRICOST_BODY std::vector<int> context_sizes(const TrainingQuestion& q, int ranks) {
+FABRICOST_BODY std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) {
   std::vector<int> out;
-  for (const int c : divisors(ranks, std::max(64, q.sequence / 8192)))  // at a million tokens up to 128
+  const int most = std::max(64, q.sequence / 8192);  // at a million tokens up to 128
+  for (const int c : each ? up_to(std::min(ranks, most)) : divisors(ranks, most))
     if (c == 1 || (q.sequence % (2 * c) == 0 && q.sequence / c >= 1024)) out.push_back(c);
   return out;
 }

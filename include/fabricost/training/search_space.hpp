@@ -12,7 +12,8 @@
 
 namespace fabricost::detail {
 
-[[nodiscard]] std::vector<int> context_sizes(const TrainingQuestion& q, int ranks);
+/// Context ranks to try. \param each of the numbers up to `ranks`, not only of those that divide them
+[[nodiscard]] std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each = false);
 
 /// Exchanges that the context ranks of a layout may use: as given, else a ring (of windows all at once), and by heads where these
 /// divide.

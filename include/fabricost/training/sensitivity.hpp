@@ -17,7 +17,7 @@ namespace fabricost {
 struct StepSensitivity {
   std::string change;  ///< "nvlink bandwidth + 10 %"
   double seconds = 0;  ///< of the then fastest layout
-  double gain = 0;     ///< seconds before over after, less 1
+  double gain = 0;     ///< the fastest step before over that after, less 1
 };
 
 /// Visits the machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large, each with the
@@ -49,12 +49,12 @@ void for_each_change(const System& system, Visit&& visit) {
   try_change("domain x 2", [](System& s) { s = turned(s, Dial::domain, 2.0 * s.domain); });
 }
 
-/// The search repeated on each of these machines, the most helpful first. Changes after which no layout fits are omitted.
-/// \param seconds of the fastest layout on `system`
-[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds);
+/// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the batch
+/// given. Changes after which no layout fits are omitted. \throws as plan_training
+[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system);
 
-/// Layouts that no other beats in both time and memory, fastest first; prices all that fit. \throws as
-/// plan_training
+/// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all that
+/// fit. \throws as plan_training
 [[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
 
 }  // namespace fabricost

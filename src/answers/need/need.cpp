@@ -34,8 +34,9 @@ using varied::Varied;
   StepTerm max;
   for (const StepTerm& t : o.terms)
     if (t.name != "compute" && t.seconds > max.seconds) max = t;
-  if (max.name.empty()) return "computing";
-  return fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / o.seconds);
+  const std::string idle = o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "";
+  if (max.name.empty()) return idle + "computing";
+  return fmt::format("{}{}, {:.0f} %", idle, io::term_words(max.name), 100 * max.seconds / o.seconds);
 }
 
 template <class S>
@@ -296,11 +297,12 @@ NeedAnswer answer(const NeedRequest& request) {
                    .exposed = best.exposed_communication_seconds,
                    .rate = best.mfu,
                    .per_gpu = best.tokens_per_second_per_gpu,
+                   .idle = best.gpus - best.used_gpus,
                    .terms = best.terms};
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) {
       GoodputRequest failing = r.failures;
-      failing.gpus = best.gpus, failing.gpus_per_node = machine.gpus_per_node;
+      failing.gpus = best.used_gpus, failing.gpus_per_node = machine.gpus_per_node;
       out.outcome.kept = answer(failing).goodput;
     }
     out.plan = best;

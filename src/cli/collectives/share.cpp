@@ -21,12 +21,14 @@ namespace {
 
 void shared_run_text(Page& page, const ShareAnswer& a) {
   page.width = 98;
-  page.title("At once on {} GPUs, {} of {}", a.gpus, counted(a.nodes, "node"), a.system);
+  const bool several = a.collectives.size() > 1;
+  page.title("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, seconds_text(a.end_seconds));
   page.table(
-      {"collective", ">groups", ">ranks", "runs", ">alone", ">wire slowed", ">beside"}, a.collectives, [](const SharedCollective& one) {
+      {"collective", ">groups", ">ranks", "runs", ">alone", ">ends after", ">wire slowed", ">for ever"}, a.collectives, [](const SharedCollective& one) {
         const std::string least = one.slow_down > one.least_slow_down * (1 + 1e-6) ? fmt::format("{:.2f} to ", one.least_slow_down) : "";
         return cells(one.name, one.groups, one.ranks, fmt::format("{} {}", one.alone.algorithm.view(), one.alone.protocol.view()),
-                     time_text(one.alone.time()), fmt::format("{}{:.2f} x", least, one.slow_down), seconds_text(one.seconds));
+                     time_text(one.alone.time()), seconds_text(one.end_seconds), fmt::format("{}{:.2f} x", least, one.slow_down),
+                     seconds_text(one.seconds));
       });
   page.add("\n");
   for (const SharedCollective& one : a.collectives)
@@ -34,7 +36,10 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
   if (a.sharp.turns > 1)
     page.say("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.", a.sharp.jobs, a.sharp.turns,
              a.sharp.switches);
-  page.say("Beside: while all of them run; what a collective spends on latency is not slowed down.");
+  if (several) page.say("One after the other they would take {}.", seconds_text(a.in_turn_seconds));
+  page.say(
+      "Ends after: they start together, and links are shared anew whenever one ends. Wire slowed and for ever: as long as all of them run. "
+      "What a collective spends on latency is not slowed down.");
 }
 
 }  // namespace

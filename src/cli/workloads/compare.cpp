@@ -115,6 +115,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.table(layouts);
   for (const ComparedAnswer& row : of.rows)
     if (row.against_usual) page.say("{}: {}", row.system, *row.against_usual);
+  for (const ComparedAnswer& row : of.rows)
+    if (row.used_gpus)
+      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all is as fast. Figures a GPU are of all.", row.system, *row.used_gpus,
+               of.gpus, of.gpus - *row.used_gpus);
   for (const Compared& c : all)
     if (c.part_of_domain)
       page.say(

@@ -7,9 +7,12 @@
 
 #include <fabricost/answers/design/need.hpp>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <vector>
 
 namespace fabricost::cli {
 namespace {
@@ -27,12 +30,27 @@ struct NeedOptions : GivenOptions {
   return fmt::format("{}{}{}", min_text(value), unit.empty() ? "" : " ", unit);
 }
 
+/// What the layout does to fit beside sharding: "; full recomputation of 12 layers, 60 % of the optimizer's states in host memory".
+[[nodiscard]] std::string means_text(const PlannedLayout& l) {
+  std::vector<std::string> means;
+  if (l.recompute == recompute_names[static_cast<std::size_t>(Recompute::selective)])
+    means.push_back("selective recomputation" + (l.recompute_modules.empty() ? "" : " of " + l.recompute_modules));
+  if (l.recompute == recompute_names[static_cast<std::size_t>(Recompute::full)])
+    means.push_back("full recomputation" + (l.recompute_num_layers ? fmt::format(" of {} layers", *l.recompute_num_layers) : ""));
+  if (l.optimizer_offload_fraction)
+    means.push_back(fmt::format("{:.0f} % of the optimizer's states in host memory", 100 * *l.optimizer_offload_fraction));
+  else if (l.host_bytes)
+    means.push_back("activations in host memory");
+  return means.empty() ? "" : fmt::format("; {}", fmt::join(means, ", "));
+}
+
 [[nodiscard]] std::string layout_text(const NeedAnswer& a) {
   if (a.layout) {
     const PlannedLayout& l = *a.layout;
-    return fmt::format("{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}", l.gpus,
-                       l.global_batch, duration_text(l.step_seconds), l.interval_seconds.first, l.interval_seconds.second, 100 * l.mfu,
-                       l.tp, l.pp, l.cp, l.ep, l.dp, l.zero);
+    return fmt::format("{}{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
+                       l.used_gpus < l.gpus ? fmt::format("{} of ", l.used_gpus) : "", l.gpus, l.global_batch,
+                       duration_text(l.step_seconds), l.interval_seconds.first, l.interval_seconds.second, 100 * l.mfu, l.tp, l.pp, l.cp,
+                       l.ep, l.dp, l.zero, means_text(l));
   }
   const PlannedDeployment& d = *a.deployment;
   return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,

@@ -26,6 +26,13 @@ using Ends = std::pair<double, double>;
   return fmt::format("{} ({} to {})", digits(value, 4), digits(ends.first, 3), digits(ends.second, 3));
 }
 
+/// Where given spares are fewer than would be taken: what they cost.
+[[nodiscard]] std::string spares_text(const ProjectedRun& r) {
+  return fmt::format("{}: with {} the run waits for repairs and {} of its time is work that counts; with {}, which it takes by default, {}.",
+                     r.system, r.spares == 0 ? "no spare nodes" : counted(r.spares, "spare node"), percent(r.goodput, 1), *r.usual_spares,
+                     percent(*r.usual_goodput, 1));
+}
+
 [[nodiscard]] std::string gpus_text(const ProjectedRun& r) {
   if (!r.gpus_found) return fmt::format("{}", r.gpus);
   return r.gpus_interval ? fmt::format("{} ({:.0f} to {:.0f})", r.gpus, r.gpus_interval->first, r.gpus_interval->second)
@@ -76,6 +83,7 @@ class Rows {
 void add_work(Rows& rows, bool dated) {
   using R = ProjectedRun;
   rows.add("GPUs", gpus_text);
+  rows.add("of them at work", [](const R& r) { return r.used_gpus < r.gpus ? fmt::format("{}", r.used_gpus) : std::string{}; });
   rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
   rows.add("spare nodes", [](const R& r) {
     const double each = std::ceil(r.gpus / r.failures->nodes);
@@ -178,6 +186,8 @@ void project_text(Page& page, const ProjectAnswer& a) {
              a.in_seconds ? ", in " + duration_text(*a.in_seconds)
              : a.done_by  ? ", by " + *a.done_by
                           : "");
+  for (const ProjectedRun& r : a.rows)
+    if (r.usual_spares) page.say(spares_text(r));
   Rows rows{a.rows};
   const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait_seconds > 0; });
   add_work(rows, dated), add_money(rows, a);

@@ -8,7 +8,7 @@
 
 namespace fabricost::test {
 
-/// A model trained with Megatron core.
+/// A model trained with Megatron core, on all GPUs, the fastest layout first.
 inline TrainingQuestion question(const char* model, int gpus, int batch, int sequence = 4096) {
   TrainingQuestion q;
   q.model = load_model(model);
@@ -16,6 +16,7 @@ inline TrainingQuestion question(const char* model, int gpus, int batch, int seq
   q.gpus = gpus;
   q.global_batch = batch;
   q.sequence = sequence;
+  q.fewer = false, q.plain_within = 0;
   return q;
 }
 

@@ -122,7 +122,9 @@ struct ProjectedRun {
   int gpus = 0;
   std::optional<std::pair<double, double>> gpus_interval{};
   bool gpus_found = false;
-  int idle_gpus = 0, spares = 0, paid_gpus = 0;
+  int used_gpus = 0, idle_gpus = 0, spares = 0, paid_gpus = 0;
+  std::optional<int> usual_spares{};
+  std::optional<double> usual_goodput{};
   double step_seconds = 0;
   std::pair<double, double> interval_step_seconds{};
   double mfu = 0, steps = 0, goodput = 0;
@@ -165,8 +167,12 @@ struct ProjectedRun {
         gives(&A::gpus_interval, "gpus_interval", "gpus_interval",
               "Where they were found: the least at the fast and at the slow end of a step's interval; None: given, or no number is enough.",
               1, left_out),
-        gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs of its domains that its groups leave idle."),
-        gives(&A::spares, "spares", "spares", "Nodes that stand by."),
+        gives(&A::used_gpus, "used_gpus", "used_gpus", "GPUs of its layout: some may stay idle where fewer are faster."),
+        gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs of its domains that its groups leave idle, beyond gpus."),
+        gives(&A::spares, "spares", "spares", "Nodes that stand by; idle GPUs of the job are of them first."),
+        gives(&A::usual_spares, "usual_spares", "usual_spares",
+              "Spares that would be taken had none been given; None: they were not given, or none would be.", 1, left_out),
+        gives(&A::usual_goodput, "usual_goodput", "usual_goodput", "The goodput with those; None: as usual_spares.", 1, left_out),
         gives(&A::interval_spares, "spares_interval", "interval_spares",
               "(best, worst): spares with failures as of the published fleets, where the number was not given; each is paid for.", 1,
               left_out),

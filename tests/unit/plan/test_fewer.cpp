@@ -1,0 +1,277 @@
+// Jobs that leave GPUs idle, batches near the one given, and plain layouts: more GPUs never make a step longer.
+// FABRICOST_QUESTIONS sets how many random plans are asked (default 300; a release is asked 100,000).
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/design/need.hpp>
+#include <fabricost/answers/design/project.hpp>
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/plain.hpp>
+
+#include "catch.hpp"
+#include "questions.hpp"
+#include "support/random_cases.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace fabricost;
+using test::question;
+
+namespace {
+
+/// As a user asks.
+TrainingQuestion asked(const char* model, int gpus, int batch, int sequence = 4096) {
+  TrainingQuestion q = question(model, gpus, batch, sequence);
+  q.fewer = true, q.plain_within = plainer_within, q.top = 1;
+  return q;
+}
+double step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time.seconds; }
+
+long long questions() {
+  const char* text = std::getenv("FABRICOST_QUESTIONS");
+  return text == nullptr ? 300 : std::atoll(text);
+}
+
+PlanRequest request(const char* model, const char* system, int gpus, int batch, int sequence) {
+  PlanRequest r;
+  r.model = {model}, r.system = {system}, r.gpus = gpus, r.global_batch = batch, r.sequence = sequence;
+  r.stack = {"nemo", {}};
+  r.top = 1;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("72 GPUs train as fast as 64 of them, and figures a GPU are of all 72") {
+  const System system = load_system("dgx-h100");
+  const TrainingQuestion few = asked("llama3-8b", 64, 256, 8192), more = asked("llama3-8b", 72, 256, 8192);
+  const PricedLayout at64 = plan_training(few, system).layouts.front(), at72 = plan_training(more, system).layouts.front();
+  CHECK(at72.layout.gpus() == 64);
+  CHECK(at72.time.seconds == at64.time.seconds);
+  const TrainingFigures of64 = figures_of(few, system, at64), of72 = figures_of(more, system, at72);
+  CHECK(of72.tokens_per_gpu == Approx(of64.tokens_per_gpu * 64 / 72));
+  CHECK(of72.mfu == Approx(of64.mfu * 64 / 72));
+  CHECK(of72.gpu_hours_per_trillion == Approx(of64.gpu_hours_per_trillion * 72 / 64));
+  CHECK(of72.low == of64.low);
+  CHECK(of72.high == of64.high);
+  TrainingQuestion all = more;
+  all.fewer = false;
+  CHECK(step_of(all, system) > 1.2 * at72.time.seconds);
+}
+
+TEST_CASE("the search over fewer GPUs finds the best of searches on every smaller number") {
+  for (const auto& [model, machine, most, batch] : {std::tuple{"llama3-8b", "dgx-h100", 23, 24},
+                                                    {"gpt3-20b", "dgx-a100", 40, 96},
+                                                    {"mixtral-8x7b", "dgx-h100", 29, 48},
+                                                    {"llama3-70b", "gb200-nvl72", 76, 60}}) {
+    const System system = load_system(machine);
+    TrainingQuestion q = question(model, most, batch);
+    q.top = 1;
+    double best = std::numeric_limits<double>::infinity();
+    for (q.gpus = 1; q.gpus <= most; ++q.gpus) {
+      CAPTURE(model, q.gpus);
+      q.fewer = false;
+      try {
+        if (const TrainingPlan plan = plan_training(q, system); !plan.layouts.empty()) best = std::min(best, plan.layouts.front().time.seconds);
+      } catch (const RequestError&) {  // so many GPUs divide nothing
+      }
+      if (std::isinf(best) || (q.gpus % 5 != 0 && q.gpus + 4 < most)) continue;
+      q.fewer = true;
+      CHECK(step_of(q, system) == Approx(best).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("another batch is taken only within the share allowed, and only where it trains more tokens a second") {
+  const System system = load_system("gb200-nvl72");
+  TrainingQuestion q = asked("llama3-405b", 576, 512, 8192);
+  const PricedLayout given = plan_training(q, system).layouts.front();
+  CHECK(given.layout.global_batch == 512);
+  q.batch_within = 0.05;
+  const PricedLayout near = plan_training(q, system).layouts.front();
+  CHECK(near.layout.global_batch != 512);
+  CHECK(std::abs(near.layout.global_batch - 512) <= 0.05 * 512);
+  CHECK(detail::seconds_a_sequence(near) < 0.95 * detail::seconds_a_sequence(given));
+  CHECK(figures_of(q, system, near).tokens_per_gpu == Approx(near.layout.global_batch * 8192 / near.time.seconds / 576));
+  q.gpus = 512;  // which 512 sequences divide
+  CHECK(plan_training(q, system).layouts.front().layout.global_batch == 512);
+}
+
+TEST_CASE("a layout that is named with its replicas runs on all GPUs or is refused, one without them takes as many as divide the batch") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = asked("llama3-70b", 576, 2048, 4096);
+  q.tp = 8, q.pp = 8, q.cp = 1;
+  const PricedLayout best = plan_training(q, system).layouts.front();
+  CHECK(best.layout.dp == 8);
+  CHECK(best.layout.gpus() == 512);
+  q.dp = 8;
+  CHECK_THROWS_WITH(plan_training(q, system), Catch::Contains("512") && Catch::Contains("does not divide 576 GPUs"));
+  q.gpus = 512;
+  CHECK(step_of(q, system) == best.time.seconds);
+}
+
+TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, all GPUs, no recomputation, little sharding, one chunk") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = asked("llama3-8b", 64, 128, 8192);
+  q.top = 40;
+  Layout l;
+  l.dp = 64, l.global_batch = 128;
+  const auto after = [&](auto&& change) {
+    Layout other = l;
+    change(other);
+    return burden_of(q, other) > burden_of(q, l);
+  };
+  CHECK(after([](Layout& o) { o.offload_optimizer = 0.3; }));
+  CHECK(after([](Layout& o) { o.dp = 32; }));
+  CHECK(after([](Layout& o) { o.global_batch = 126; }));
+  CHECK(after([](Layout& o) { o.recompute = Recompute::selective; }));
+  CHECK(after([](Layout& o) { o.zero = 2; }));
+  CHECK(after([](Layout& o) { o.vp = 2; }));
+  CHECK_FALSE(after([](Layout& o) { o.zero = 1; }));  // recipes shard the optimizer by default
+  Layout host = l, again = l;
+  host.offload_optimizer = 0.1, again.recompute = Recompute::full, again.zero = 3;
+  CHECK(burden_of(q, again) < burden_of(q, host));
+  int moved = 0;
+  for (const double memory : {40.0, 48.0, 56.0, 64.0, 72.0, 80.0}) {
+    System smaller = system;
+    smaller.gpu.memory.value = units::GB(memory);
+    for (const char* model : {"llama3-8b", "mixtral-8x7b"}) {
+      q.model = load_model(model);
+      const std::vector<PricedLayout> all = plan_training(q, smaller).layouts;
+      REQUIRE(all.size() > 1);
+      const auto fastest = std::min_element(all.begin(), all.end(), detail::faster);
+      CHECK(all.front().time.seconds <= fastest->time.seconds * (1 + plainer_within));
+      for (const PricedLayout& one : all)
+        if (one.time.seconds <= fastest->time.seconds * (1 + plainer_within))
+          CHECK(burden_of(q, all.front().layout) <= burden_of(q, one.layout));
+      moved += fastest != all.begin();
+      TrainingQuestion single = q;
+      single.top = 1;  // the list's length does not decide
+      CHECK(plan_training(single, smaller).layouts.front().layout == all.front().layout);
+    }
+  }
+  CHECK(moved > 0);
+}
+
+TEST_CASE("more GPUs never make a step longer: random jobs") {
+  std::vector<System> machines;
+  for (const SystemName& one : system_names())
+    if (System system = load_system(one.name); system.pod == 0) machines.push_back(std::move(system));
+  std::vector<Model> models;
+  for (const char* one : {"llama3-8b", "llama3-70b", "gpt3-20b", "mixtral-8x7b", "llama3.1-405b", "deepseek-v2-lite"})
+    try {
+      models.push_back(load_model(one));
+    } catch (const RequestError&) {  // no such model
+    }
+  REQUIRE(models.size() >= 5);
+  const Stack megatron = load_stack("megatron-core"), fsdp = load_stack("pytorch-fsdp2");
+  long long plans = 0, compared_with = 0, idle = 0;
+  for (long long i = 0; plans < questions(); ++i) {
+    support::Random random{support::seed + 7919ULL * static_cast<std::uint64_t>(i)};
+    const System& system = random.of(machines);
+    TrainingQuestion q;
+    q.model = random.of(models);
+    q.stack = random.one_in(4) ? fsdp : megatron;
+    q.sequence = 1024 << random.below(4);
+    q.global_batch = random.one_in(2) ? 1 << random.below(11) : 1 + random.below(1500);
+    if (random.one_in(4)) q.tp = 1 << random.below(4);
+    if (random.one_in(6)) q.pp = 1 + random.below(9);
+    if (random.one_in(6)) q.zero = q.pp ? 1 : random.below(4);
+    if (random.one_in(6)) q.recompute = static_cast<Recompute>(random.below(3));
+    if (random.one_in(8)) q.microbatch = 1 << random.below(3);
+    if (names_one_layout(q)) q.microbatch.reset();
+    const auto stated = stated_gpus(system);
+    const bool joined = system.tier(TierRole::nic) != nullptr;
+    const double most = std::min({stated ? double(*stated) : 700.0, joined ? 700.0 : double(system.domain), 700.0});
+    std::vector<int> sizes;
+    for (int k = 0; k < 5; ++k) sizes.push_back(static_cast<int>(random.scaled(1, most + 0.5)));
+    std::sort(sizes.begin(), sizes.end());
+    q.top = 1;
+    double exact = std::numeric_limits<double>::infinity(), plain = exact;
+    for (const int gpus : sizes) {
+      q.gpus = gpus;
+      INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << ", question " << i);
+      double step = std::numeric_limits<double>::infinity(), fastest = step;
+      try {
+        q.plain_within = plainer_within;
+        if (const TrainingPlan plan = plan_training(q, system); plan.fits && !plan.layouts.empty()) {
+          step = plan.layouts.front().time.seconds;
+          idle += plan.layouts.front().layout.gpus() < gpus;
+        }
+        q.plain_within = 0;
+        if (const TrainingPlan plan = plan_training(q, system); plan.fits && !plan.layouts.empty())
+          fastest = plan.layouts.front().time.seconds;
+      } catch (const RequestError&) {  // so many GPUs divide nothing
+      }
+      ++plans;
+      compared_with += !std::isinf(exact);
+      REQUIRE(fastest <= exact);
+      REQUIRE(step <= plain * (1 + plainer_within) * (1 + 1e-12));
+      exact = fastest, plain = std::min(plain, step);
+    }
+  }
+  std::printf("  %lld plans, %lld of them beside a smaller number of GPUs, %lld leave GPUs idle\n", plans, compared_with, idle);
+  CHECK(compared_with > plans / 4);
+  CHECK(idle > plans / 50);
+}
+
+TEST_CASE("need finds no number of nodes that fails above one that is enough") {
+  NeedRequest r;
+  static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 0, 512, 8192);
+  r.gpus.reset();
+  r.unknown = "nodes", r.step_seconds = 2.6, r.over = "24,28,29,30,31,32,33,40";
+  const NeedAnswer a = answer(r);
+  REQUIRE(a.value);
+  CHECK(*a.value == 28);
+  for (const NeedTried& one : a.tried) CHECK(one.holds == (one.value >= 28));
+  const auto row = std::find_if(a.tried.begin(), a.tried.end(), [](const NeedTried& one) { return one.value == 29; });
+  CHECK_THAT(row->binds, Catch::StartsWith("8 idle; "));
+}
+
+TEST_CASE("a projected run never takes longer on more GPUs, pays for idle ones and takes its spares from them first") {
+  ProjectRequest r;
+  static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 0, 512, 8192);
+  r.systems.all = {Machine{"dgx-h100"}};
+  r.tokens = 1e12;
+  double before = std::numeric_limits<double>::infinity();
+  for (const int nodes : {28, 29, 31, 32, 33, 40}) {
+    r.gpus = 8 * nodes;
+    const ProjectedRun run = answer(r).rows.front();
+    REQUIRE(run.trouble.empty());
+    CHECK(run.gpus == 8 * nodes);
+    CHECK(run.seconds <= before * (1 + plainer_within));
+    CHECK(run.failures->nodes == std::ceil(run.used_gpus / 8.0));
+    const int idle = nodes - run.used_gpus / 8;
+    CHECK(run.paid_gpus == 8 * (nodes + std::max(0, run.spares - idle)));
+    before = run.seconds;
+  }
+}
+
+TEST_CASE("fewer spares than are taken by default say what they cost") {
+  ProjectRequest r;
+  static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 8192, 8192, 4096);
+  r.systems.all = {Machine{"dgx-h100"}};
+  r.tokens = 1e12, r.spares = 0;
+  const ProjectedRun none = answer(r).rows.front();
+  REQUIRE(none.usual_spares);
+  CHECK(*none.usual_goodput > none.goodput);
+  r.spares.reset();
+  const ProjectedRun usual = answer(r).rows.front();
+  CHECK_FALSE(usual.usual_spares);
+  CHECK(usual.spares == *none.usual_spares);
+  CHECK(usual.goodput == Approx(*none.usual_goodput));
+}
+
+TEST_CASE("compare pays for GPUs that a layout leaves idle and says how many work") {
+  CompareRequest r;
+  r.model = {"llama3-8b"}, r.systems = {Machine{"dgx-h100"}}, r.gpus = 72, r.global_batch = 256, r.sequence = 8192, r.train = true;
+  const ComparedAnswer all = answer(r).rows.front();
+  REQUIRE(all.used_gpus);
+  CHECK(*all.used_gpus == 64);
+  r.gpus = 64;
+  const ComparedAnswer few = answer(r).rows.front();
+  CHECK_FALSE(few.used_gpus);
+  CHECK(all.seconds == few.seconds);
+  CHECK(all.tokens_per_second_per_gpu == Approx(few.tokens_per_second_per_gpu * 64 / 72));
+  CHECK(*all.dollars_per_million_tokens == Approx(*few.dollars_per_million_tokens * 72 / 64));
+}
