@@ -311,7 +311,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       // whose GPUs write to each other keep theirs: with the mean of both they would be behind staging
       const Tier* const box = system.tier(TierRole::scale_up);
       if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) {
-        std::ranges::copy(detail::pcie_prior.simple_share, std::begin(c.pcie.simple_share));
+        std::copy(std::begin(detail::pcie_prior.simple_share), std::end(detail::pcie_prior.simple_share), std::begin(c.pcie.simple_share));
       }
     }
   };
