@@ -5,6 +5,8 @@
 #include "face.hpp"
 #include "plain.hpp"
 
+#include <text/plain_text.hpp>
+
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/refusal.hpp>
 
@@ -28,7 +30,9 @@ PyObject* warning_type = nullptr;
   return type;
 }
 
-void raise_with_text(PyObject* type, std::string_view message) { PyErr_SetObject(type, text_object(message).ptr()); }
+void raise_with_text(PyObject* type, std::string_view message) {
+  PyErr_SetObject(type, text_object(io::brief_text(std::string{message})).ptr());
+}
 
 void raise(const SpecError& error) {
   const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(text_object(error.text(as_argument)));

@@ -7,6 +7,7 @@ OUT/page/ is the folder, with both modules packed by gzip and a service worker t
 scripts, licences and the module with everything inside, as text; OUT/fabricost-first.html is the same with the first module. Prints what
 each weighs, and by how much that is more than is aimed at."""
 
+import base64
 import gzip
 import hashlib
 import html as markup
@@ -59,6 +60,21 @@ def inside(text):
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
+def digest(text):
+    """Of an element's content, as a Content-Security-Policy names it."""
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def with_policy(html, scripts, styles):
+    """The one file's policy: the scripts and styles inside it by their digests, the worker from its own text, nothing from elsewhere."""
+    policy = ("default-src 'none'; script-src {} 'wasm-unsafe-eval'; style-src {}; img-src data:; worker-src blob:; base-uri 'none'; "
+              "form-action 'none'").format(" ".join(map(digest, scripts)), " ".join(map(digest, styles)))
+    html, count = re.subn(r'(<meta http-equiv="Content-Security-Policy" content=")[^"]*', lambda found: found[1] + policy, html)
+    if count != 1:
+        sys.exit("index.html: one Content-Security-Policy is wanted")
+    return html
+
+
 SPARED = b"\0\r<"  # an HTML parser changes or may end the text at these; model.js reads them back
 
 
@@ -104,20 +120,23 @@ def main(page, module, out):
     worker = worker.replace("@NAME@", name).replace("@FILES@", json.dumps(["./", *files])).replace("@LATER@", json.dumps(later))
     (folder / "service-worker.js").write_text(worker, encoding="utf-8")
 
-    style, script = (page / "style.css").read_text(encoding="utf-8"), one_script(page)
+    style, script = "\n" + (page / "style.css").read_text(encoding="utf-8"), f"\n{inside(one_script(page))}"
+    words = "\n" + inside((page / "old-browsers.js").read_text(encoding="utf-8"))
     both = glue + "\n" + (page / "worker.js").read_text(encoding="utf-8")
     ones = {}
     for file, which in (("fabricost.html", "all"), ("fabricost-first.html", "first")):
         html = (page / "index.html").read_text(encoding="utf-8")
-        html = html.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
+        html = html.replace('<link rel="stylesheet" href="style.css">', f"<style>{style}</style>")
+        html = html.replace('<script src="old-browsers.js"></script>', f"<script>{words}</script>")
         html = html.replace('<p><a href="notices.txt">licences</a></p>',
-                            f'<details><summary>licences</summary><pre style="white-space: pre-wrap">{markup.escape(notices())}</pre>'
+                            f'<details><summary>licences</summary><pre class="notices">{markup.escape(notices())}</pre>'
                             '</details>')
         html = html.replace('<script type="module" src="app.js"></script>',
                             f'<script type="text/plain" id="module-bytes" data-size="{len(packed[which])}" data-holds="{which}">'
                             f'{as_text(packed[which])}</script>\n'
                             f'<script type="text/plain" id="worker-text">{inside(both)}</script>\n'
-                            f'<script type="module">\n{inside(script)}</script>')
+                            f'<script type="module">{script}</script>')
+        html = with_policy(html, (words, script), (style,))
         (out / file).write_text(html, encoding="utf-8", newline="")
         ones[file] = (out / file).stat().st_size
 

@@ -2,7 +2,11 @@
 """Draws docs/busbw-8-h100.png: an nccl-tests run on 8 H100s beside what is predicted of it.
 
     python3 docs/site/front_picture.py [FILE.png]        with the package importable (after ./quickstart: .venv/bin/python)
+
+The numbers of the drawn line go into the file too, as its text "Predicted"; tests/python/test_front_picture.py holds them against those that
+the package and the README print.
 """
+import json
 import pathlib
 import sys
 
@@ -13,14 +17,21 @@ import fabricost as fc
 from fabricost import plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+LOG = ROOT / "data/measurements/dgx-h100-all-reduce.txt"
+
+
+def picture():
+    """The axes, and the drawn line: [[bytes, GB/s], ...]."""
+    axes = plot.busbw(fc.load_system("dgx-h100"), fc.AllReduce(dtype="float"), measured=str(LOG))
+    axes.set_title("All-reduce on 8 H100s: nccl-tests beside fabricost")
+    axes.figure.set_size_inches(8, 4.2)
+    line = max((one for one in axes.lines if one.get_linestyle() == "-"), key=lambda one: len(one.get_xdata()))
+    return axes, [[float(x), round(float(y), 2)] for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
 
 
 def main(output):
-    system = fc.load_system("dgx-h100")
-    axes = plot.busbw(system, fc.AllReduce(dtype="float"), measured=str(ROOT / "data/measurements/dgx-h100-all-reduce.txt"))
-    axes.set_title("All-reduce on 8 H100s: nccl-tests beside fabricost")
-    axes.figure.set_size_inches(8, 4.2)
-    axes.figure.savefig(output, dpi=110)
+    axes, drawn = picture()
+    axes.figure.savefig(output, dpi=110, metadata={"Predicted": json.dumps(drawn), "Software": None})
 
 
 if __name__ == "__main__":

@@ -215,8 +215,9 @@ GoodputAnswer answer(const GoodputRequest& request) {
   if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
   out.recovery_seconds = c.recovery, out.reload_seconds = job.reload;
   out.goodput = share.kept;
-  out.goodput_first_order = goodput_estimate(c, r.mttf);
-  out.ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall);
+  const auto share_or_none = [](double x) { return x >= 0 ? std::optional{x} : std::nullopt; };
+  out.goodput_first_order = share_or_none(goodput_estimate(c, r.mttf));
+  out.ettr_meta = share_or_none(effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall));
   out.checkpoints_share = share.checkpoints, out.lost_share = share.lost, out.recovery_share = share.recovery;
   out.waiting_share = share.waiting, out.flaps_share = shares.flaps, out.lost_rails_share = shares.lost_rails;
   out.spares = r.spares, out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;

@@ -14,6 +14,7 @@ namespace fabricost {
 namespace {
 
 using io::in_quotes;
+using io::yaml_word;
 
 constexpr double gigabyte = 1e9;
 
@@ -33,6 +34,14 @@ std::string written(const Parameter& p, const CalibratedSet& set, const Constant
     case Measure::number: break;
   }
   return fmt::format("{:.6g}", value);
+}
+
+/// The items of a list, each a plain word or quoted.
+template <class Words>
+std::string words(const Words& all) {
+  std::string out;
+  for (const auto& one : all) out += (out.empty() ? "" : ", ") + yaml_word(one);
+  return out;
 }
 
 /// Keys with a point become sections.
@@ -62,7 +71,7 @@ std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) 
     for (std::size_t place = 0; place < all.size(); ++place)
       if (Shown::has(one.measured, place)) names.push_back(all[place]);
     if (out.empty()) out = margin + "fitted_on:\n";
-    out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, one.system, one.domain, measured_key(set.set),
+    out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, yaml_word(one.system), one.domain, measured_key(set.set),
                        fmt::join(names, ", "));
   }
   return out;
@@ -74,14 +83,14 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
   if (!kernels && set.library != Library::other) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
-  if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, set.transport.family().view());
+  if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, yaml_word(set.transport.family().view()));
   std::string measured;
   if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
   if (set.largest > 0) measured += fmt::format("smallest: {}, largest: {}, ", size(set.smallest), size(set.largest));
   measured += fmt::format("fewest_ranks: {}, most_ranks: {}", set.fewest_ranks, set.most_ranks);
   if (set.set == ConstantSet::transport) measured += fmt::format(", most_nodes: {}", set.most_nodes);
-  if (!set.launches.empty()) measured += fmt::format(", launches: [{}]", fmt::join(set.launches, ", "));
-  if (!set.libraries.empty()) measured += fmt::format(", libraries: [{}]", fmt::join(set.libraries, ", "));
+  if (!set.launches.empty()) measured += fmt::format(", launches: [{}]", words(set.launches));
+  if (!set.libraries.empty()) measured += fmt::format(", libraries: [{}]", words(set.libraries));
   if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
   out += fitted_on_yaml(set, margin);
   out += fmt::format("{}constants:\n", margin);
@@ -115,8 +124,8 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
 
 std::string heading(std::string_view name, std::string_view title, const std::vector<std::string>& systems, std::string_view date,
                     std::string_view origin) {
-  std::string out = fmt::format("name: {}\ntitle: {}\n", name, title);
-  out += fmt::format("systems: [{}]\n", fmt::join(systems, ", "));
+  std::string out = fmt::format("name: {}\ntitle: {}\n", yaml_word(name), title);
+  out += fmt::format("systems: [{}]\n", words(systems));
   out += fmt::format("source: {}\nconfidence: measured\ndate: {}\n", in_quotes(origin), date);
   return out;
 }

@@ -48,7 +48,7 @@ void OptionRows::add(const std::vector<OptionField>& fields, std::string_view qu
   for (const OptionField& field : fields) {
     if (field.option.empty()) continue;
     auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == field.option; });
-    if (at == rows_.end()) at = rows_.insert(at, Row{field.option, field.kind, field.flag, field.list, {}});
+    if (at == rows_.end()) at = rows_.insert(at, Row{field.option, field.kind, field.flag, field.list, field.output, {}});
     at->words.emplace_back(question, with_fields(field.words, spell));
   }
 }
@@ -81,6 +81,7 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, cons
     CLI::Option* added = row.flag   ? sub.add_flag(names, typed.flags[row.option], words)
                          : row.list ? sub.add_option(names, typed.lists[row.option], words)
                                     : sub.add_option(names, typed.texts[row.option], words);
+    if (row.output) Runner::output(*added);
     if (!row.flag) added->option_text(std::string{row.kind});
     if (row.list) added->allow_extra_args(by_place || row.kind.ends_with("..."));
     if (!group.empty()) added->group(group);

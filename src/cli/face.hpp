@@ -22,6 +22,18 @@
 #include <utility>
 #include <vector>
 
+namespace fabricost {
+
+/// A file or folder that a command writes: the type that marks an option as an output (Runner::output).
+struct OutputPath {
+  std::string path;
+  [[nodiscard]] bool empty() const { return path.empty(); }
+};
+/// Found by ADL.
+inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, OutputPath& out) { out.path = text; }
+
+}  // namespace fabricost
+
 namespace fabricost::cli {
 
 /// "--gpus" of "--gpus,-g".
@@ -31,7 +43,7 @@ namespace fabricost::cli {
 struct OptionField {
   std::string_view name, option, kind, words;
   Amount amount = Amount::number;
-  bool flag = false, list = false;
+  bool flag = false, list = false, output = false;
 };
 /// The fields of a request in their order.
 template <HasFields Request>
@@ -40,7 +52,7 @@ template <HasFields Request>
     std::vector<OptionField> all;
     for_each_field<Request>([&](const auto& f) {
       using T = typename std::remove_cvref_t<decltype(f)>::Value;
-      all.push_back({f.name, f.option, f.kind, f.words, f.amount, std::same_as<T, bool>, is_list<T>});
+      all.push_back({f.name, f.option, f.kind, f.words, f.amount, std::same_as<T, bool>, is_list<T>, std::same_as<T, OutputPath>});
     });
     return all;
   }();
@@ -97,7 +109,7 @@ class OptionRows {
  private:
   struct Row {
     std::string_view option, kind;
-    bool flag = false, list = false;
+    bool flag = false, list = false, output = false;
     std::vector<std::pair<std::string_view, std::string>> words;  ///< by question
   };
   void add(const std::vector<OptionField>& fields, std::string_view question);
@@ -133,6 +145,9 @@ template <HasFields Request>
   });
   return out;
 }
+
+/// Writes a file that an option named. \throws RequestError
+inline void write_output(const OutputPath& to, const std::string& text, std::string_view option) { io::write_file(to.path, text, option); }
 
 /// Calls `ask` and rethrows a Refusal with the options of its fields. \throws RequestError
 template <HasFields Request, class Ask>
@@ -194,7 +209,7 @@ Writes(std::string_view, const char*, Text) -> Writes<Text>;
 template <class Answer, class... Text>
 void write_given(const Typed& typed, const Answer& found, const Writes<Text>&... files) {
   const auto write = [&](const auto& file) {
-    if (typed.given(file.option)) io::write_file(typed.texts.at(file.option), file.text_of(found), std::string{long_name(file.option)});
+    if (typed.given(file.option)) write_output({typed.texts.at(file.option)}, file.text_of(found), long_name(file.option));
   };
   (write(files), ...);
 }
@@ -232,7 +247,7 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
                               [&](const auto& found, const auto&) { write_given(o.typed, found, files...); });
   };
   add_command<Request>(app, runner, name, words, footer, job, "Print JSON", [files...](CLI::App& sub, GivenOptions& o) {
-    (sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE"), ...);
+    (Runner::output(*sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE")), ...);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ constexpr std::array names{FABRICOST_SUBCOMMANDS(FABRICOST_NAME)};
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is then a write that fails, with a message and nothing half-written
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   fabricost::cli::Runner runner;
   // A first word that is a command needs no other's options, which are half of what starting costs; completion lists all of them.

@@ -88,12 +88,15 @@ constexpr OtherWord other_options[] = {
 
 /// Prints an error without control characters, which typed or read text may contain.
 void complain(const std::string& text) {
-  std::string line = io::plain_text(text);
+  std::string line = io::plain_text(io::brief_text(text));
   if (line.empty() || line.back() != '\n') line += '\n';
   (void)write_all(stderr, line);
 }
 
-constexpr std::array<std::string_view, 4> written_options{"out", "output", "svg", "plot"};
+std::vector<const CLI::Option*>& output_options() {
+  static std::vector<const CLI::Option*> all;
+  return all;
+}
 
 /// Refuses an option with an empty value, the result of an unset variable in a script. (For a machine and a
 /// size the question itself reports what is missing.)
@@ -116,25 +119,34 @@ void refuse_swallowed_options(const CLI::App& sub, const std::vector<std::string
         throw UsageError(fmt::format("--{}: its value is missing; {} is the next option", option->get_lnames().front(), value));
 }
 
-/// Refuses to overwrite a file that the same command reads.
+/// The place of a path that may not be there yet.
+[[nodiscard]] std::filesystem::path place_of_path(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path out = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::path{path} : out;
+}
+
+[[nodiscard]] bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code error;
+  return place_of_path(one) == place_of_path(other) || std::filesystem::equivalent(one, other, error);
+}
+
+/// Refuses two outputs to one file, and an output to a file that another option names: before any work. (The writer knows every file that
+/// was read, also those inside a folder or behind another file; it refuses them when the work is done.)
 void refuse_to_write_inputs(const CLI::App& sub) {
-  const auto writes = [](const CLI::Option* option) {
-    return std::any_of(written_options.begin(), written_options.end(), [&](std::string_view name) {
-      const std::vector<std::string>& names = option->get_lnames();
-      return std::find(names.begin(), names.end(), name) != names.end();
-    });
-  };
   for (const CLI::Option* output : sub.get_options()) {
-    if (!writes(output) || output->results().empty()) continue;
-    for (const CLI::Option* input : sub.get_options()) {
-      if (input == output || input->get_expected_max() == 0) continue;
-      for (const std::string& target : output->results())
-        for (const std::string& read : input->results()) {
-          std::error_code error;
-          if (std::filesystem::is_regular_file(target, error) && std::filesystem::equivalent(target, read, error))
-            throw UsageError(fmt::format("--{} {}: is also read ({}), and would be lost; write to another file",
-                                         output->get_lnames().front(), target, read));
-        }
+    if (!Runner::is_output(*output) || output->results().empty()) continue;
+    const std::string target = output->results().back(), name = output->get_lnames().front();
+    std::error_code error;
+    for (const CLI::Option* other : sub.get_options()) {
+      if (other == output || other->get_expected_max() == 0) continue;
+      const bool writes = Runner::is_output(*other);
+      for (const std::string& named : other->results()) {
+        if (writes && is_same_file(target, named))
+          throw UsageError(fmt::format("--{} and --{}: both write {}; name two files", name, other->get_lnames().front(), target));
+        if (!writes && std::filesystem::is_regular_file(target, error) && std::filesystem::equivalent(target, named, error))
+          throw UsageError(fmt::format("--{} {}: is also read ({}), and would be lost; write to another file", name, target, named));
+      }
     }
   }
 }
@@ -204,6 +216,12 @@ void Runner::add(CLI::App& subcommand, Job job) {
   entries_.push_back({&subcommand, std::move(job)});
 }
 
+void Runner::output(const CLI::Option& option) { output_options().push_back(&option); }
+
+bool Runner::is_output(const CLI::Option& option) {
+  return std::find(output_options().begin(), output_options().end(), &option) != output_options().end();
+}
+
 void Runner::check_extras() const {
   const std::vector<CLI::App*> chosen = app_.get_subcommands();
   if (chosen.empty()) {
@@ -238,7 +256,7 @@ void Runner::check_extras() const {
     if (extra != "--") throw UsageError(extra_text(extra, known));
 }
 
-std::string Runner::output(int argc, char** argv) {
+std::string Runner::printed(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -271,12 +289,13 @@ std::string Runner::output(int argc, char** argv) {
 }
 
 int Runner::run(int argc, char** argv) {
+  constexpr int internal_fault = 70;  // EX_SOFTWARE of sysexits.h
   const auto refuse = [&](std::string_view text) {
     complain(fmt::format("{}: {}", full_name(app_), text));
     return 2;
   };
   try {
-    if (!write_all(stdout, io::plain_text(output(argc, argv), colour_wanted()))) {
+    if (!write_all(stdout, io::plain_text(printed(argc, argv), colour_wanted()))) {
       complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
       return 2;
     }
@@ -302,7 +321,7 @@ int Runner::run(int argc, char** argv) {
     return refuse("out of memory");
   } catch (const std::exception& error) {
     refuse(fmt::format("internal error: {}; please report it with this command line", error.what()));
-    return 1;
+    return internal_fault;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file runner.hpp
-/// Runs a subcommand and turns its result into output and an exit status: 0 success; 2 the caller's error,
-/// with a message on stderr and nothing on stdout; 1 a check that does not hold, or an internal error. A subcommand returns its whole
+/// Runs a subcommand and turns its result into output and an exit status: 0 success; 1 a finding
+/// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns its whole
 /// output, so it is never half written.
 
 #include "faces/names.hpp"
@@ -29,7 +29,7 @@ struct Terminal {
   [[nodiscard]] std::string strong_headings(std::string_view text) const;
 };
 
-/// Thrown by a job that asks for exit status 1 with its whole output: its check did not hold.
+/// Thrown by a job that asks for exit status 1 with its whole output: there is a finding.
 struct CheckFailed {
   std::string output;
 };
@@ -42,6 +42,10 @@ class Runner {
   [[nodiscard]] CLI::App& app() { return app_; }
   /// Runs `job` when `subcommand` was selected and its options are parsed.
   void add(CLI::App& subcommand, Job job);
+  /// Marks an option whose value is a file or folder that the command writes. No two of a command line may name the same, nor what
+  /// another option names; the writer refuses whatever else the command has read (text/write_file.hpp).
+  static void output(const CLI::Option& option);
+  [[nodiscard]] static bool is_output(const CLI::Option& option);
   /// \return the exit status
   [[nodiscard]] int run(int argc, char** argv);
 
@@ -50,7 +54,7 @@ class Runner {
     CLI::App* subcommand;
     Job job;
   };
-  [[nodiscard]] std::string output(int argc, char** argv);
+  [[nodiscard]] std::string printed(int argc, char** argv);
   void check_extras() const;
 
   CLI::App app_;

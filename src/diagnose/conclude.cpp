@@ -167,6 +167,11 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   out.verdict = fmt::format("failed: {} ({})", in_words(first), first.evidence);
 }
 
+/// Neither a table nor a figure nor times of steps: only words speak.
+bool nothing_measured(const Context& c) {
+  return c.curve.empty() && c.sizes.empty() && c.quoted.empty() && c.info.averages.empty() && c.steps.empty() && c.siblings.empty();
+}
+
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   auto& [failures, faults, defences, rules, accused, proven] = all;
   merge(faults, c);
@@ -199,6 +204,8 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
+  else if (nothing_measured(c))
+    out.verdict = fmt::format("nothing was measured, but likely {}: {}", likely(out.causes.front()), out.causes.front().evidence);
   else
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);

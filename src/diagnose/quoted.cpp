@@ -350,6 +350,8 @@ class Reader {
       const auto number = number_in(token);
       if (!number || !(number->value > 0)) continue;
       const std::string_view unit = !number->rest.empty() ? number->rest : i + 1 < tokens.size() ? tokens[i + 1] : std::string_view{};
+      const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
+      if (!(rate > 0) && !(time > 0) && !(number->rest.empty() && comment)) continue;  // of no quantity, as most numbers of a training log
       std::string label = joined(tokens, i);
       if (!glued.empty()) {
         if (!label.empty()) label += ' ';
@@ -360,7 +362,6 @@ class Reader {
       read_label(label, q);
       if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number)
         q = out_.back();  // "..., 420 (5), 440 (6)"
-      const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
       const bool last = i + 1 == tokens.size() || tokens[i + 1].front() == '(';
       if (rate > 0)
         q.rate = number->value * rate;

@@ -4,6 +4,7 @@
 
 #include "specs/tree.hpp"
 
+#include "text/files_read.hpp"
 #include "text/plain_text.hpp"
 
 #include <fmt/format.h>
@@ -101,6 +102,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   in.read(text.data(), static_cast<std::streamsize>(size));
   if (!in && !in.eof()) throw refuse("cannot be read", "");
   text.resize(static_cast<std::size_t>(in.gcount()));
+  note_read(path, about);
   return text;
 }
 

@@ -3,6 +3,8 @@
 
 #include "text/csv.hpp"
 
+#include "text/plain_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace {
 /// Whether a spreadsheet would evaluate the cell as a formula.
 bool looks_like_formula(std::string_view text) {
   constexpr std::string_view starts = "=+-@";
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   return text.size() > 1 && starts.find(text.front()) != std::string_view::npos && !parse_number(text);
 }
 
@@ -134,12 +137,14 @@ void CsvTable::finish() {
   if (!issues_.empty()) throw SpecError(std::move(issues_));
 }
 
-std::string csv_quoted(std::string_view text) {
-  if (looks_like_formula(text)) return csv_quoted("'" + std::string{text});
+std::string csv_quoted(std::string_view given) {
+  std::string text = plain_text(std::string{given});
+  std::replace(text.begin(), text.end(), '\n', ' ');  // a row is a line
+  if (looks_like_formula(text)) return csv_quoted("'" + text);
   constexpr std::string_view blanks = " \t";
   const bool outer_blanks =
       !text.empty() && (blanks.find(text.front()) != std::string_view::npos || blanks.find(text.back()) != std::string_view::npos);
-  if (!outer_blanks && text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string{text};
+  if (!outer_blanks && text.find_first_of(",\"") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';

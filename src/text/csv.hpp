@@ -65,8 +65,8 @@ class CsvTable {
   std::string none_;
 };
 
-/// A cell for writing: in quotes if necessary, with an apostrophe before a text that a spreadsheet would
-/// evaluate as a formula (split_csv removes it).
+/// A cell for writing, without characters that a terminal acts on: in quotes if necessary, with an apostrophe before a text that a
+/// spreadsheet would evaluate as a formula (split_csv removes it).
 [[nodiscard]] std::string csv_quoted(std::string_view text);
 
 }  // namespace fabricost::io

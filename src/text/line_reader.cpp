@@ -3,6 +3,7 @@
 
 #include "text/line_reader.hpp"
 
+#include "text/files_read.hpp"
 #include "text/plain_text.hpp"
 
 #include <algorithm>
@@ -39,18 +40,6 @@ bool is_ascii(const std::string& text) {
   return true;
 }
 
-/// The kind of a path that is not a regular file.
-const char* kind_of(std::filesystem::file_type type) {
-  switch (type) {
-    case std::filesystem::file_type::directory: return "a directory";
-    case std::filesystem::file_type::character:
-    case std::filesystem::file_type::block: return "a device";
-    case std::filesystem::file_type::fifo: return "a pipe";
-    case std::filesystem::file_type::socket: return "a socket";
-    default: return "no regular file";
-  }
-}
-
 }  // namespace
 
 Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy) {
@@ -76,13 +65,8 @@ SpecError fault_of_file(const std::string& file, std::string message, std::strin
 }
 
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
+  read_regular(file);
   std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found)
-    throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
-  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
-  if (!std::filesystem::is_regular_file(status))
-    throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");
   const auto size = std::filesystem::file_size(file, error);
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
   if (size > largest_file) throw fault_of_file(name_, "is larger than 2 GiB", "keep the lines with measurements, for example with grep");

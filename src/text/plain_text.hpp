@@ -6,6 +6,7 @@
 
 #include "text/utf8.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,34 @@ inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, in
     else
       out += rest.substr(0, length);
     i += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+/// The text with every word longer than a thousand bytes, and every line longer than four thousand, cut: messages quote what was typed
+/// or read, which may be as long as a file.
+[[nodiscard]] inline std::string brief_text(const std::string& text) {
+  constexpr std::size_t longest_word = 1000, longest_line = 4000, kept = 200;
+  if (text.size() <= longest_word) return text;
+  std::string out;
+  const auto cut = [](std::string_view from, std::size_t most) {
+    while (most > 0 && (static_cast<unsigned char>(from[most]) & 0xC0U) == 0x80U) --most;  // not inside a character
+    return std::string{from.substr(0, most)} + "...";
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view{text}.substr(at, end - at);
+    std::string brief;
+    for (std::size_t i = 0; i < line.size() && brief.size() <= longest_line;) {
+      const std::size_t blank = std::min(line.find(' ', i), line.size());
+      const std::string_view word = line.substr(i, blank - i);
+      brief += word.size() > longest_word ? cut(word, kept) : std::string{word};
+      if (blank < line.size()) brief += ' ';
+      i = blank + 1;
+    }
+    out += brief.size() > longest_line ? cut(brief, longest_line) : brief;
+    if (end < text.size()) out += '\n';
+    at = end + 1;
   }
   return out;
 }

@@ -3,6 +3,9 @@
 
 #include "text/write_file.hpp"
 
+#include "text/files_read.hpp"
+#include "text/plain_text.hpp"
+
 #include <fabricost/error.hpp>
 
 #include <fmt/format.h>
@@ -11,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 namespace fabricost::io {
@@ -45,20 +50,27 @@ void write_file(const std::string& target, const std::string& text, std::string_
     if (error || !std::filesystem::is_regular_file(path))
       throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", named, target));
     there = ::stat(path.c_str(), &replaced) == 0;
+    if (there)
+      if (const std::string read = path_read(replaced); !read.empty())
+        throw RequestError(fmt::format("{} {}: is also read{}, and would be lost; write to another file", named, target,
+                                       read == path ? "" : fmt::format(" (as {})", read)));
   }
   static std::atomic<unsigned> written_before{0};  // two threads may write the same file; the later one wins
-  const std::filesystem::path temporary =
-      path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), written_before++);
+  const std::filesystem::path temporary = path.parent_path() / fmt::format(".fabricost-{}-{}.tmp", getpid(), written_before++);
   std::FILE* file = created(temporary, there ? &replaced : nullptr);
   if (file == nullptr)
     throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", named, target));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed) std::filesystem::rename(temporary, path, error);
-  if (!written || !closed || error) {
-    std::filesystem::remove(temporary, error);
-    throw RequestError(fmt::format("{} {}: could not be written", named, target));
-  }
+  const std::string shown = plain_text(text);
+  errno = 0;
+  struct stat about {};
+  const bool whole = std::fwrite(shown.data(), 1, shown.size(), file) == shown.size() && std::fflush(file) == 0 &&
+                     ::fsync(::fileno(file)) == 0 && ::fstat(::fileno(file), &about) == 0;
+  int why = whole ? 0 : errno;
+  if (std::fclose(file) != 0 && why == 0) why = errno;
+  if (whole && why == 0 && ::rename(temporary.c_str(), path.c_str()) == 0) return note_written(about);
+  if (why == 0) why = errno;
+  std::filesystem::remove(temporary, error);
+  throw RequestError(fmt::format("{} {}: could not be written: {}", named, target, std::strerror(why)));
 }
 
 }  // namespace fabricost::io

@@ -215,3 +215,36 @@ def test_what_is_no_regular_file_is_left_alone_and_a_link_stays_one(tmp_path):
     assert os.readlink(tmp_path / "link.html") == "page.html" and (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     assert sorted(os.listdir(tmp_path)) == ["device", "folder", "link.html", "page.html", "pipe"]
     assert command("dgx-h100", "-o", "", folder=tmp_path).returncode == 2
+
+
+LOG = pathlib.Path(__file__).resolve().parents[2] / "data/measurements/dgx-h100-all-reduce.txt"
+
+
+def test_a_page_never_replaces_what_it_was_made_from(tmp_path):
+    (tmp_path / "m.log").write_text(LOG.read_text())
+    (tmp_path / "base.yaml").write_text("name: base\nextends: dgx-h100\n")
+    (tmp_path / "child.yaml").write_text("name: child\nextends: base.yaml\n")
+    fc.calibrate("dgx-h100", LOG).save(tmp_path / "cal.yaml")
+    before = {name: (tmp_path / name).read_bytes() for name in ("m.log", "base.yaml", "child.yaml", "cal.yaml")}
+    for output in before:
+        done = command("child.yaml", "all_reduce", "--log", "m.log", "--calibration", "cal.yaml", "-o", output, folder=tmp_path)
+        assert done.returncode == 2 and "is also read" in done.stderr, done.stderr
+        assert {name: (tmp_path / name).read_bytes() for name in before} == before
+
+
+def test_python_replaces_what_it_wrote_and_not_what_it_read(tmp_path):
+    (tmp_path / "m.yaml").write_text("name: m\nextends: dgx-h100\n")
+    system = fc.load_system(tmp_path / "m.yaml")
+    with pytest.raises(fc.RequestError, match="is also read"):
+        system.save(tmp_path / "m.yaml")
+    for _ in range(2):
+        system.save(tmp_path / "other.yaml")
+        assert fc.load_system(tmp_path / "other.yaml").gpus_per_node == 8
+
+
+def test_a_folder_does_not_lend_the_command_its_modules(tmp_path):
+    for name in ("html", "numpy", "matplotlib", "json", "base64", "fabricost_stranger"):
+        (tmp_path / f"{name}.py").write_text(f"open('ran-{name}', 'w')\n")
+    done = command("dgx-h100", "all_reduce", "--size", "1MiB", "-o", "page.html", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith("ran-")] == []

@@ -12,6 +12,12 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 'nic'
 """
 import os as _os
+import sys as _sys
+
+if _sys.argv[:1] == ["-m"] and any(_word.partition(".")[0] == "fabricost" for _word in _sys.orig_argv):
+    if not getattr(_sys.flags, "safe_path", False) and _sys.path[:1] in ([""], [_os.getcwd()]):
+        del _sys.path[0]  # `python -m fabricost` is the command: it runs no numpy.py of the folder that it is called in
+
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 

@@ -21,6 +21,7 @@ const OWN = new Set(['show', 'at', 'job', 'layout', 'question', 'b.on']);  // of
 
 const place = document.getElementById('view');
 const note = document.getElementById('note');
+document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); place.focus(); });
 const kept = {};  // logs, which stay in this page
 let model, known, shown, values;
 

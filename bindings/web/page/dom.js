@@ -6,6 +6,7 @@ function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else if (name === 'style') made.style.cssText = value;  // as an attribute the page's policy refuses it
     else made.setAttribute(name, value === true ? '' : value);
   }
   made.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== ''));

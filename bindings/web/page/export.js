@@ -8,7 +8,12 @@ function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-const cell = (text) => (/[",\n]/.test(text) ? `"${String(text).replaceAll('"', '""')}"` : String(text));
+/** A cell as text/csv.cpp writes it: an apostrophe before what a spreadsheet would take for a formula, nothing that acts on a terminal. */
+function cell(value) {
+  let text = String(value).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, ' ');
+  if (/^ *[=+@-]./.test(text) && !/^[+-]?(\d|\.\d)[\d.]*(e[+-]?\d+)?$/i.test(text)) text = `'${text}`;
+  return /[",]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
 export const csv = ({ head, body }) => [head, ...body].map((row) => row.map(cell).join(',')).join('\n') + '\n';
 
 /** A picture with its colours inside, so that it looks the same elsewhere. */

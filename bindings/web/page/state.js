@@ -7,7 +7,7 @@ const VERSION = '1';
 /** {view, fields, note}; fields: text, or a list of texts. */
 export function readAddress(hash, views) {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
-  const fields = {};
+  const fields = Object.create(null);  // so that no name of a link is a property of every object
   let view = views[0];
   let note = '';
   for (const [name, value] of given) {

@@ -139,7 +139,8 @@ struct GoodputAnswer {
   double failures_per_1000_node_days = 0, failures_per_day = 0, mttf_seconds = 0;
   double checkpoint_every_seconds = 0, stall_seconds = 0, drain_seconds = 0, young_seconds = 0, daly_seconds = 0, best_seconds = 0;
   std::optional<double> checkpoint_bytes;
-  double recovery_seconds = 0, goodput = 0, goodput_first_order = 0, ettr_meta = 0;
+  double recovery_seconds = 0, goodput = 0;
+  std::optional<double> goodput_first_order, ettr_meta;  ///< empty where the approximation does not hold: below 0
   double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
   int spares = 0, spares_to_wait_a_thousandth = 0;
   double repair_seconds = 0, kept_per_node = 0;
@@ -173,8 +174,8 @@ struct GoodputAnswer {
         gives(&A::checkpoint_bytes, "checkpoint.bytes", "checkpoint_bytes", "14 bytes a parameter; None: no model was given.", 1, left_out),
         gives(&A::recovery_seconds, "recovery_s", "recovery_seconds", "Detect, replace, restart, load, s."),
         gives(&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."),
-        gives(&A::goodput_first_order, "goodput_first_order", "goodput_first_order", "1 - C/tau - (tau/2 + d + R)/M."),
-        gives(&A::ettr_meta, "ettr_meta", "ettr_meta", "Effective training time ratio of arXiv 2410.21680."),
+        gives(&A::goodput_first_order, "goodput_first_order", "goodput_first_order", "1 - C/tau - (tau/2 + d + R)/M; None: below 0, where it does not hold."),
+        gives(&A::ettr_meta, "ettr_meta", "ettr_meta", "Effective training time ratio of arXiv 2410.21680; None: below 0, where it does not hold."),
         gives(&A::goodput, "shares.kept", "", "Work that counts."),
         gives(&A::checkpoints_share, "shares.checkpoints", "checkpoints_share", "Share of standing still for checkpoints."),
         gives(&A::lost_share, "shares.lost", "lost_share", "Share of work done again."),

@@ -7,6 +7,7 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/answers/compare.hpp>
+#include <fabricost/economics/unmet.hpp>
 #include <fabricost/interrupt.hpp>
 #include <fabricost/on_threads.hpp>
 #include <fabricost/progress.hpp>
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <variant>
 
@@ -85,7 +87,8 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
   }
 }
 
-[[nodiscard]] ExplorePoint point_at(Space& space, long long number) {
+/// \param refused why, where the point was refused and not unmet
+[[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {
   ExplorePoint out;
   out.number = static_cast<int>(number);
   const std::vector<std::size_t> places = places_of(space.axes, number);
@@ -112,6 +115,7 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
     add_elasticities(space, out, machine, system, job, found, places);
   } catch (const RequestError& error) {
     out.trouble = first_line(error.what());
+    if (dynamic_cast<const UnmetError*>(&error) == nullptr) refused = std::current_exception();
     out.objectives.clear();
     for (const Objective& objective : space.objectives.all) out.objectives.emplace_back(std::string{objective.name}, std::nullopt);
     out.meets = false;
@@ -184,7 +188,6 @@ void add_worth(Space& space, ExploreAnswer& out) {
 
 [[nodiscard]] ExploreAnswer explored(const ExploreOptions& o, Space& space) {
   ExploreAnswer out;
-  const auto start = std::chrono::steady_clock::now();
   for (const Axis& axis : space.axes) out.axes.push_back(axis.shown);
   for (std::size_t i = 0; i < space.objectives.all.size(); ++i) {
     const Objective& one = space.objectives.all[i];
@@ -199,18 +202,22 @@ void add_worth(Space& space, ExploreAnswer& out) {
     throw Refusal(
         fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
   out.points.resize(static_cast<std::size_t>(count));
+  std::vector<std::exception_ptr> refused(out.points.size());
   const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(processors())));
   std::atomic<long long> done{0};
   on_threads(out.points.size(), threads, [&](std::size_t at) {
     ask_to_go_on();
-    out.points[at] = point_at(space, o.first + static_cast<long long>(at));
+    out.points[at] = point_at(space, o.first + static_cast<long long>(at), refused[at]);
     tell_progress(++done, count);
   });
   tell_progress(done, count);
+  const bool alike = std::all_of(out.points.begin(), out.points.end(), [&](const ExplorePoint& point) {
+    return refused[static_cast<std::size_t>(&point - out.points.data())] && point.trouble == out.points.front().trouble;
+  });
+  if (alike) std::rethrow_exception(refused.front());  // a wrong value of a field that is not varied
   add_differences(space, out);
   mark_front(out);
   add_worth(space, out);
-  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <exception>
 #include <memory>
 #include <type_traits>
 
@@ -104,6 +105,16 @@ template <class Plan, class Ask>
   return "";
 }
 
+/// \throws the RequestError by which every value of the unknown is refused alike: a wrong value of another field
+template <class S>
+void refuse_what_no_value_changes(S& search) {
+  const auto& first = search.at(search.all().begin()->first);
+  if (!first.refused) return;
+  for (const auto& [value, itself] : search.all())
+    if (!search.at(value).refused || search.at(value).trouble != first.trouble) return;
+  std::rethrow_exception(first.refused);
+}
+
 template <class Plan, class Ask>
 [[nodiscard]] NeedAnswer found(NeedQuestion q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
   NeedAnswer out;
@@ -112,12 +123,20 @@ template <class Plan, class Ask>
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
+  const auto ask_for_all = [&] {  // all of them: it need not be monotone
+    for (std::size_t i = 0; i < q.values.size(); ++i) {
+      static_cast<void>(search.at(q.values[i]));
+      tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
+    }
+  };
+  if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);
-  if (!out.reason.empty()) return out;
-  for (std::size_t i = 0; i < q.values.size(); ++i) {  // all of them: it need not be monotone
-    static_cast<void>(search.at(q.values[i]));
-    tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
+  if (!out.reason.empty()) {
+    if (!search.all().empty()) refuse_what_no_value_changes(search);
+    return out;
   }
+  ask_for_all();
+  refuse_what_no_value_changes(search);
   out.value = search.edge(q.values, End::predicted);
   out.fast_value = search.edge(q.values, End::fast);
   out.slow_value = search.edge(q.values, End::slow);
@@ -237,8 +256,11 @@ template <class Plan, class Request, class Answered>
   try {
     put(one, unknown, machine, value);
     answered(one, out);
+  } catch (const UnmetError& error) {
+    out.trouble = error.what();
   } catch (const RequestError& error) {
     out.trouble = error.what();
+    out.refused = std::current_exception();
   }
   if (const auto line = out.trouble.find('\n'); line != std::string::npos) out.trouble.resize(line);
   return out;

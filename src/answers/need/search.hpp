@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct At {
   Outcome outcome;
   Plan plan{};
   std::string trouble{};  ///< why nothing can run; then the rest is empty
+  std::exception_ptr refused{};  ///< the same, where the question was refused and not unmet: memory and limits are an answer
   double value = 0;
 };
 

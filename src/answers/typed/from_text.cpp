@@ -72,7 +72,7 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
     throw RequestError(fmt::format("{}: give {} above {:g}{}", option, what(amount), range.min,
                                    amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
   if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.min, range.max));
-  return value;
+  return value + 0.0;  // -0 is 0
 }
 
 }  // namespace fabricost

@@ -19,7 +19,8 @@ constexpr const char* usual_points = "measured.csv";
 constexpr const char* usual_machine = "this-machine.yaml";
 
 struct CalibrateTyped : CalibrateFilesRequest {
-  std::string out, date;
+  OutputPath out;
+  std::string date;
   bool list = false;
 
   static constexpr auto fields() {
@@ -61,19 +62,19 @@ void check(const CalibrateTyped& typed, bool machine) {
         "this folder need no name");
   if (!typed.date.empty() && !is_date(typed.date))
     throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", typed.date));
-  if (!machine && !typed.system && !typed.out.empty() && !std::filesystem::is_directory(typed.out))
+  if (!machine && !typed.system && !typed.out.empty() && !std::filesystem::is_directory(typed.out.path))
     throw RequestError(
         fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
                     "is written there",
-                    typed.out));
+                    typed.out.path));
 }
 
 [[nodiscard]] std::string of_machine(const std::string& points, const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   MachineAnswer found =
       answer(CalibrateMachineRequest{.path = points, .system = typed.system, .calibration = typed.calibration, .date = typed.date});
-  found.file = typed.out.empty() ? usual_machine : typed.out;
+  found.file = typed.out.empty() ? usual_machine : typed.out.path;
   std::string out = shown(found, json, terminal, [](Page& page, const MachineAnswer& a) { text_of(page, a.made, a.file); });
-  io::write_file(found.file, this_machine_yaml(found.made), "--out");
+  write_output({found.file}, this_machine_yaml(found.made), "--out");
   return out;
 }
 
@@ -81,11 +82,11 @@ void check(const CalibrateTyped& typed, bool machine) {
 template <class Fit>
 void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
   if constexpr (std::same_as<Fit, CalibrationAnswer>)
-    if (typed.system) return io::write_file(typed.out, fit.yaml(calibration_name(typed.out), date), "--out");
+    if (typed.system) return write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
   for (const auto& [file, text] : fit.files(date)) {
-    const std::filesystem::path path = std::filesystem::path{typed.out} / file;
+    const std::filesystem::path path = std::filesystem::path{typed.out.path} / file;
     std::filesystem::create_directories(path.parent_path());
-    io::write_file(path.string(), text, "--out");
+    write_output({path.string()}, text, "--out");
   }
 }
 

@@ -59,7 +59,7 @@ namespace fabricost::cli {
 namespace {
 
 struct MeasureTyped : MeasureRequest {
-  std::string out = "measured.csv";
+  OutputPath out{"measured.csv"};
   bool list = false, quiet = false;
 
   static constexpr auto fields() {
@@ -103,14 +103,14 @@ class Interrupts {
 
 /// Points are on disk as soon as they are measured; the finished files take their place.
 [[nodiscard]] MeasureAnswer measured_into(const MeasureTyped& typed) {
-  const std::string machine_file = machine_file_of(typed.out).string();
+  const std::string machine_file = machine_file_of(typed.out.path).string();
   const Interrupts interrupts;
   std::optional<measure::PartialFile> partial;
   bool any = false;
   std::optional<ProgressLine> progress;
   MeasureWatch watch;
   watch.begin = [&] {
-    partial.emplace(typed.out);
+    partial.emplace(typed.out.path);
     partial->line(fmt::format("{}\n", measure::csv_header));
     progress.emplace(typed.quiet);
   };
@@ -129,10 +129,10 @@ class Interrupts {
   }
   progress.reset();
   if (!found.speaks) return found;
-  found.file = typed.out;
+  found.file = typed.out.path;
   found.machine_file = machine_file;
-  io::write_file(machine_file, found.yaml(std::filesystem::path(typed.out).filename().string()), "-o");
-  io::write_file(typed.out, found.csv(), "-o");
+  write_output({machine_file}, found.yaml(std::filesystem::path(typed.out.path).filename().string()), "-o");
+  write_output(typed.out, found.csv(), "-o");
   partial->remove();
   if (!found.complete)
     throw RequestError(fmt::format("ended before its time ({}); the {} points measured until then are in {} and {}", found.ended,

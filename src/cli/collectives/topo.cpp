@@ -12,7 +12,7 @@ namespace fabricost::cli {
 namespace {
 
 struct TopoTyped : TopoRequest {
-  std::string output;
+  OutputPath output;
 
   static constexpr auto fields() {
     return tables(TopoRequest::fields(), Table{asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")});
@@ -22,7 +22,7 @@ struct TopoTyped : TopoRequest {
 /// The system is named after the file.
 [[nodiscard]] TopoAnswer answer(const TopoTyped& typed) {
   TopoRequest request = typed;
-  request.name = std::filesystem::path(typed.output).stem().string();
+  request.name = std::filesystem::path(typed.output.path).stem().string();
   return fabricost::answer(request);
 }
 
@@ -51,7 +51,7 @@ void topo_text(Page& page, const TopoAnswer& a, const TopoTyped& typed) {
   if (typed.output.empty())
     page.section("-o FILE.yaml writes it as a system; then: fabricost predict all_reduce --system FILE.yaml --size 64MiB");
   else
-    page.section("Written to {0}: fabricost predict all_reduce --system {0} --size 64MiB", typed.output);
+    page.section("Written to {0}: fabricost predict all_reduce --system {0} --size 64MiB", typed.output.path);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void add_topo(CLI::App& app, Runner& runner) {
                          [](const GivenOptions& o, const Terminal& terminal) {
                            return output_of<TopoTyped>(o.typed, o.json, terminal, topo_text,
                                                        [](const TopoAnswer& a, const TopoTyped& typed) {
-                                                         if (!typed.output.empty()) io::write_file(typed.output, a.yaml, "--output");
+                                                         if (!typed.output.empty()) write_output(typed.output, a.yaml, "--output");
                                                        });
                          });
 }

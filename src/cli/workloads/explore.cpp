@@ -17,7 +17,7 @@ namespace fabricost::cli {
 namespace {
 
 struct ExploreTyped : GivenOptions {
-  std::string csv;
+  OutputPath csv;
   bool train = false, serve = false;
 };
 
@@ -187,7 +187,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
 template <class Request>
 [[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
   const auto found = spelled_answer(request_of<Request>(o.typed));
-  if (!o.csv.empty()) io::write_file(o.csv, csv_of(found), "--csv");
+  if (!o.csv.empty()) write_output(o.csv, csv_of(found), "--csv");
   return shown(found, o.json, terminal, explored_text);
 }
 
@@ -206,7 +206,7 @@ void add_explore(CLI::App& app, Runner& runner) {
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
   add_options<ExploreRequest>(sub, o->typed);
-  sub.add_option("--csv", o->csv, "Write all points as CSV")->option_text("FILE");
+  Runner::output(*sub.add_option("--csv", o->csv.path, "Write all points as CSV")->option_text("FILE"));
   sub.add_flag("--json", o->json, "Print JSON");
   add_options<ExploreServeRequest>(sub, o->typed, "Serving");
   sub.footer(

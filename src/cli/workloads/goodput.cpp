@@ -28,10 +28,14 @@ void add_facts(Page& page, const GoodputAnswer& a) {
   page.table(facts);
 }
 
+[[nodiscard]] std::string approximation_text(const std::optional<double>& share) {
+  return share ? share_text(*share) : "does not hold here";
+}
+
 void add_shares(Page& page, const GoodputAnswer& a) {
   TextTable shares{"share", ">", ""};
   shares.row("work that counts", share_text(a.goodput),
-             fmt::format("first order {}; Meta's ETTR {}", share_text(a.goodput_first_order), share_text(a.ettr_meta)));
+             fmt::format("first order {}; Meta's ETTR {}", approximation_text(a.goodput_first_order), approximation_text(a.ettr_meta)));
   shares.row("standing still for checkpoints", share_text(a.checkpoints_share));
   shares.row("work done again", share_text(a.lost_share), "from the last checkpoint that could be loaded");
   shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): it may fail, too");

@@ -192,7 +192,7 @@ void add_need(CLI::App& app, Runner& runner) {
   add_options<NeedMachineRequest>(sub, o->typed, "Of need machine");
   sub.get_option("--system")->join(',');
   sub.footer(
-      "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 3%\n"
+      "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 10%\n"
       "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5\n"
       "         fabricost need machine --train -m llama3-70b -s dgx-h100 -b 1024 --tokens 1T --in 30d");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });

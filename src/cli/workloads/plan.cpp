@@ -17,7 +17,8 @@ namespace fabricost::cli {
 namespace {
 
 struct PlanOptions : GivenOptions {
-  std::string threads, trace;
+  std::string threads;
+  OutputPath trace;
   bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
 
@@ -27,14 +28,14 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error) throw RequestError(fmt::format("--trace: {} cannot be made a folder: {}", folder, error.message()));
   for (const TimelineFile& file : timeline_of(*found.found))
-    io::write_file((std::filesystem::path(folder) / file.name).string(), file.text, "--trace");
+    write_output({(std::filesystem::path(folder) / file.name).string()}, file.text, "--trace");
 }
 
 template <class Request>
 [[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
   const auto found = spelled_answer(request);
   if constexpr (std::same_as<Request, PlanRequest>)
-    if (!o.trace.empty()) write_timeline(found, o.trace);
+    if (!o.trace.empty()) write_timeline(found, o.trace.path);
   return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
 }
 
@@ -82,8 +83,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
   add_options<PlanRequest>(sub, o->typed);
   sub.add_option("--threads", o->threads, "1")->option_text("N");
-  sub.add_option("--trace", o->trace, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
-      ->option_text("FOLDER");
+  Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
+                      ->option_text("FOLDER"));
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options<ServeRequest>(sub, o->typed, group);

@@ -73,7 +73,8 @@ void add_cause(std::vector<Finding>& causes, Finding one) {
 
 std::string without_state(std::string_view verdict) {
   for (const std::string_view state : {"failed: ", "slow: ", "slow, ", "as predicted: ", "as predicted, and ",
-                                       "nothing to judge: ", "nothing to judge, and "})
+                                       "nothing to judge: ", "nothing to judge, and ",
+                                       "nothing was measured, but "})
     if (verdict.starts_with(state)) return std::string{verdict.substr(state.size())};
   return std::string{verdict};
 }

@@ -195,10 +195,6 @@ void Inputs::line(std::string_view text) {
 }
 
 void Inputs::take(const fs::path& log, const std::string& name, const std::string& mark) {
-  if (log != "-") {
-    std::error_code ignored;
-    if (!fs::is_regular_file(log, ignored)) io::LineReader{log};  // says what it is
-  }
   io::ByteSource source(log);
   std::string head(block, '\0');
   std::size_t size = 0;

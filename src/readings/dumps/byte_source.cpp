@@ -3,6 +3,7 @@
 
 #include "readings/dumps/unpackers.hpp"
 
+#include "text/files_read.hpp"
 #include "text/line_reader.hpp"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@ ByteSource::ByteSource(const std::filesystem::path& file) : name_(file == "-" ? 
       throw fault_of_file(name_, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
     file_ = STDIN_FILENO;
   } else {
+    read_regular(file);  // a pipe without a writer would be waited for
     file_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (file_ < 0) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   }
@@ -43,7 +45,10 @@ ByteSource::~ByteSource() {
 std::size_t ByteSource::raw(char* to, std::size_t size) {
   for (;;) {
     const ssize_t count = ::read(file_, to, size);
-    if (count >= 0) return static_cast<std::size_t>(count);
+    if (count >= 0) {
+      packed_ += static_cast<std::uintmax_t>(count);
+      return static_cast<std::size_t>(count);
+    }
     if (errno != EINTR)
       throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   }
@@ -57,7 +62,14 @@ std::size_t ByteSource::read(char* to, std::size_t size) {
     head_at_ += count;
     return count;
   };
-  return unpacker_ && !cut_ ? unpacker_->read(to, size, refill, cut_) : unpacker_ ? 0 : refill(to, size);
+  if (!unpacker_) return refill(to, size);
+  if (cut_) return 0;
+  const std::size_t count = unpacker_->read(to, size, refill, cut_);
+  unpacked_ += count;
+  if (unpacked_ > unpacked_freely && unpacked_ / most_packed > packed_)
+    throw fault_of_file(name_, "is packed more than 250 to 1, and unpacks to more than 16 MiB",
+                        "if it is a log, unpack it by hand and keep the lines that differ");
+  return count;
 }
 
 }  // namespace fabricost::io

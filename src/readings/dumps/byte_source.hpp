@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -27,6 +28,9 @@ class ByteSource {
 
   class Unpacker;
 
+  /// Logs are packed 5 to 50 to 1; a file that unpacks to more than 16 MiB, and to 250 times what was read of it, is refused.
+  static constexpr std::uintmax_t unpacked_freely = std::uintmax_t{16} << 20U, most_packed = 250;
+
  private:
   [[nodiscard]] std::size_t raw(char* to, std::size_t size);
 
@@ -36,6 +40,7 @@ class ByteSource {
   std::size_t head_size_ = 0, head_at_ = 0;
   std::unique_ptr<Unpacker> unpacker_;
   bool cut_ = false;
+  std::uintmax_t packed_ = 0, unpacked_ = 0;
 };
 
 }  // namespace fabricost::io

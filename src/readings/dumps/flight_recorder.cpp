@@ -54,10 +54,15 @@ std::string clipped_word(std::string text) {
   return text;
 }
 
-/// "3x4" of [3, 4].
+/// "3x4" of [3, 4]; "?" for what is no length: nan, a negative number, one beyond memory.
 std::string extent_of(const PlainTree& tree, Id sizes) {
+  constexpr std::int64_t most = std::int64_t{1} << 53U;
+  const auto length = [&](Id id) {
+    const std::int64_t elements = tree.whole(id, -1);
+    return elements >= 0 && elements <= most ? std::to_string(elements) : "?";
+  };
   std::string out;
-  for (const Id one : tree.items(sizes)) out += (out.empty() ? "" : "x") + tree.shown(one);
+  for (const Id one : tree.items(sizes)) out += (out.empty() ? "" : "x") + length(one);
   return out.empty() ? "1" : out;
 }
 

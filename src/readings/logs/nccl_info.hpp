@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace fabricost::io {
@@ -48,7 +49,7 @@ struct Sign {
 [[nodiscard]] std::size_t place_of(const Sign& sign, const std::string& line);
 
 /// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
-/// alike: of hundreds of patterns nearly all fail at their first pair.
+/// alike; a pattern is looked at where the line has the one of its pairs that fewest other patterns have.
 class SignMatcher {
  public:
   explicit SignMatcher(std::span<const Sign> signs);
@@ -62,6 +63,10 @@ class SignMatcher {
   };
   std::vector<Needed> needed_;  ///< of each pattern, those of one sign together
   std::vector<std::uint64_t> present_;
+  std::vector<std::uint64_t> asking_;                              ///< pairs that are the rarest of a pattern
+  std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> rarest_;  ///< its patterns, by places in needed_
+  std::vector<std::uint32_t> always_;                              ///< patterns without a pair
+  std::vector<std::uint32_t> candidates_;                          ///< of the line
 };
 
 struct Seen {

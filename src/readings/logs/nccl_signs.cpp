@@ -55,20 +55,40 @@ void pairs_of(std::string_view text, const Take& take) {
 
 }  // namespace
 
-SignMatcher::SignMatcher(std::span<const Sign> signs) : present_(65536 / word_bits) {
+SignMatcher::SignMatcher(std::span<const Sign> signs) : present_(65536 / word_bits), asking_(65536 / word_bits) {
   for (const Sign& sign : signs)
     for (const Sign::Pattern& pattern : sign.patterns) {
       Needed& one = needed_.emplace_back(Needed{&sign, {}});
       for (const std::string& text : pattern.all) pairs_of(text, [&](std::uint16_t pair) { one.pairs.push_back(pair); });
     }
+  std::unordered_map<std::uint16_t, std::size_t> patterns;
+  for (const Needed& one : needed_)
+    for (const std::uint16_t pair : one.pairs) ++patterns[pair];
+  for (std::size_t i = 0; i < needed_.size(); ++i) {
+    const std::vector<std::uint16_t>& pairs = needed_[i].pairs;
+    const auto rarest = std::min_element(pairs.begin(), pairs.end(),
+                                         [&](std::uint16_t a, std::uint16_t b) { return patterns.at(a) < patterns.at(b); });
+    if (rarest != pairs.end()) asking_[*rarest / word_bits] |= std::uint64_t{1} << *rarest % word_bits;
+    (rarest == pairs.end() ? always_ : rarest_[*rarest]).push_back(static_cast<std::uint32_t>(i));
+  }
 }
 
 void SignMatcher::match(const std::string& line, const std::function<void(const Sign&)>& see) {
   if (needed_.empty()) return;
-  pairs_of(line, [&](std::uint16_t pair) { present_[pair / word_bits] |= std::uint64_t{1} << pair % word_bits; });
+  candidates_ = always_;
+  pairs_of(line, [&](std::uint16_t pair) {
+    const std::uint64_t bit = std::uint64_t{1} << pair % word_bits;
+    if ((present_[pair / word_bits] & bit) != 0) return;
+    present_[pair / word_bits] |= bit;
+    if ((asking_[pair / word_bits] & bit) == 0) return;
+    const std::vector<std::uint32_t>& more = rarest_.at(pair);
+    candidates_.insert(candidates_.end(), more.begin(), more.end());
+  });
+  std::sort(candidates_.begin(), candidates_.end());  // those of one sign together, in its order
   std::string folded;
   const Sign* asked = nullptr;
-  for (const Needed& one : needed_) {
+  for (const std::uint32_t i : candidates_) {
+    const Needed& one = needed_[i];
     if (one.sign == asked) continue;
     const bool may = std::all_of(one.pairs.begin(), one.pairs.end(),
                                  [&](std::uint16_t pair) { return (present_[pair / word_bits] >> pair % word_bits & 1U) != 0; });

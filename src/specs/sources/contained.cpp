@@ -22,7 +22,7 @@ std::vector<Contained>& contained() {
 }
 
 /// systems/dgx-h100.yaml of data/systems/dgx-h100.yaml; empty for a path elsewhere.
-std::string_view place_of(std::string_view path) {
+std::string_view place_in_data(std::string_view path) {
   return has_contained() && path.size() > contained_data.size() && path.starts_with(contained_data) && path[contained_data.size()] == '/'
              ? path.substr(contained_data.size() + 1)
              : std::string_view{};
@@ -90,7 +90,7 @@ bool has_contained() { return !contained().empty(); }
 
 bool is_contained(const std::filesystem::path& path) {
   const std::string text = path.lexically_normal().generic_string();  // one file may name another by ../
-  const std::string_view place = place_of(text);
+  const std::string_view place = place_in_data(text);
   if (place.empty()) return has_contained() && text == contained_data;
   if (named(place) != contained().end()) return true;
   const auto [first, last] = starting(std::string{place} + "/");
@@ -100,7 +100,7 @@ bool is_contained(const std::filesystem::path& path) {
 std::vector<std::string> contained_names(const std::filesystem::path& folder) {
   constexpr std::string_view ending = ".yaml";
   const std::string text = folder.string() + "/";
-  const std::string_view place = place_of(text);
+  const std::string_view place = place_in_data(text);
   std::vector<std::string> out;
   if (place.empty()) return out;
   const auto [first, last] = starting(place);
@@ -114,7 +114,7 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
 
 std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file) {
   const std::string text = std::filesystem::path{path}.lexically_normal().generic_string();
-  const Place found = named(place_of(text));
+  const Place found = named(place_in_data(text));
   return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, {}, file);
 }
 

@@ -16,7 +16,18 @@ async function textOf(file) {
   if (file.size > LARGEST) throw new Error(`${file.name}: more than 64 MiB; keep the lines with measurements`);
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   const stream = head[0] === 0x1f && head[1] === 0x8b ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
-  return new Response(stream).text();
+  const decoder = new TextDecoder();
+  let text = '', size = 0;
+  for (const reader = stream.getReader();;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > LARGEST) {
+      reader.cancel();
+      throw new Error(`${file.name}: unpacks to more than 64 MiB; keep the lines with measurements`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 export function logView(context) {

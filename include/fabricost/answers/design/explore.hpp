@@ -15,6 +15,7 @@
 
 #include <fabricost/answers/plan.hpp>
 #include <fabricost/answers/serve.hpp>
+#include <fabricost/fields/without.hpp>
 
 #include <array>
 #include <optional>
@@ -55,10 +56,10 @@ struct ExploreOptions {
 };
 
 struct ExploreRequest : PlanRequest, ExploreOptions {
-  static constexpr auto fields() { return tables(PlanRequest::fields(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(detail::fields_without<PlanRequest, detail::not_of_a_search>(), ExploreOptions::fields()); }
 };
 struct ExploreServeRequest : ServeRequest, ExploreOptions {
-  static constexpr auto fields() { return tables(ServeRequest::fields(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(detail::fields_without<ServeRequest, detail::not_of_a_search>(), ExploreOptions::fields()); }
 };
 
 /// One varied quantity.
@@ -149,7 +150,6 @@ struct ExploreAnswer {
   std::vector<ExploreWorth> worth;
   long long all_points = 0;
   std::optional<std::string> price_kind, no_price;
-  double search_seconds = 0;
   std::string title;  ///< the question in one line
 
   static constexpr auto fields() {
@@ -168,7 +168,6 @@ struct ExploreAnswer {
                        "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
                  gives(&A::no_price, "price.why", "no_price",
                        "Of which machines that price is not known, or why none is; None: all have it."),
-                 detail::give_search_seconds<A>,
                  gives(&A::points, "points", "points", "The points in the order of the loops.")};
   }
 };

@@ -48,7 +48,7 @@ struct NeedRequest : PlanRequest {
                    "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size, "
                    "arithmetic; a dial or a\npath of the machine's file; an option that takes a number",
                    true)},
-        PlanRequest::fields(),
+        detail::fields_without<PlanRequest, detail::not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               detail::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
@@ -73,7 +73,8 @@ struct NeedServeRequest : ServeRequest {
     using R = NeedServeRequest;
     using enum Amount;
     return tables(
-        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)}, ServeRequest::fields(),
+        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
+        detail::fields_without<ServeRequest, detail::not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               detail::ask_most<R>,
               asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",

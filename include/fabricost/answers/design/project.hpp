@@ -18,6 +18,7 @@
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/plan.hpp>
+#include <fabricost/fields/without.hpp>
 
 #include <array>
 #include <optional>
@@ -40,22 +41,6 @@ struct OwnDelivery {
 };
 
 namespace detail {
-/// The fields of a request but those with these options.
-template <class R, const auto& options>
-[[nodiscard]] constexpr auto fields_without() {
-  constexpr auto all = R::fields();
-  constexpr std::size_t count = decltype(all)::size;
-  constexpr auto kept = [] {
-    std::array<std::size_t, count> places{};
-    std::size_t n = 0, place = 0;
-    R::fields().apply([&](const auto&... field) {
-      ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
-    });
-    return std::pair{places, n};
-  }();
-  return [&]<std::size_t... i>(std::index_sequence<i...>) { return Table{all.template at<kept.first[i]>()...}; }
-  (std::make_index_sequence<kept.second>{});
-}
 inline constexpr std::array<std::string_view, 6> not_of_a_project{"--system,-s",   "--gpus,-g", "--top,-k",
                                                                   "--sensitivity", "--pareto",  "--explain"};
 }  // namespace detail

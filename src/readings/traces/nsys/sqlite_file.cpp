@@ -3,6 +3,7 @@
 
 #include "readings/traces/nsys/sqlite_file.hpp"
 
+#include "text/files_read.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
@@ -26,6 +27,7 @@ namespace {
 }
 
 [[nodiscard]] sqlite3* opened(const std::filesystem::path& file) {
+  read_regular(file);
   sqlite3* out = nullptr;
   sqlite3_open_v2(uri_of(file).c_str(), &out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   return out;

@@ -1,0 +1,35 @@
+#pragma once
+/// \file without.hpp
+/// The fields of a question that another one asks at many places: without those that shape an answer of its own.
+
+#include <fabricost/fields/fields.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace fabricost::detail {
+
+/// The fields of a request but those with these options.
+template <class R, const auto& options>
+[[nodiscard]] constexpr auto fields_without() {
+  constexpr auto all = R::fields();
+  constexpr std::size_t count = decltype(all)::size;
+  constexpr auto kept = [] {
+    std::array<std::size_t, count> places{};
+    std::size_t n = 0, place = 0;
+    R::fields().apply([&](const auto&... field) {
+      ((std::find(options.begin(), options.end(), field.option) == options.end() ? void(places[n++] = place) : void(), ++place), ...);
+    });
+    return std::pair{places, n};
+  }();
+  return [&]<std::size_t... i>(std::index_sequence<i...>) { return Table{all.template at<kept.first[i]>()...}; }
+  (std::make_index_sequence<kept.second>{});
+}
+
+/// How many layouts are told, and what is told of the best: a search asks for the best alone.
+inline constexpr std::array<std::string_view, 4> not_of_a_search{"--top,-k", "--sensitivity", "--pareto", "--explain"};
+
+}  // namespace fabricost::detail

@@ -1,0 +1,36 @@
+/// \file test_exit_status.cpp
+/// The exit status of a command by how it ends.
+
+#include "catch.hpp"
+#include "cli/runner.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <array>
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+using namespace fabricost;
+
+namespace {
+
+int status_of(const std::function<std::string()>& work) {
+  cli::Runner runner;
+  CLI::App& sub = *runner.app().add_subcommand("ask", "a question");
+  runner.add(sub, [&](const cli::Terminal&) { return work(); });
+  std::array<std::string, 2> words{"fabricost", "ask"};
+  std::array<char*, 3> argv{words[0].data(), words[1].data(), nullptr};
+  return runner.run(2, argv.data());
+}
+
+}  // namespace
+
+TEST_CASE("an answer is 0, a finding 1, a refusal 2, and a fault of the program 70") {
+  CHECK(status_of([] { return std::string{}; }) == 0);
+  CHECK(status_of([]() -> std::string { throw cli::CheckFailed{""}; }) == 1);
+  CHECK(status_of([]() -> std::string { throw RequestError("no such thing"); }) == 2);
+  CHECK(status_of([]() -> std::string { throw std::bad_alloc(); }) == 2);
+  CHECK(status_of([]() -> std::string { throw std::logic_error("never"); }) == 70);
+}
