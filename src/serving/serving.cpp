@@ -9,3 +9,4 @@
 #include <fabricost/serving/question-inl.hpp>
 #include <fabricost/serving/search-inl.hpp>
 #include <fabricost/serving/serving-inl.hpp>
+#include <fabricost/serving/workers-inl.hpp>

@@ -109,6 +109,7 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
   read_kernels(in, "experts_decode", s.kernels.experts_decode);
   s.kernels.gathers = in.flag("gathers", s.kernels.gathers);
+  s.kernels.divides_experts = in.flag("divides_experts", s.kernels.divides_experts);
   s.drafts = in.count("drafts", s.drafts, 0, 16);
   s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
   read_constants(in, s, serving_stack_parameters);

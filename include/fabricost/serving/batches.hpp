@@ -46,11 +46,10 @@ struct Batches {
 };
 
 /// Prices the relevant batch sizes of one deployment: first the doublings, then sizes between two priced ones
-/// while `worth(left, max)` is true. `max` bounds the tokens per second and GPU of all sizes between them,
-/// and none of these is faster for a user than `left`. \param price of a batch size, returns a value with
-/// tokens_per_s_per_gpu \param ceiling upper bound of that value
+/// while `worth(left, first, last)` is true: of the smaller of the two as priced, its size, and the largest size between them.
+/// \param price of a batch size
 template <class Price, class Worth>
-void visit_batches(const Batches& batches, double ceiling, Price&& price, Worth&& worth) {
+void visit_batches(const Batches& batches, Price&& price, Worth&& worth) {
   if (batches.count < 1) return;
   using Priced = decltype(price(1.0));
   std::vector<std::pair<int, Priced>> at;
@@ -68,9 +67,7 @@ void visit_batches(const Batches& batches, double ceiling, Price&& price, Worth&
   while (!cells.empty()) {
     const Cell cell = std::move(cells.back());
     cells.pop_back();
-    if (cell.right - cell.left < 2) continue;
-    const double max = std::min(ceiling, cell.first.tokens_per_s_per_gpu * batches[cell.right - 1] / batches[cell.left]);
-    if (!worth(cell.first, max)) continue;
+    if (cell.right - cell.left < 2 || !worth(cell.first, batches[cell.left], batches[cell.right - 1])) continue;
     const int middle = (cell.left + cell.right) / 2;
     cells.push_back({cell.left, middle, cell.first});
     cells.push_back({middle, cell.right, price(batches[middle])});

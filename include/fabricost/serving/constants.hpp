@@ -41,6 +41,7 @@ struct ServingKernels {
   Inference reduce{.library = InferenceLibrary::vllm};  ///< of all-reduces, in the version of the runs that the stack describes
   std::vector<MoeKernel> experts_prefill{MoeKernel::deepep_normal}, experts_decode{MoeKernel::deepep_low_latency};
   bool gathers = true;  ///< can gather all tokens and scatter their sums instead
+  bool divides_experts = false;  ///< can distribute experts over some of the ranks and split each over the rest
   Routing routing{};
 };
 

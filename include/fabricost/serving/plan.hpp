@@ -2,17 +2,14 @@
 /// \file plan.hpp
 /// The deployment of a model on N GPUs with the highest tokens per second within limits on TTFT and TPOT.
 ///
-/// The space: engines of tensor ranks x attention replicas x stages with split or distributed experts, as
-/// many as fit the GPUs, at every batch size (batches.hpp); or prefill workers of one layout and decode
-/// workers of another, in numbers that match their rates: n_p R_p = n_d R_d. Host memory is used only as far
-/// as a batch needs it. For engines that do both prefill and decode, more memory, time, host memory or GPUs
-/// never make the best deployment worse, since each only enlarges the space.
+/// The space: engines of tensor ranks x attention replicas x stages with experts split over all ranks, distributed over all, or, where the
+/// engine can (ServingKernels::divides_experts), both; as many as the GPUs hold, at every batch size (batches.hpp); or prefill workers of any
+/// such layout and decode workers of any other, in all numbers, on all GPUs together or the same in every domain (workers.hpp). Host memory is
+/// used only as far as a batch needs it. GPUs may stay idle. A looser limit, more memory, host memory or GPUs never make the best deployment
+/// worse, since each only enlarges the space; sizes that are given only make it smaller.
 ///
-/// Limits of the space: at most 8,192 sequences per attention replica. GPUs may stay idle only on a machine
-/// of at most 128 and only where that gives more throughput than any layout that uses all of them; on larger
-/// machines, engines share the GPUs evenly. Expert groups above 16 ranks have no prime factor above 7. Only
-/// 12 layouts of prefill workers are tried: first those within the limit on TTFT with the most prompts per
-/// second and GPU, then the fastest. Pairs with other prefill layouts are neither priced nor counted.
+/// Limits of the space: tensor ranks are in one domain, at most 16 stages, at most 8,192 sequences per attention replica. Stages of more than
+/// 16 ranks have no prime factor above 7. Of the deployments that leave GPUs idle only the best is listed, where it is the best of all.
 
 #include <fabricost/serving/search.hpp>
 

@@ -3,6 +3,7 @@
 /// Bodies of search.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/model/dimension.hpp>
 #include <fabricost/serving/search.hpp>
 
 namespace fabricost::detail {
@@ -33,24 +34,39 @@ FABRICOST_BODY std::vector<PricedServing> ServingFront::rows() {
 }
 
 FABRICOST_BODY ServingPlan ServingSearch::run() {
-  const std::vector<Engine> engines = all_engines(q_.sizes());
-  std::optional<PricedServing> of_group, idle;  // best of one decode worker; best that leaves GPUs idle
-  const Engine* group = nullptr;
+  const std::vector<Engine> engines = all_engines(q_.sizes(), q_.isl + q_.osl);
+  std::optional<PricedServing> idle;  // the best that leaves GPUs idle
   const auto keep = [](std::optional<PricedServing>& kept, const PricedServing& p) {
     if (!kept || better(p, *kept)) kept = p;
   };
-  each_deployment(engines, [&](const Deployment& d) {
-    if (d.group != group && of_group) list(*of_group), of_group.reset();
-    group = d.group;
-    const std::optional<PricedServing> best = best_of(d, d.idle ? max_listed() : min_listed());
-    if (best && d.idle)
-      keep(idle, *best);
-    else if (best && d.group != nullptr)
-      keep(of_group, *best);
-    else if (best)
-      list(*best);
-  });
-  if (of_group) list(*of_group);
+  if (q_.disaggregated) {
+    std::vector<PrefillGround> grounds = prefill_grounds();
+    for (const Engine& decode : engines) {
+      const std::vector<Beside> pairs = beside(decode, grounds);
+      if (pairs.empty()) continue;
+      std::optional<PricedServing> best;
+      const double enough = min_listed();
+      const auto wanted = [&](double all, double user) {
+        if (all < enough) return false;
+        if (!best) return true;
+        const double most = rounded(all), now = rounded(best->tokens_per_s_per_gpu);
+        return most > now || (most == now && rounded(user) >= rounded(best->tokens_per_s_per_user));
+      };
+      apart(decode, pairs, wanted, [&](const PricedServing& p) { keep(best, p); });
+      if (best)
+        list(*best);
+      else if (enough <= 0)
+        keep_nearest(decode, pairs);
+    }
+  } else {
+    each_deployment(engines, [&](const Deployment& d) {
+      const std::optional<PricedServing> best = best_of(d, d.idle ? max_listed() : min_listed());
+      if (best && d.idle)
+        keep(idle, *best);
+      else if (best)
+        list(*best);
+    });
+  }
   std::vector<PricedServing>& found = plan_.layouts;
   std::stable_sort(found.begin(), found.end(), better);
   if (idle && (found.empty() || better(*idle, found.front()))) found.insert(found.begin(), *idle);
@@ -60,44 +76,71 @@ FABRICOST_BODY ServingPlan ServingSearch::run() {
 
 FABRICOST_BODY std::vector<PricedServing> ServingSearch::pareto() {
   ServingFront front;
-  const std::vector<Engine> engines = all_engines(q_.sizes());
+  const std::vector<Engine> engines = all_engines(q_.sizes(), q_.isl + q_.osl);
+  if (q_.disaggregated) {
+    std::vector<PrefillGround> grounds = prefill_grounds();
+    for (const Engine& decode : engines)
+      apart(
+          decode, beside(decode, grounds), [&](double all, double user) { return front.lacks(rounded(all), rounded(user)); },
+          [&](const PricedServing& p) { front.add(p); });
+    return front.rows();
+  }
   each_deployment(engines, [&](const Deployment& d) {
     visit_batches(
-        d.batches, d.ceiling,
+        d.batches,
         [&](double batch) {
           PricedServing p = d.price(batch);
           if (missed(p.time) <= 1) front.add(p);
           return p;
         },
-        [&](const PricedServing& left, double max) { return missed(left.time) <= 1 && front.lacks(max, left.tokens_per_s_per_user); });
+        [&](const PricedServing& left, double first, double last) {
+          return missed(left.time) <= 1 && front.lacks(left.tokens_per_s_per_gpu * last / first, left.tokens_per_s_per_user);
+        });
   });
   return front.rows();
 }
 
-FABRICOST_BODY std::vector<int> ServingSearch::sizes(int max) const {
-  if (!loosely()) return divisors(q_.gpus, max);
-  std::vector<int> out;
-  for (int n = 1; n <= std::min(q_.gpus, max); ++n) out.push_back(n);
+FABRICOST_BODY std::vector<int> ServingSearch::replica_counts() const {
+  const Model& m = q_.model;
+  std::vector<int> out{1};
+  // a rank holds whole experts, or some of the columns of all
+  const int max = m.mixture() ? std::min(q_.gpus, std::max(m.experts, m.expert_ffn)) : 1;
+  for (int n = 2; n <= max; ++n)
+    if (!odd_group(n)) out.push_back(n);
   return out;
 }
 
-FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given) {
+FABRICOST_BODY std::vector<int> ServingSearch::expert_counts(const EngineLayout& l) const {
+  std::vector<int> out{1};
+  const int ranks = l.ranks(), max = q_.model.experts;
+  if (!q_.model.mixture() || ranks < 2) return out;
+  // on tensor ranks alone, split and distributed experts cost the same
+  EngineLayout split = l;
+  split.ep = 1;
+  if (l.attention_dp < 2 && why_not(split).empty()) return out;
+  for (int ep = 2; ep < ranks && ep <= max && q_.stack.kernels.divides_experts; ++ep)
+    if (ranks % ep == 0) out.push_back(ep);
+  if (ranks <= max) out.push_back(ranks);
+  return out;
+}
+
+FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given, double context) {
   std::vector<Engine> out;
   std::string why;
-  const bool mixture = q_.model.mixture();
-  const bool evenly = !q_.disaggregated && !loosely();
-  for (const int tp : either(given.tp, sizes(std::max(1, system_.domain))))
-    for (const int pp : either(given.pp, sizes(16)))
-      for (const int dp : either(given.attention_dp, sizes(mixture ? q_.gpus : 1))) {
+  const auto up_to = [&](int max) {
+    std::vector<int> all;
+    for (int n = 1; n <= std::min(q_.gpus, max); ++n) all.push_back(n);
+    return all;
+  };
+  const Ground ground = whole();
+  for (const int tp : either(given.tp, up_to(ground.domain)))
+    for (const int dp : either(given.attention_dp, replica_counts()))
+      for (const int pp : either(given.pp, up_to(max_stages))) {
         EngineLayout l{tp, dp, pp, 1};
-        if (dp > 1 && !given.attention_dp && loosely() && odd_group(l.ranks())) continue;
-        if (l.gpus() > q_.gpus || (evenly && q_.gpus % l.gpus() != 0)) continue;
-        std::vector<int> expert{1};
-        if (given.ep)
-          expert = {*given.ep};
-        else if (mixture && l.ranks() > 1 && l.ranks() <= q_.model.experts && (dp > 1 || !why_not(l).empty()))
-          expert.push_back(l.ranks());  // on tensor ranks alone, split and distributed experts cost the same
-        for (const int ep : expert) {
+        if (dp > 1 && !given.attention_dp && odd_group(l.ranks())) continue;
+        if (l.gpus() > q_.gpus) break;
+        if (ground.held(ground.of(l)) < 1) continue;
+        for (const int ep : given.ep ? std::vector{*given.ep} : expert_counts(l)) {
           l.ep = ep;
           if (const std::string no = why_not(l); !no.empty()) {
             why = no;
@@ -105,7 +148,7 @@ FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuest
           }
           try {
             Engine engine{q_.model, l, q_.format, machine_, q_.host};
-            if (const double lacks = lacking(engine, dp); lacks > 0) {
+            if (const double lacks = lacking(engine, dp, context); lacks > 0) {
               leave_out(l, lacks);
               continue;
             }
@@ -116,8 +159,184 @@ FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuest
         }
       }
   if (out.empty() && !plan_.nearest_fit)
-    throw Refusal(why.empty() ? "the sizes given do not divide " + std::to_string(q_.gpus) + " GPUs; leave one of them out" : why);
+    throw Refusal(why.empty() ? "an engine of the sizes given takes more than " + std::to_string(q_.gpus) + " GPUs; leave one of them out" : why);
   return out;
+}
+
+FABRICOST_BODY void ServingSearch::each_deployment(const std::vector<Engine>& engines, const std::function<void(const Deployment&)>& visit) {
+  const Ground ground = whole();
+  for (const bool idle : {false, true})
+    for (const Engine& e : engines)
+      if ((ground.held(ground.of(e.layout())) * e.layout().gpus() != q_.gpus) == idle) together(e, idle, visit);
+}
+
+FABRICOST_BODY void ServingSearch::together(const Engine& e, bool idle, const std::function<void(const Deployment&)>& visit) {
+  const Ground ground = whole();
+  const int replicas = ground.held(ground.of(e.layout()));
+  const double room = room_of(e);
+  Deployment d{.batches = Batches::up_to(room), .price = {}, .idle = idle};
+  if (q_.batch) {
+    if (*q_.batch > room) return leave_out(e.layout(), lacking(e, *q_.batch, q_.isl + q_.osl));
+    d.batches = Batches::only(*q_.batch);
+  } else if (q_.concurrency > 0) {
+    d.batches = Batches::only(std::max(1.0, std::ceil(q_.concurrency / replicas)));
+  }
+  const Prefill prompt = prompt_of(e);
+  d.price = [&](double batch) {
+    ++plan_.evaluated;
+    const Engine at = placed(e, std::min(batch, room), q_.isl + q_.osl);
+    PricedServing out;
+    out.engine = e.layout();
+    out.replicas = replicas;
+    out.batch = batch;
+    out.time = aggregated(at, q_.stack, {q_.isl, q_.osl, batch}, fetching(prompt, at, q_.stack, q_.isl));
+    // with a given concurrency, some engines have one sequence fewer, since sequences are whole
+    out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * replicas) : batch * replicas;
+    return finished(out, at, out.time.rate * out.requests / batch);
+  };
+  visit(d);
+}
+
+FABRICOST_BODY std::vector<ServingSearch::PrefillGround> ServingSearch::prefill_grounds() {
+  std::vector<PrefillWorker> all;
+  const ServingPlan before = plan_;
+  for (const Engine& e : all_engines(q_.prefill.any() ? q_.prefill : q_.sizes(), q_.isl)) {
+    const Engine at = placed(e, e.layout().attention_dp, q_.isl);
+    all.push_back({at, fetching(prompt_of(e), at, q_.stack, q_.isl)});
+  }
+  if (!all.empty()) plan_ = before;  // those that do not fit are counted as decode workers
+  std::vector<PrefillGround> out{{.ground = whole(), .workers = {}}};
+  if (const Ground ground = whole(); !ground.inside() && ground.domain > 1 && system_.tier(TierRole::scale_up) != nullptr)
+    out.push_back({.ground = {.gpus = ground.domain, .domain = ground.domain, .copies = ground.gpus / ground.domain}, .workers = {}});
+  for (PrefillGround& one : out) {
+    for (PrefillWorker& worker : all) worker.takes = one.ground.of(worker.engine.layout());
+    one.workers = undominated(all);
+  }
+  return out;
+}
+
+FABRICOST_BODY std::vector<ServingSearch::Beside> ServingSearch::beside(const Engine& decode, std::vector<PrefillGround>& grounds) {
+  std::vector<Beside> out;
+  for (PrefillGround& one : grounds)
+    for (const PrefillWorker& worker : one.workers) {
+      Beside pair{.worker = &worker,
+                  .pairing = {.ground = one.ground,
+                              .prefill = worker.takes,
+                              .decode = one.ground.of(decode.layout()),
+                              .servers = worker.servers(),
+                              .waits = {},
+                              .ttft = q_.ttft}};
+      if (!pair.pairing.possible()) continue;
+      const int holders = std::min(worker.engine.layout().cache_gpus(), decode.layout().cache_gpus());
+      const auto link = one.links.find(holders);
+      pair.link =
+          link != one.links.end() ? link->second : one.links.emplace(holders, kv_link(system_, holders, one.ground.inside())).first->second;
+      out.push_back(pair);
+    }
+  return out;
+}
+
+FABRICOST_BODY DecodeStep ServingSearch::step_of(const Engine& decode, double sequences) const {
+  const double running = std::max(1.0, std::min(sequences, std::floor(room_of(decode))));
+  return decode_step(placed(decode, running, q_.isl + q_.osl), q_.stack, running, q_.isl + q_.osl / 2);
+}
+
+FABRICOST_BODY Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step) const {
+  Pairing out = pair.pairing;
+  out.waits = apart_waits(pair.worker->prompt, q_.stack, step, pair.link.seconds(kv_bytes(q_.model, q_.isl, q_.format.kv_width)), q_.osl);
+  return out;
+}
+
+FABRICOST_BODY PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, const Workers& workers, double batch) {
+  ++plan_.evaluated;
+  const Ground& ground = pair.pairing.ground;
+  const Engine at = placed(decode, std::min(batch, room_of(decode)), q_.isl + q_.osl);
+  PricedServing out;
+  out.engine = decode.layout();
+  out.prefill = pair.worker->engine.layout();
+  out.apart = true;
+  out.replicas = workers.decode * ground.copies;
+  out.prefill_workers = workers.prefill * ground.copies;
+  out.batch = batch;
+  out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
+  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, out.requests / ground.copies}, pair.link,
+                           pair.worker->prompt);
+  out.time.running = std::ceil(out.time.running);
+  return finished(out, at, out.time.rate * ground.copies);
+}
+
+FABRICOST_BODY void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs, const Wanted& wanted, const Take& take) {
+  if (pairs.empty()) return;
+  const double room = room_of(decode);
+  if (q_.batch && *q_.batch > room) return leave_out(decode.layout(), lacking(decode, *q_.batch, q_.isl + q_.osl));
+  if (q_.concurrency > 0) return apart_of_requests(decode, pairs, wanted, take);
+  const auto user = [&](const DecodeStep& step) { return q_.osl > 1 ? 1 / step.per_token : std::numeric_limits<double>::infinity(); };
+  const auto slow = [&](const DecodeStep& step) { return q_.osl > 1 && q_.tpot > 0 && step.per_token / q_.tpot > 1; };
+  visit_batches(
+      q_.batch ? Batches::only(*q_.batch) : Batches::up_to(room),
+      [&](double batch) {
+        DecodeBatch out{.step = step_of(decode, batch)};
+        if (slow(out.step)) return out;
+        for (const Beside& pair : pairs) {
+          const Pairing pairing = at_step(pair, out.step);
+          if (!wanted(per_gpu(pairing.ground, pairing.most(batch)), user(out.step))) continue;
+          const std::optional<Pairing::Found> found = pairing.best(batch);
+          if (!found) continue;
+          const double all = per_gpu(pairing.ground, found->rate);
+          out.per_gpu = std::max(out.per_gpu, all);
+          if (wanted(all, user(out.step))) take(priced(decode, pair, found->workers, batch));
+        }
+        return out;
+      },
+      [&](const DecodeBatch& left, double smaller, double larger) {
+        if (slow(left.step)) return false;  // a larger batch exceeds the limit further
+        // none between is faster for a user than the smaller one
+        const auto helps = [&](double most) { return rounded(most) > rounded(left.per_gpu) && wanted(most, user(left.step)); };
+        return std::any_of(pairs.begin(), pairs.end(), [&](const Beside& pair) {
+          const Pairing pairing = at_step(pair, left.step);
+          return helps(per_gpu(pairing.ground, pairing.most(larger))) && helps(per_gpu(pairing.ground, pairing.most(larger, smaller)));
+        });
+      });
+}
+
+FABRICOST_BODY void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Beside>& pairs, const Wanted& wanted,
+                                                     const Take& take) {
+  std::map<double, DecodeStep> steps;
+  for (const Beside& pair : pairs) {
+    const Ground& ground = pair.pairing.ground;
+    const double requests = q_.concurrency / ground.copies;
+    const double last = std::min(std::ceil(requests), static_cast<double>(ground.held(pair.pairing.decode, pair.pairing.prefill)));
+    for (int i = 0; batch_at(i) <= last; ++i) {
+      const int decodes = static_cast<int>(batch_at(i)), prefills = pair.pairing.prefills(decodes);
+      if (prefills < 1) break;
+      const double each = std::max(1.0, requests / decodes), place = std::max(1.0, each / std::max(1.0, std::floor(room_of(decode))));
+      const auto at = steps.find(each);
+      const DecodeStep& step = at != steps.end() ? at->second : steps.emplace(each, step_of(decode, each)).first->second;
+      ApartWaits waits = at_step(pair, step).waits;
+      waits.per_place = place;
+      const double ttft = waits.ttft(requests, pair.pairing.servers * prefills), all = per_gpu(ground, requests / (ttft + waits.answer));
+      if ((q_.ttft > 0 && ttft > q_.ttft * (1 + 1e-9)) || !wanted(all * (1 + 1e-9), std::numeric_limits<double>::infinity())) continue;
+      const PricedServing p = priced(decode, pair, {prefills, decodes}, std::ceil(each));
+      if (missed(p.time) <= 1) take(p);
+    }
+  }
+}
+
+FABRICOST_BODY void ServingSearch::keep_nearest(const Engine& decode, const std::vector<Beside>& pairs) {
+  ++plan_.pruned;
+  const auto keep = [&](const Beside& pair, int decodes, double batch) {
+    const PricedServing p = priced(decode, pair, {pair.pairing.prefills(decodes), decodes}, batch);
+    if (!plan_.nearest || missed(p.time) < plan_.missed) plan_.nearest = p, plan_.missed = missed(p.time);
+  };
+  for (const Beside& pair : pairs) {
+    if (q_.concurrency <= 0) {
+      keep(pair, 1, q_.batch ? static_cast<double>(*q_.batch) : 1);
+      continue;
+    }
+    const double requests = q_.concurrency / pair.pairing.ground.copies;
+    for (int decodes = 1; decodes < 2 * requests && pair.pairing.prefills(decodes) > 0; decodes *= 2)
+      keep(pair, decodes, std::max(1.0, std::ceil(requests / decodes)));
+  }
 }
 
 FABRICOST_BODY bool ServingSearch::odd_group(int ranks) {
@@ -130,16 +349,19 @@ FABRICOST_BODY bool ServingSearch::odd_group(int ranks) {
 FABRICOST_BODY std::string ServingSearch::why_not(const EngineLayout& l) const {
   if (std::string no = why_impossible(q_.model, l); !no.empty()) return no;
   if (std::string no = why_refused(q_.model, l, q_.format.weights); !no.empty()) return no;
+  if (l.ep > 1 && l.ep < l.ranks() && !q_.stack.kernels.divides_experts)
+    return (q_.stack.title.empty() ? q_.stack.name : q_.stack.title) + " has whole experts on each rank or a part of all of them on each: <ep> is 1 or <tp> x <dp>, " +
+           std::to_string(l.ranks());
   if (q_.stack.kernels.routing.kind == RoutingKind::histogram && q_.model.experts % l.ep != 0)
     return q_.model.name + ": the loads given are of " + std::to_string(q_.model.experts) + " experts, which do not divide over " +
            std::to_string(l.ep) + " ranks";
   return {};
 }
 
-FABRICOST_BODY double ServingSearch::lacking(const Engine& e, double sequences) const {
-  const double stays = std::max(0.0, e.cache(sequences, q_.isl + q_.osl) - q_.host.cache) / q_.stack.cache_share;
+FABRICOST_BODY double ServingSearch::lacking(const Engine& e, double sequences, double context) const {
+  const double stays = std::max(0.0, e.cache(sequences, context) - q_.host.cache) / q_.stack.cache_share;
   const double lacks = stays - e.room(q_.stack.memory_share);
-  return e.capacity(q_.isl + q_.osl, q_.stack.memory_share, q_.stack.cache_share) >= sequences ? 0 : std::max(lacks, 1.0);
+  return e.capacity(context, q_.stack.memory_share, q_.stack.cache_share) >= sequences ? 0 : std::max(lacks, 1.0);
 }
 
 FABRICOST_BODY PricedServing ServingSearch::finished(PricedServing out, const Engine& decode, double requests_per_s) const {
@@ -183,14 +405,15 @@ FABRICOST_BODY std::optional<PricedServing> ServingSearch::best_of(const Deploym
   std::optional<PricedServing> best;
   std::optional<PricedServing> first;
   visit_batches(
-      d.batches, d.ceiling,
+      d.batches,
       [&](double batch) {
         PricedServing p = d.price(batch);
         if (!first) first = p;
         if (missed(p.time) <= 1 && (!best || better(p, *best))) best = p;
         return p;
       },
-      [&](const PricedServing& left, double max) {
+      [&](const PricedServing& left, double smaller, double larger) {
+        const double max = left.tokens_per_s_per_gpu * larger / smaller;
         if (missed(left.time) > 1 || max < enough) return false;  // a larger batch exceeds the limits further
         const double now = rounded(best->tokens_per_s_per_gpu);
         return rounded(max) > now || (rounded(max) == now && rounded(left.tokens_per_s_per_gpu) < now);

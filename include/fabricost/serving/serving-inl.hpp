@@ -118,6 +118,13 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
 }
 
+FABRICOST_BODY ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl) {
+  return {.alone = stack.first + prompt.alone + stack.handover + transfer + stack.first_steps * step.seconds,
+          .bunching = stack.bunching_apart * prompt.shared,
+          .full = prompt_of_many(prompt),
+          .answer = osl > 1 ? osl * step.per_token : 0};
+}
+
 FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                          const ServingLoad& load, const KvLink& link, const Prefill& prompt) {
   const double room = room_for(decode, stack, load.isl + load.osl);
@@ -137,16 +144,12 @@ FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& de
   }
   out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
-  const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
-  const double answer = load.osl * out.tpot;
-  const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
-  const double each = prompt_of_many(prompt) / servers;
-  const double bound = load.concurrency * each - answer;  // prefill is the bottleneck
-  out.ttft = std::max(alone + bunched, bound);
-  if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);
-  out.queue = out.ttft - alone;
-  out.rate = load.concurrency / (out.ttft + answer);
-  out.prefill_use = std::min(1.0, out.rate * each);  // above 1 by rounding alone
+  ApartWaits waits = apart_waits(prompt, stack, step, out.transfer, load.osl);
+  waits.per_place = std::max(1.0, asked / out.running);
+  out.ttft = waits.ttft(load.concurrency, servers);
+  out.queue = out.ttft - waits.alone;
+  out.rate = load.concurrency / (out.ttft + waits.answer);
+  out.prefill_use = std::min(1.0, out.rate * waits.full / servers);  // above 1 by rounding alone
   return out;
 }
 

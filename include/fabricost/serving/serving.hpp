@@ -113,6 +113,25 @@ struct Workers {
   int prefill = 1, decode = 1;
 };
 
+/// What a request waits for where prefill is apart, whatever the number of requests and workers.
+struct ApartWaits {
+  double alone = 0;      ///< s to the first token without other load
+  double bunching = 0;   ///< further s for each request per server beyond the first
+  double full = 0;       ///< s of a server per prompt where many wait
+  double answer = 0;     ///< s from the first token to the last
+  double per_place = 1;  ///< requests for each place on the decode workers, at least 1
+
+  /// Seconds to the first token of `requests` requests in flight on `servers` prefill servers.
+  [[nodiscard]] double ttft(double requests, double servers) const {
+    const double bound = requests * full / servers - answer;  // prefill is the bottleneck
+    const double first = std::max(alone + bunching * std::max(0.0, requests / servers - 1), bound);
+    return first + (per_place - 1) * (first + answer);
+  }
+};
+
+/// The waits of a prompt and of a decode step. \param transfer s of the cache to the decode worker
+[[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl);
+
 /// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt from
 /// `prefill_prompt`
 /// \throws RequestError when not even one sequence fits

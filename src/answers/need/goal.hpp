@@ -18,6 +18,7 @@ struct Outcome {
   double per_gpu = 0;                     ///< tokens per second and GPU
   double kept = 1;                        ///< goodput
   double steps = 0;                       ///< of the run
+  int idle = 0;                           ///< GPUs
   std::vector<StepTerm> terms{};
 };
 

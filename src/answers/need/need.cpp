@@ -43,7 +43,7 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
     const auto& one = search.at(value);
     NeedTried row{.value = value, .holds = search.holds(value), .trouble = one.trouble};
     if (one.trouble.empty()) row.measure = goal.of(one.outcome, End::predicted), row.binds = binds_words(one.outcome);
-    if (one.trouble.empty() && one.value < value) row.binds = fmt::format("{:.0f} idle; {}", value - one.value, row.binds);
+    if (one.trouble.empty() && one.outcome.idle > 0) row.binds = fmt::format("{} idle; {}", one.outcome.idle, row.binds);
     out.tried.push_back(std::move(row));
   }
 }
@@ -82,7 +82,7 @@ struct NeedQuestion {
   std::vector<double> values;  ///< in the unknown's unit
   bool refine = false;         ///< they are a range of ours, not the user's
   bool most = false;
-  bool idle = false;  ///< some of so many may stay idle
+  bool any_count = false;  ///< some of so many GPUs may stay idle
   double without_bound = 0;
 };
 
@@ -109,7 +109,7 @@ template <class Plan, class Ask>
   out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.idle, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) return out;
   for (const double value : q.values) static_cast<void>(search.at(value));  // all of them: it need not be monotone
@@ -262,7 +262,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Give <gpus>", true);
   if constexpr (requires { r.global_batch; })
     if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
-  q.idle = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
+  q.any_count = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
   q.values = candidates(r, q.unknown, *machine);
   if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
@@ -308,7 +308,6 @@ NeedAnswer answer(const NeedRequest& request) {
 NeedAnswer answer(const NeedServeRequest& request) {
   const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
     check_size(machine, *r.gpus);
-    out.counted = true;
     const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
     const bool one_token = !(best.tpot_seconds > 0);
     const auto& [low, high] = one_token ? best.interval_ttft_seconds : best.interval_tpot_seconds;
@@ -316,6 +315,7 @@ NeedAnswer answer(const NeedServeRequest& request) {
                    .low = low,
                    .high = high,
                    .rate = best.tokens_per_second,
+                   .idle = best.idle_gpus,
                    .terms = best.terms};
     out.plan = best;
   };

@@ -21,7 +21,6 @@ struct At {
   Outcome outcome;
   Plan plan{};
   std::string trouble{};  ///< why nothing can run; then the rest is empty
-  bool counted = false;   ///< the machine has so many GPUs
   double value = 0;
 };
 
@@ -35,16 +34,16 @@ struct At {
 template <class Plan, class Ask>
 class Search {
  public:
-  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param idle some of so many may
-  /// stay idle
-  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool idle, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), idle_(idle), ask_(std::move(ask)) {}
+  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param any_count counts between those
+  /// of the grid are worth asking for: some of so many may stay idle
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {
     const auto found = all_.find(value);
     const auto here = found != all_.end() ? found : all_.emplace(value, ask_(value)).first;
     here->second.value = value;
-    return idle_ && here->second.counted ? best_up_to(here) : here->second;
+    return here->second;
   }
   [[nodiscard]] bool holds(double value, End end = End::predicted) {
     const At<Plan>& one = at(value);
@@ -62,17 +61,6 @@ class Search {
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
  private:
-  using Asked = typename std::map<double, At<Plan>>::const_iterator;
-  /// The answer with the highest rate among those at this count or fewer.
-  [[nodiscard]] const At<Plan>& best_up_to(Asked here) const {
-    Asked best = here;
-    for (Asked one = all_.begin(); one != here; ++one) {
-      const At<Plan>&now = best->second, &other = one->second;
-      if (other.trouble.empty() && (!now.trouble.empty() || other.outcome.rate > now.outcome.rate)) best = one;
-    }
-    return best->second;
-  }
-
   double between(double fails, double holding, End end) {
     if (unknown_.whole) return between_whole(fails, holding, end);
     while (std::max(fails, holding) / std::min(fails, holding) > 1.01) {
@@ -88,7 +76,7 @@ class Search {
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
     // in multiples of the smallest
-    const double unit = idle_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;
+    const double unit = any_count_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;
     for (;;) {
       const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
       for (double at = from + toward * step; better(fails, at); at += toward * step)
@@ -100,7 +88,7 @@ class Search {
 
   const varied::Varied& unknown_;
   const Goal& goal_;
-  bool most_, refine_, idle_;
+  bool most_, refine_, any_count_;
   Ask ask_;
   std::map<double, At<Plan>> all_;
 };
