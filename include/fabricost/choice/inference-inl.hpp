@@ -43,7 +43,7 @@ FABRICOST_BODY ReduceKernel ReducePieces::at(double bytes) const {
 namespace fabricost::detail {
 
 FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
-  const int version = i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version;
+  const int version = compared_version(i);
   return version >= c.from && version < c.before && (c.generation == Generation::other || c.generation == f.generation) &&
          (ultra || !c.ultra) && (f.in_switch || !c.in_switch) && (f.over_pcie || !c.pcie);
 }
@@ -60,7 +60,7 @@ FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, b
   for (const detail::EngineTable& engine : detail::engine_tables) {
     if (engine.library != i.library) continue;
     if (f.over_pcie && static_cast<int>(n) > engine.pcie_ranks) return out;
-    if (f.nodes > 1 && i.version != 0 && i.version < engine.across_nodes_from) return out;
+    if (f.nodes > 1 && detail::compared_version(i) < engine.across_nodes_from) return out;
     const auto* const end = engine.hand_over + engine.rules;
     const auto* const rule = std::find_if(engine.hand_over, end, [&](const auto& one) { return detail::holds(one.when, i, f, ultra); });
     if (rule == end) return out;

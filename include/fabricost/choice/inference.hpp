@@ -8,7 +8,7 @@
 ///                            it pays
 ///   SGLang from 0.5.14       writes to its peers' memory
 ///   TensorRT-LLM             data that are their own flags
-///   Nodes of one NVLink      vLLM before 0.27 and SGLang before 0.5.15 leave all-reduces across them to NCCL
+///   Nodes of one NVLink      vLLM, and SGLang before 0.5.15, leave all-reduces across them to NCCL
 ///   domain
 
 #include <fabricost/hardware/constants.hpp>
@@ -83,11 +83,13 @@ struct HandOver {
 struct EngineTable {
   InferenceLibrary library = InferenceLibrary::none;
   int pcie_ranks = 0;         ///< maximum ranks over PCIe
-  int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain
+  int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain; the largest number: none
   int rules = 0;
   HandOver hand_over[8]{};  ///< the first whose condition holds
 };
 
+/// The version to compare with others: the newest known is later than any that is named.
+[[nodiscard]] constexpr int compared_version(const Inference& i) { return i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version; }
 [[nodiscard]] bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra);
 
 }  // namespace detail
