@@ -234,7 +234,7 @@ bool are_kin(const Gpu& gpu, const std::vector<std::string>& systems, SpecStore&
   });
 }
 
-/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing.
+/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing; dataflow launches nothing.
 void use_datasheet(System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   const double hop = tier != nullptr && tier->latency.value.value() > 0 ? tier->latency.value.value() : 1 * microsecond;
@@ -244,6 +244,7 @@ void use_datasheet(System& system) {
   c.simple.floor = 0;
   c.ll128.floor = 0;
   c.all_to_all.hop = hop;
+  if (system.gpu.dataflow) c.launch = system.constants.compute.gemm_start = system.constants.compute.layer_floor = 0;
   system.constants.name = "datasheet";
   system.constants.source = "steps cost the tier's own latency, rates the share of the datasheet that NVLink systems reach";
 }

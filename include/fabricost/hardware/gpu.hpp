@@ -22,6 +22,7 @@ struct Gpu {
   Sourced<Bandwidth> l2_bandwidth;
   Sourced<Time> l2_latency;
   Sourced<FlopRate> fp32, tf32, fp16, bf16, fp8, int8, fp4;  ///< dense; zero when not offered or unknown
+  bool dataflow = false;  ///< a compiler fixes when each core computes and sends what: no kernel is launched
   int units = 0;                                            ///< SMs or compute units
   double clock_hz = 0;
   Sourced<Watts> power;

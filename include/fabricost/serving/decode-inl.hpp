@@ -85,6 +85,7 @@ FABRICOST_BODY ForwardTime Engine::pass(double T, double sequences, double mean,
     out.experts = expert_layers_ * (one + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
   }
   out.elementwise = element_seconds(gpu, T * token_traffic_);
+  if (machine_->system().gpu.dataflow) out.launches = 0;
   out.kernels = out.launches * gpu.constants.gemm_start;
   if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h, as.launch);
   if (layout_.attention_dp > 1 && expert_layers_ > 0)

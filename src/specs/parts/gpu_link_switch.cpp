@@ -34,6 +34,7 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
   gpu.vendor = in.one_of("vendor", vendors, true);
   gpu.generation = in.choice("generation", generation_names, Generation::other, true);
   in.quantity("memory", QuantityKind::size, gpu.memory, true);
+  gpu.dataflow = in.flag("dataflow", false);
   gpu.units = in.count("units", 0, 1, 100000);
   if (const auto clock = in.quantity("clock", QuantityKind::clock)) gpu.clock_hz = clock->number;
   in.quantity("power", QuantityKind::power, gpu.power);
