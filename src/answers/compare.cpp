@@ -146,10 +146,10 @@ void check(const CompareRequest& r) {
       "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
       of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
       v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
-                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
+                           v.best->rate.first, v.best->rate.second, v.next->rate.first, v.next->rate.second)
              : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
-                           100 * v.probability, v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(),
-                           v.next->fastest_rate()),
+                           100 * v.probability, v.best->rate.first, v.best->rate.second, v.next->rate.first,
+                           v.next->rate.second),
       cheapest_text(of));
 }
 

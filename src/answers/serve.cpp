@@ -4,7 +4,7 @@
 #include <fabricost/answers/serve.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
-#include <fabricost/kernels/interval.hpp>
+#include <fabricost/serving/certainty.hpp>
 #include <fabricost/serving/offload.hpp>
 #include <fabricost/specs/serving.hpp>
 
@@ -17,7 +17,7 @@ namespace fabricost {
 namespace {
 
 [[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
-  const auto ttft = interval_around(p.time.ttft, q.stack.spread_ttft), tpot = interval_around(p.time.tpot, q.stack.spread_tpot);
+  const ServingCertainty certain = certainty_of(q, p);
   const ServingTime& t = p.time;
   PlannedDeployment out{.system = system.name,
                         .model = q.model.name,
@@ -42,8 +42,11 @@ namespace {
                         .weight_bytes = p.weights,
                         .host_bytes = p.on_host,
                         .concurrency = p.requests,
-                        .interval_ttft_seconds = ttft,
-                        .interval_tpot_seconds = tpot,
+                        .idle_gpus = q.gpus - p.used(),
+                        .interval_ttft_seconds = certain.ttft,
+                        .interval_tpot_seconds = certain.tpot,
+                        .interval_tokens_per_second_per_gpu = certain.rate,
+                        .extrapolated = certain.extrapolated,
                         .disaggregated = p.apart,
                         .terms = listed_terms(terms_of(q, p)),
                         .ttft_terms = listed_terms(first_token_terms(t))};
@@ -56,7 +59,9 @@ namespace {
 void set_format(ServingQuestion& q, const ServeRequest& r, const System& system) {
   if (r.kv_precision && *r.kv_precision != WeightFormat::bf16 && *r.kv_precision != WeightFormat::fp8)
     throw Refusal("<kv_precision>: write bf16 or fp8");
-  q.format.weights = r.precision.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
+  const auto published = detail::parse_enum<WeightFormat>(q.model.stated_precision, weight_format_names);
+  const WeightFormat usual = published ? *published : system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16;
+  q.format.weights = r.precision.value_or(usual);
   q.format.kv_width = r.kv_precision.value_or(q.format.weights) == WeightFormat::bf16 ? 2 : 1;
 }
 
@@ -77,6 +82,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   ServingQuestion q;
   q.gpus = *r.gpus, q.isl = r.isl, q.osl = r.osl;
   q.ttft = r.ttft_seconds.value_or(0), q.tpot = r.tpot_seconds.value_or(0);
+  q.usual_ttft = usual_ttft(q.isl);
   q.batch = r.batch, q.concurrency = r.concurrency.value_or(0);
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");
   q.disaggregated = r.disaggregated, q.top = r.top;
@@ -124,7 +130,7 @@ ServeAnswer answer(const ServeRequest& request) {
   out.layouts = planned(q, found->system, found->plan.layouts);
   out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
   out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus;
+  out.gpus = q.gpus, out.ttft_limit_seconds = found->plan.ttft;
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";
   if (request.pareto) {

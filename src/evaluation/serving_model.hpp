@@ -116,7 +116,12 @@ class ServingModel {
     for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
     std::map<std::pair<int, int>, std::array<std::vector<double>, 2>> logs;
     std::array<std::vector<double>, 2> ape;
+    std::map<std::pair<int, int>, MeasuredLoads> measured;
     for (const Priced& p : all_) {
+      MeasuredLoads& most = measured[{p.stack, p.generation}];
+      const double gpus = static_cast<double>(p.row->engine.gpus()) * (p.row->apart ? p.row->workers.decode : 1);
+      most.sequences = std::max(most.sequences, p.row->load.concurrency / gpus);
+      most.prompt = std::max(most.prompt, p.row->load.isl), most.answer = std::max(most.answer, p.row->load.osl);
       const double off = ratio(p);
       const std::size_t kind = p.row->quantity == InferenceQuantity::ttft ? 1 : 0;
       logs[{p.stack, p.generation}][kind].push_back(std::fabs(std::log(off)));
@@ -136,6 +141,7 @@ class ServingModel {
       };
       stack.spread_tpot = spread(own[0], ServingStack{}.spread_tpot);
       stack.spread_ttft = spread(own[1], ServingStack{}.spread_ttft);
+      stack.measured = measured[pair];
       out.table.fitted[names_[static_cast<std::size_t>(pair.first)]][generations_[static_cast<std::size_t>(pair.second)]] = {
           stack, static_cast<int>(own[0].size() + own[1].size())};
     }

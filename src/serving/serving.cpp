@@ -1,4 +1,5 @@
 // The bodies of the headers of serving, compiled once.
+#include <fabricost/serving/certainty-inl.hpp>
 #include <fabricost/serving/constants-inl.hpp>
 #include <fabricost/serving/decode-inl.hpp>
 #include <fabricost/serving/experts-inl.hpp>

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int max_layers = 10000, widest = 10000000, max_experts = 100000;
 constexpr double max_parameters = 1e16;
+constexpr std::array<std::string_view, 3> narrow_weights{"fp8", "fp4", "int4"};
 constexpr std::array<std::string_view, 2> mixer_kinds{"mamba2", "gated_delta"};
 
 /// The keys below `key`, read by `read`.
@@ -193,6 +194,7 @@ Model read_model(const SpecNode& tree, Faults& faults) {
     m.stated_parameters = parameters(at, "parameters");
     m.stated_active = parameters(at, "active");
     m.stated_other = parameters(at, "other");
+    m.stated_precision = at.one_of("precision", narrow_weights);
     m.stated_source = at.provenance(at.node()).source;
   });
   read_blocks(in, m);

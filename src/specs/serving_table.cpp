@@ -147,6 +147,11 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
   }
 }
 
+/// The runs of an engine on one generation count for the others: sequences and tokens load its scheduler and its kernels alike.
+[[nodiscard]] MeasuredLoads larger(const MeasuredLoads& a, const MeasuredLoads& b) {
+  return {std::max(a.sequences, b.sequences), std::max(a.prompt, b.prompt), std::max(a.answer, b.answer)};
+}
+
 }  // namespace
 
 ServingTable load_serving_table() {
@@ -189,6 +194,8 @@ ServingTable load_serving_table() {
       ServingTable::PerGeneration& into = out.fitted[name][*g];
       into.stack = *known;
       read_constants(one, into.stack, serving_stack_parameters);
+      MeasuredLoads& measured = into.stack.measured;
+      measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9)};
       into.rows = one.count("rows", 0, 0, 1000000);
       one.finish();
     }
@@ -244,7 +251,11 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
   }
   const auto all = fitted.find(described->name);
   if (all != fitted.end())
-    if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
+    if (const auto at = all->second.find(g); at != all->second.end()) {
+      ServingStack out = at->second.stack;
+      for (const auto& [generation, set] : all->second) out.measured = larger(out.measured, set.stack.measured);
+      return out;
+    }
   ServingStack out = *described;
   std::vector<const ServingStack*> known;
   const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
@@ -261,6 +272,7 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
         take(generations);
   if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
+  for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
   out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
   out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
   return out;
@@ -296,7 +308,9 @@ std::string serving_yaml(const ServingTable& table, std::string_view date, std::
   for (const auto& [stack, generations] : table.fitted) {
     out += fmt::format("  {}:\n", stack);
     for (const auto& [g, set] : generations)
-      out += fmt::format("    {}: {{{}, rows: {}}}\n", name(g), cells(set.stack, serving_stack_parameters), set.rows);
+      out += fmt::format("    {}: {{{}, sequences: {:.4g}, prompt: {:.6g}, answer: {:.6g}, rows: {}}}\n", name(g),
+                         cells(set.stack, serving_stack_parameters), set.stack.measured.sequences, set.stack.measured.prompt,
+                         set.stack.measured.answer, set.rows);
   }
   return out;
 }

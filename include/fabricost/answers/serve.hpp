@@ -3,7 +3,7 @@
 /// The deployments of a model with the highest tokens per second within limits on TTFT and TPOT
 /// (serving/plan.hpp).
 ///
-///   defaults     weights fp8 where the GPU supports it, else bf16; cache bf16 with bf16 weights, else fp8; kernel launches
+///   defaults     weights as published where that is narrower than 16 bit, else fp8 where the GPU supports it, else bf16; cache bf16 with bf16 weights, else fp8; kernel launches
 ///                as in the stack
 ///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
 
@@ -53,12 +53,12 @@ struct ServeRequest {
         detail::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens of an answer; default 512"),
-        asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the time to the first token, as 1s"),
-        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the time per further token, as 30ms"),
+        asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
+        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the mean time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"),
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
-        asks(&R::precision, "precision", "--precision", "P", "Of weights: bf16, fp8, fp4, int4; default fp8 if the GPU has it"),
+        asks(&R::precision, "precision", "--precision", "P", "Of weights: bf16, fp8, fp4, int4; default as published if narrow,\nelse fp8 if the GPU has it"),
         asks(&R::kv_precision, "kv_precision", "--kv-precision", "P", "Of the cache: bf16 or fp8; default fp8 beside narrow weights"),
         asks(&R::stack, "stack", "--stack", "NAME", "A serving framework: vllm (default), sglang, trtllm, ..."),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many deployments to return; default 10"),
@@ -92,7 +92,9 @@ struct PlannedDeployment {
   int replicas = 1, prefill_workers = 0, decode_workers = 0;
   double ttft_seconds = 0, tpot_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
   double memory_bytes = 0, kv_bytes = 0, weight_bytes = 0, host_bytes = 0, concurrency = 1;
-  std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{};
+  int idle_gpus = 0;
+  std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{}, interval_tokens_per_second_per_gpu{};
+  std::vector<std::string> extrapolated{};
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
   std::optional<double> prefill_use{};
@@ -132,6 +134,11 @@ struct PlannedDeployment {
         gives(&A::interval_ttft_seconds, "interval_ttft_s", "interval_ttft_seconds",
               "(low, high), s: nine runs in ten should fall between."),
         gives(&A::interval_tpot_seconds, "interval_tpot_s", "interval_tpot_seconds", "The same of the time per token."),
+        gives(&A::interval_tokens_per_second_per_gpu, "interval_tokens_per_s_per_gpu", "interval_tokens_per_second_per_gpu",
+              "The same of the tokens per second and GPU: with TTFT and TPOT at one end of theirs."),
+        gives(&A::extrapolated, "extrapolated", "extrapolated",
+              "What lies outside the runs that the stack was fitted to, which widens the intervals: sequences (of a GPU), prompts, answers."),
+        gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs that no engine uses; they count in tokens_per_second_per_gpu."),
         gives(&A::disaggregated, "", "disaggregated", "Whether prefill and decode have GPUs of their own."),
         gives(&A::prefill_tp, "prefill.tp", "prefill_tp", "Tensor ranks of a prefill worker; 0: not apart.", 1, left_out),
         gives(&A::prefill_pp, "prefill.pp", "prefill_pp", "Its stages.", 1, left_out),
@@ -159,6 +166,7 @@ struct ServeAnswer {
   double search_seconds = 0;
   std::string model, system;
   int gpus = 0;
+  double ttft_limit_seconds = 0;
   std::string precision, stack, kernels;
   std::vector<PlannedDeployment> pareto;
   std::shared_ptr<const FoundDeployments> found;
@@ -172,6 +180,8 @@ struct ServeAnswer {
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "", "GPUs asked for."),
+                 gives(&A::ttft_limit_seconds, "ttft_limit_s", "ttft_limit_seconds",
+                       "The limit on TTFT that was kept, s: the one asked for, or the usual one; 0: none."),
                  gives(&A::precision, "precision", "", "Of the weights."),
                  gives(&A::stack, "stack", "", "Name of the serving framework."),
                  detail::give_kernels<A>,

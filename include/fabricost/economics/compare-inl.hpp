@@ -66,6 +66,7 @@ FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system
   c.low = f.low, c.high = f.high;
   c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
+  c.rate = {c.tokens_per_gpu * c.seconds / c.high, c.tokens_per_gpu * c.seconds / c.low};
   c.terms = terms_of(t);
   detail::add_money(c, system, question.gpus, prices);
   return c;
@@ -77,7 +78,9 @@ FABRICOST_BODY Compared compared(const ServingQuestion& question, const PricedSe
   c.precision = name(question.format.weights);
   const bool one_token = question.osl < 2;  // nothing follows the first
   c.seconds = one_token ? best.time.ttft : best.time.tpot;
-  std::tie(c.low, c.high) = interval_around(c.seconds, one_token ? question.stack.spread_ttft : question.stack.spread_tpot);
+  const ServingCertainty certain = certainty_of(question, best);
+  std::tie(c.low, c.high) = one_token ? certain.ttft : certain.tpot;
+  c.rate = certain.rate;
   if (question.stack.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
@@ -133,11 +136,11 @@ FABRICOST_BODY Verdict verdict_of(std::span<const Compared> all) {
   if (able.size() == 1) return {.best = able[0]};
   const Compared &best = *able[0], &next = *able[1];
   const double faster = best.tokens_per_gpu / next.tokens_per_gpu;
-  const auto half_width = [](const Compared& c) { return std::log(c.high / c.low) / 2; };
+  const auto half_width = [](const Compared& c) { return std::log(c.rate.second / c.rate.first) / 2; };
   return {.best = &best,
           .next = &next,
           .faster = faster,
-          .sure = best.slowest_rate() > next.fastest_rate(),
+          .sure = best.rate.first > next.rate.second,
           .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu)};
 }
 

@@ -4,14 +4,14 @@
 /// the terms of the time; which machine is better, by how much, and how certain that is.
 ///
 /// A machine's rate R is its tokens/s per GPU; its interval follows from that of the time: R t / t_high to R
-/// t / t_low. The order of two machines is certain if their intervals, each of which contains nine of ten
+/// t / t_low; in serving from those of TTFT and TPOT (serving/certainty.hpp). The order of two machines is certain if their intervals, each of which contains nine of ten
 /// measurements, do not overlap. No order is given if kernel efficiencies were measured for one machine's
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/economics/cost.hpp>
 #include <fabricost/economics/paid.hpp>
 #include <fabricost/economics/terms.hpp>
-#include <fabricost/kernels/interval.hpp>
+#include <fabricost/serving/certainty.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/idle_gpus.hpp>
@@ -48,8 +48,7 @@ struct Compared {
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
 
-  [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
-  [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
+  std::pair<double, double> rate{};           ///< tokens per second and GPU, the 5-95 % interval
 
   [[nodiscard]] bool assumed_kernels() const { return kernels == "assumed"; }
 };

@@ -78,6 +78,7 @@ struct Model {
   double stated_parameters = 0, stated_active = 0;  ///< as published; 0 unknown
   double stated_other = 0;                          ///< published parameters outside this shape (a vision tower)
   std::string stated_source;
+  std::string stated_precision;  ///< of the published weights, where narrower than 16 bit; empty: 16 bit, or unknown
   std::string partial;  ///< what this shape omits of the model; empty: nothing that matters
   std::string unread;   ///< keys of its config.json that may say more of its shape and are read by no rule
   std::string notes, source, confidence;

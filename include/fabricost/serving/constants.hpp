@@ -19,8 +19,18 @@ namespace fabricost {
 /// Constants of one GPU generation, besides its ComputeConstants.
 struct ServingConstants {
   double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
-  double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach
+  double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach (expert_share)
 };
+
+/// Rows of one expert in the fullest passes that `experts` was fitted to: 8,192 tokens of Qwen3 over 128 experts, 8 each.
+inline constexpr double fitted_expert_rows = 512;
+/// Share of `gemm` that the products of experts reach with so many rows each. Beyond the fitted ones the rows' worth that an expert loses (tiles
+/// half filled, its own start) is the same for any number of them: m / (m + lost).
+[[nodiscard]] constexpr double expert_share(double experts, double rows) {
+  if (rows <= fitted_expert_rows) return experts;
+  const double lost = fitted_expert_rows * (1 / experts - 1);
+  return rows / (rows + lost);
+}
 
 /// Kernels of one layer: effective counts. The comments list the kernels that each stands for.
 struct KernelCounts {
@@ -43,6 +53,12 @@ struct ServingKernels {
   bool gathers = true;  ///< can gather all tokens and scatter their sums instead
   bool divides_experts = false;  ///< can distribute experts over some of the ranks and split each over the rest
   Routing routing{};
+};
+
+/// The largest of each in the published runs that a stack was fitted to; 0: unknown.
+struct MeasuredLoads {
+  double sequences = 0;  ///< running, of a GPU
+  double prompt = 0, answer = 0;  ///< tokens
 };
 
 /// Constants of one serving framework.
@@ -80,6 +96,7 @@ struct ServingStack {
 
   double spread_tpot = prior::serving_stack::spread_tpot,
          spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, around the model
+  MeasuredLoads measured{};
   bool assumed_kernels = false;  ///< inference kernels of this generation were not measured; the spreads include that
 
   /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.

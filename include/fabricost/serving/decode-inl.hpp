@@ -80,7 +80,8 @@ FABRICOST_BODY ForwardTime Engine::pass(double T, double sequences, double mean,
     const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
     const double touched = machine_->touched_share(m, everywhere) * held_experts_ / ranks;
     const double rows = everywhere * m.top_k / ranks * machine_->fullest(m, layout_.ep, everywhere / layout_.ep);
-    const double one = roofline(gpu, 2 * rows * expert_.weights, c.experts * rate,
+    const double share = expert_share(c.experts, everywhere * m.top_k / held_experts_);
+    const double one = roofline(gpu, 2 * rows * expert_.weights, share * rate,
                                 weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved);
     out.experts = expert_layers_ * (one + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
   }

@@ -18,7 +18,7 @@
 
 namespace fabricost {
 
-/// The deployments of that space with the highest throughput. Deterministic. `layouts` is empty if none fits
+/// The deployments of that space with the highest throughput, within `usual_ttft` where no limit on TTFT is given. Deterministic. `layouts` is empty if none fits
 /// or meets the limits; `nearest` or `nearest_fit` are then the closest ones. \throws RequestError when no
 /// layout is possible, with the reason
 [[nodiscard]] ServingPlan plan_serving(const ServingQuestion& question, const System& system);

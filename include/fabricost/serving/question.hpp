@@ -8,6 +8,7 @@
 #include <fabricost/refusal.hpp>
 #include <fabricost/serving/serving.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct ServingQuestion {
   int gpus = 0;
   double isl = 4096, osl = 512;
   double ttft = 0, tpot = 0;   ///< s, limits; 0: none
+  double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, where some deployment keeps it; 0: none
   double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
   bool disaggregated = false;  ///< prefill and decode on separate GPUs
   HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
@@ -37,6 +39,10 @@ struct ServingQuestion {
   Sizes prefill{};  ///< of prefill workers; none: as of decode workers
   [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
 };
+
+/// The limit on TTFT of a search without one: without any, the first token comes after half a minute for a last per cent of throughput. MLPerf
+/// Inference allows 2 s (Llama 2 70B) to 6 s (Llama 3.1 405B); long prompts are read at 4,000 tokens per second.
+[[nodiscard]] inline double usual_ttft(double isl) { return std::max(5.0, isl / 4000); }
 
 struct PricedServing {
   EngineLayout engine;  ///< of decode workers, if disaggregated
@@ -55,6 +61,7 @@ struct PricedServing {
 };
 
 struct ServingPlan {
+  [[nodiscard]] bool empty() const { return layouts.empty(); }
   std::vector<PricedServing> layouts;  ///< highest tokens per second and GPU first
   long long evaluated = 0;             ///< (deployment, batch) pairs priced
   long long pruned = 0;                ///< layouts rejected because they do not fit or no batch meets the limits
@@ -64,6 +71,7 @@ struct ServingPlan {
   double missed = 0;
   std::optional<EngineLayout> nearest_fit{};
   double lacking = 0;  ///< bytes per GPU
+  double ttft = 0;     ///< s, the limit that was kept; 0: none
 };
 
 /// \throws RequestError for a question that no deployment can answer

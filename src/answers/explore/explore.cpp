@@ -262,8 +262,8 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 }
 
 [[nodiscard]] ServingQuestion with_layout(ServingQuestion q, const PricedServing& p) {
-  q.ttft = q.tpot = 0;
-  if (p.apart) return q;  // searched again: its workers for prompts cannot be named
+  q.ttft = q.tpot = q.usual_ttft = 0;
+  if (p.apart) q.prefill = {p.prefill.tp, p.prefill.pp, p.prefill.ep, p.prefill.attention_dp};
   q.tp = p.engine.tp, q.pp = p.engine.pp, q.ep = p.engine.ep, q.attention_dp = p.engine.attention_dp;
   if (q.concurrency <= 0) q.batch = static_cast<int>(p.batch);
   return q;

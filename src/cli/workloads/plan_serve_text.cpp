@@ -7,7 +7,7 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>
-#include <fabricost/kernels/interval.hpp>
+#include <fabricost/serving/certainty.hpp>
 
 #include <cmath>
 
@@ -17,9 +17,10 @@ namespace {
 using io::short_time_text;
 
 void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
-  page.table({">tokens/s/GPU", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB", q.disaggregated ? "decode" : "engine", "prefill"},
+  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB", q.disaggregated ? "decode" : "engine", "prefill"},
              layouts, [&](const PricedServing& p) {
-               return cells(figure(p.tokens_per_s_per_gpu), figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
+               const auto [low, high] = certainty_of(q, p).rate;
+               return cells(figure(p.tokens_per_s_per_gpu), fmt::format("{} to {}", figure(low, 3), figure(high, 3)), figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
                             p.time.tpot > 0 ? short_time_text(p.time.tpot) : "-", fmt::format("{:.0f}", p.batch),
                             fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
                             fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
@@ -36,6 +37,21 @@ void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) 
   page.table(rows);
 }
 
+/// What lies outside the runs, with the largest of them.
+[[nodiscard]] std::string extrapolated_text(const ServingQuestion& q, const PricedServing& p) {
+  std::string out = "Extrapolated, which widens the ranges: the runs that " + q.stack.name + " was fitted to had";
+  const char* between = "";
+  for (const std::string& what : certainty_of(q, p).extrapolated) {
+    if (what == "sequences")
+      out += fmt::format("{} at most {:.0f} sequences a GPU (here {:.0f})", between, q.stack.measured.sequences, p.time.running / p.engine.gpus());
+    else
+      out += fmt::format("{} {} of at most {:.0f} tokens (here {:.0f})", between, what,
+                         what == "prompts" ? q.stack.measured.prompt : q.stack.measured.answer, what == "prompts" ? q.isl : q.osl);
+    between = ",";
+  }
+  return out + ".";
+}
+
 }  // namespace
 
 void text_of(Page& page, const ServeAnswer& answer) {
@@ -46,7 +62,10 @@ void text_of(Page& page, const ServeAnswer& answer) {
              a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name);
   add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
   if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
-  page.line("Tokens of answers are counted, not those of prompts.");
+  page.line("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next");
+  page.line("request when the last is answered; limits are of these means, not of the slowest requests.");
+  if (q.ttft <= 0 && a.plan.ttft > 0)
+    page.line("Without --ttft, TTFT is at most {} here; --ttft 1d lifts that.", short_time_text(a.plan.ttft));
   page.line("{} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s", a.plan.evaluated,
             a.plan.pruned, answer.search_seconds);
   const PricedServing& best = a.plan.layouts.front();
@@ -66,10 +85,12 @@ void text_of(Page& page, const ServeAnswer& answer) {
   if (best.apart)
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,
               t.prefill_use > 0.99 ? ": more requests would only wait" : "");
-  const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
+  const ServingCertainty certain = certainty_of(q, best);
+  const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",
             q.osl > 1 ? fmt::format("TPOT {} to {}, ", short_time_text(tpot.first), short_time_text(tpot.second)) : "",
             short_time_text(ttft.first), short_time_text(ttft.second), q.stack.name);
+  if (!certain.extrapolated.empty()) page.say(extrapolated_text(q, best));
   if (q.stack.assumed_kernels) page.say(assumed_kernels_text(a.system));
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
 }

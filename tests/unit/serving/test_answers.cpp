@@ -1,0 +1,139 @@
+/// \file test_answers.cpp
+/// What an answer says beside its deployments: ranges, what was extrapolated, the limit that was kept, the precision that was taken.
+
+#include "support/message_of.hpp"
+#include "rig.hpp"
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/serve.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/serving/certainty.hpp>
+#include <fabricost/specs/serving.hpp>
+
+#include <catch.hpp>
+
+#include <algorithm>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+ServeRequest request(const std::string& model, const std::string& system, int gpus) {
+  ServeRequest r;
+  r.model.name = model, r.system.name = system, r.gpus = gpus;
+  r.top = 3;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("the rate of every deployment has a range, the same that a comparison states") {
+  ServeRequest r = request("llama3-70b", "dgx-h100", 8);
+  r.ttft_seconds = 1, r.tpot_seconds = 0.04;
+  const ServeAnswer plan = answer(r);
+  for (const PlannedDeployment& one : plan.layouts) {
+    const auto [low, high] = one.interval_tokens_per_second_per_gpu;
+    CHECK(low < one.tokens_per_second_per_gpu);
+    CHECK(high > one.tokens_per_second_per_gpu);
+    // both times late, and both early
+    const auto rate = [&](double ttft, double tpot) { return one.concurrency * r.osl / (ttft + r.osl * tpot) / 8; };
+    CHECK(low == Approx(rate(one.interval_ttft_seconds.second, one.interval_tpot_seconds.second)).epsilon(1e-3));
+    CHECK(high == Approx(rate(one.interval_ttft_seconds.first, one.interval_tpot_seconds.first)).epsilon(1e-3));
+  }
+  const Compared compared_one = compared(plan.found->question, plan.found->plan.layouts.front(), plan.found->system, {});
+  CHECK(compared_one.rate == plan.layouts.front().interval_tokens_per_second_per_gpu);
+}
+
+TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {
+  const auto of = [](int isl, int osl, double concurrency) {
+    ServeRequest r = request("llama3-8b", "dgx-h100", 1);
+    r.isl = isl, r.osl = osl, r.concurrency = concurrency;
+    return answer(r).layouts.front();
+  };
+  const PlannedDeployment inside = of(1000, 1000, 32), crowded = of(128, 128, 2000), long_prompt = of(100000, 1000, 1),
+                          long_answer = of(1000, 30000, 8);
+  const auto width = [](const PlannedDeployment& p) { return p.interval_tpot_seconds.second / p.interval_tpot_seconds.first; };
+  CHECK(inside.extrapolated.empty());
+  CHECK(crowded.extrapolated == std::vector<std::string>{"sequences"});
+  CHECK(long_prompt.extrapolated == std::vector<std::string>{"prompts"});
+  CHECK(long_answer.extrapolated == std::vector<std::string>{"answers"});
+  for (const PlannedDeployment* one : {&crowded, &long_prompt, &long_answer}) CHECK(width(*one) > 1.01 * width(inside));
+}
+
+TEST_CASE("a search without a limit on TTFT keeps the usual one, and says so; a longer one lifts it") {
+  ServeRequest r = request("llama3-405b", "dgx-h100", 16);
+  r.isl = 2000, r.osl = 200;
+  const ServeAnswer usual = answer(r);
+  CHECK(usual.ttft_limit_seconds == usual_ttft(2000));
+  for (const PlannedDeployment& one : usual.layouts) CHECK(one.ttft_seconds <= usual.ttft_limit_seconds);
+  r.ttft_seconds = 86400;
+  const ServeAnswer lifted = answer(r);
+  CHECK(lifted.ttft_limit_seconds == 86400);
+  CHECK(lifted.layouts.front().tokens_per_second_per_gpu > usual.layouts.front().tokens_per_second_per_gpu);
+  r.ttft_seconds.reset(), r.concurrency = 500;  // a given load is priced as it is
+  CHECK(answer(r).ttft_limit_seconds == 0);
+  CHECK(usual_ttft(128000) == 32);
+}
+
+TEST_CASE("weights are taken as published where that is narrower than 16 bit") {
+  CHECK(answer(request("gpt-oss-120b", "dgx-h100", 1)).precision == "fp4");
+  CHECK(answer(request("deepseek-v3", "dgx-h100", 32)).precision == "fp8");
+  CHECK(answer(request("llama3-70b", "dgx-h100", 8)).precision == "fp8");
+  CHECK(answer(request("llama3-70b", "dgx-a100", 8)).precision == "bf16");
+  ServeRequest named = request("gpt-oss-120b", "dgx-h100", 8);
+  named.precision = WeightFormat::bf16;
+  CHECK(answer(named).precision == "bf16");
+}
+
+TEST_CASE("experts distributed and split at once are searched where the engine runs them, and refused where not") {
+  ServeRequest r = request("deepseek-v3", "dgx-h200", 32);
+  r.isl = 2048, r.osl = 512, r.ttft_seconds = 1, r.tpot_seconds = 0.03, r.stack = "trtllm";
+  const double searched = answer(r).layouts.front().tokens_per_second_per_gpu;
+  r.tp = 2, r.pp = 1, r.ep = 2, r.dp = 16;
+  CHECK(searched >= answer(r).layouts.front().tokens_per_second_per_gpu);
+  r.stack = "vllm";
+  CHECK_THAT(support::message_of([&] { return answer(r); }), Catch::Contains("vLLM") && Catch::Contains("32"));
+}
+
+TEST_CASE("a token of a dataflow chip launches nothing") {
+  for (const auto& [system, gpus] : {std::pair{"groq-lpx", 256}, {"cerebras-cs3", 4}}) {
+    ServeRequest r = request("llama3-70b", system, gpus);
+    r.concurrency = 1;
+    const PlannedDeployment best = answer(r).layouts.front();
+    for (const StepTerm& term : best.terms)
+      if (term.name == "kernels") CHECK(term.seconds == 0);
+    CHECK(best.tokens_per_second_per_user > 450);  // the first chips of both makers answered 250 to 450
+  }
+}
+
+TEST_CASE("an engine's all-reduce over two trays costs what predict says") {
+  const System system = load_system("gb200-nvl72");
+  const ServingTable table = load_serving_table();
+  for (const char* stack : {"vllm", "sglang", "trtllm"}) {
+    const ServingStack of = table.stack(stack, system.gpu.generation);
+    ServingMachine machine{system, {}, of.kernels};
+    for (const int ranks : {4, 8}) {
+      const AllReduce call{.bytes = units::KiB(128), .ranks = ranks};
+      CHECK(machine.all_reduce_seconds(ranks, 131072) == Approx(predict(system, call, {.inference = of.kernels.reduce}).seconds));
+    }
+  }
+  // no version of vLLM's own kernel leaves its tray
+  const AllReduce two_trays{.bytes = units::KiB(128), .ranks = 8};
+  CHECK(predict(system, two_trays, {.inference = {.library = InferenceLibrary::vllm}}).seconds == predict(system, two_trays).seconds);
+}
+
+TEST_CASE("experts with more rows than any fitted run had reach more of a large product's rate, and never take less time") {
+  for (const double fitted : {0.2, 0.23, 0.5, 1.0}) {
+    double before = 0, share_before = fitted;
+    for (double rows = 1; rows < 1e6; rows *= 1.3) {
+      const double share = expert_share(fitted, rows);
+      CHECK(rows / share >= before);
+      CHECK(share >= share_before);
+      CHECK(share <= 1);
+      before = rows / share, share_before = share;
+    }
+    CHECK(expert_share(fitted, fitted_expert_rows) == fitted);
+    CHECK(expert_share(fitted, 1e6) > 0.99);
+  }
+}
