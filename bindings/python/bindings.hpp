@@ -52,8 +52,8 @@ namespace fabricost::python {
 FABRICOST_PARTS(FABRICOST_DECLARE)
 #undef FABRICOST_DECLARE
 
-/// Warns of an answer that should be read with care: a FabricostWarning at the line that asked. \throws error_already_set where warnings are
-/// errors
+/// Warns of an answer that should be read with care: a FabricostWarning at the line that asked. \throws error_already_set where
+/// warnings are errors
 void warn(const std::string& message);
 
 }  // namespace fabricost::python

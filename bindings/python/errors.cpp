@@ -98,8 +98,8 @@ void add_errors(py::module_& module) {
   spec_error_type = new_type(
       module, "SpecError",
       "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);
-  warning_type = new_type(module, "FabricostWarning", "An answer that should be read with care: measurements that speak against themselves.",
-                          PyExc_UserWarning);
+  warning_type = new_type(module, "FabricostWarning",
+                          "An answer that should be read with care: measurements that speak against themselves.", PyExc_UserWarning);
   py::register_exception_translator(&translate);
 }
 

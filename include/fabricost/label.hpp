@@ -2,25 +2,35 @@
 /// \file label.hpp
 /// A short name stored inside the value itself, so that results can carry names without allocating.
 
-#include <algorithm>
+#include <fabricost/error.hpp>
+
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace fabricost {
 
-/// Up to 23 characters, always terminated. Longer text is cut; a test checks that every name of the library
-/// fits, and loaders refuse longer ones.
+namespace detail {
+[[noreturn]] inline void refuse_label(std::string_view text, std::size_t capacity) {
+  throw RequestError("\"" + std::string{text.substr(0, 60)} + "\" is longer than " + std::to_string(capacity) + " characters; shorten the name");
+}
+}  // namespace detail
+
+/// Up to 23 characters, always terminated. A test checks that every name of the library fits. \throws RequestError for a longer one
 class Label {
  public:
   static constexpr std::size_t capacity = 23;
 
   constexpr Label() = default;
   constexpr Label(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is a name
-    const std::size_t size = std::min(text.size(), capacity);
-    for (std::size_t i = 0; i < size; ++i) text_[i] = text[i];
+    if (text.size() > capacity) detail::refuse_label(text, capacity);
+    for (std::size_t i = 0; i < text.size(); ++i) text_[i] = text[i];
   }
   constexpr Label(const char* text) : Label(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
+
+  /// What fits of a text that somebody else wrote, as a cell of a log.
+  [[nodiscard]] static constexpr Label cut(std::string_view text) { return {text.substr(0, capacity)}; }
 
   [[nodiscard]] constexpr const char* c_str() const { return text_.data(); }
   [[nodiscard]] constexpr std::string_view view() const { return std::string_view{text_.data()}; }

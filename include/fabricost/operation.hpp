@@ -10,6 +10,8 @@
 #include <fabricost/collective.hpp>
 #include <fabricost/units.hpp>
 
+#include <limits>
+
 namespace fabricost {
 
 /// A collective, its size and its ranks. `ranks` 0: all GPUs of the machine (of `nodes` nodes); `nodes`
@@ -27,10 +29,13 @@ struct Operation {
 [[nodiscard]] inline bool is_host_copy(const Operation& op) { return op.collective == Collective::send_recv && is_host_path(op.path); }
 
 namespace detail {
+/// A size that was not given: predict refuses it, a Curve takes its sizes later.
+inline constexpr Bytes not_given = Bytes::from_value(std::numeric_limits<double>::quiet_NaN());
+
 /// One named aggregate per collective, so that a call reads `AllReduce{.bytes = MiB(256), .ranks = 64}`.
 template <Collective C>
 struct Named {
-  Bytes bytes{};
+  Bytes bytes = not_given;
   int ranks = 0;
   int nodes = 0;
   DataType dtype = DataType::half;
@@ -50,7 +55,7 @@ using AllToAll = detail::Named<Collective::all_to_all>;
 
 /// Between two ranks; `path` selects the wires. `ranks` of the communicator: they set the channels of a peer, and all of them launch.
 struct SendRecv {
-  Bytes bytes{};
+  Bytes bytes = detail::not_given;
   Path path = Path::gpu_gpu;
   int ranks = 2;
 

@@ -112,7 +112,8 @@ system: a System prices all of them, whatever machine they name; a name is taken
       [](auto found) {
         if (const auto* const one = std::get_if<ValidationAnswer>(&found))
           for (const Skipped& doubted : one->report.untrustworthy)
-            if (doubted.reason != name(Doubt::warm_up)) warn(fmt::format("{} should not be fitted: {}", counted(doubted.rows, "sample"), doubted.reason));
+            if (doubted.reason != name(Doubt::warm_up))
+              warn(fmt::format("{} should not be fitted: {}", counted(doubted.rows, "sample"), doubted.reason));
         return found;
       });
   module.def(

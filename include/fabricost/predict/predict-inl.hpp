@@ -21,6 +21,7 @@ FABRICOST_BODY bool decided_by_price(const System& system, const Operation& op, 
 }
 
 FABRICOST_BODY void check_size(double bytes) {
+  if (std::isnan(bytes)) throw RequestError("how much? Give the operation its size, as in AllReduce{.bytes = MiB(256)}");
   if (!(bytes >= 0 && bytes < 1e18)) throw RequestError("a size must be between 0 and 10^18 bytes");
 }
 

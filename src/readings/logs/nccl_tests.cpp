@@ -348,7 +348,7 @@ class NcclTestsReader {
     row.line = lines_.number();
     row.bytes = *parse_number(size);
     row.count = *parse_number(cells[1]);
-    row.type = Label{cells[2]};
+    row.type = Label::cut(cells[2]);
     row.dtype = type_named(cells[2]);
     const int sides = static_cast<int>(std::count_if(columns.begin(), columns.end(), is_time));
     int place = 0;

@@ -89,7 +89,7 @@ void add_row(LogRun& run, const PlainTree& tree, PlainTree::Id result) {
     if (key == "size") row.bytes = number_of(tree, id);
     if (key == "count") row.count = number_of(tree, id);
     if (key == "type") {
-      row.type = Label{tree.shown(id)};
+      row.type = Label::cut(tree.shown(id));
       row.dtype = parse_data_type(tree.shown(id));
     }
     if (const std::string_view redop = tree.text(id); key == "redop" && !redop.empty()) row.combine(redop);

@@ -36,7 +36,7 @@ class TierReader {
     const std::string name = in_.name("name", true);
     if (name.size() > longest_tier_name)
       in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
-    tier_.name = Label{name};
+    tier_.name = Label::cut(name);  // a longer one is a fault already
     tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
     tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
     tier_.endpoints = in_.count("endpoints", 1, 1, 10000000, true);

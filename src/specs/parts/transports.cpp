@@ -65,14 +65,14 @@ TransportSpec read_transport(const SpecNode& tree, Faults& faults) {
     const std::string given = in.name(key, required);
     if (given.size() > Label::capacity)
       in.fault(*tree.find(key), key, fmt::format("\"{}\" is longer than {} characters", given, Label::capacity), "shorten it");
-    return Label{given};
+    return Label::cut(given);
   };
   t.name = label("name", true);
   t.shares = label("transport", false);  // of the calibration it extends
   t.relative = label("relative", false);
   if (const SpecNode* older = in.take("older")) {
     MapReader before(*older, "older", faults);
-    t.older = Label{before.name("transport", true)};
+    t.older = Label::cut(before.name("transport", true));  // one that is cut is the name of none
     const std::string until = before.text("until");
     t.older_until = version_number(until) / 1000;
     if (t.older_until == 0) before.fault(*older, "until", fmt::format("\"{}\" is no release", until), "write it as in \"2.22\"");

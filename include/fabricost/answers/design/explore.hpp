@@ -40,7 +40,9 @@ struct ExploreOptions {
     using R = ExploreOptions;
     return Table{
         asks(&R::vary, "vary", "--vary", "NAME=VALUES...",
-             "Values to combine: \"nic.bandwidth=25:400:x2GB/s per direction\",\ndomain=8,72, gpu=h200-sxm,b200-sxm, system=..., gpus=1024:65536:x2", true),
+             "Values to combine: \"nic.bandwidth=25:400:x2GB/s per direction\",\n"
+             "domain=8,72, gpu=h200-sxm,b200-sxm, system=..., gpus=1024:65536:x2",
+             true),
         asks(
             &R::objectives, "objectives", "--objective", "NAME,...",
             "What counts: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or what is varied"),
