@@ -3,10 +3,7 @@
 
 #include "text/files_read.hpp"
 
-#include "text/line_reader.hpp"
-
 #include <sys/stat.h>
-#include <cerrno>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -33,26 +30,7 @@ Register& files() {
   return out;
 }
 
-/// The kind of a path that is not a regular file.
-const char* kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-  if (S_ISFIFO(mode)) return "a pipe";
-  return S_ISSOCK(mode) ? "a socket" : "no regular file";
-}
-
 }  // namespace
-
-void read_regular(const std::filesystem::path& file) {
-  struct stat about {};
-  if (::stat(file.c_str(), &about) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
-      throw fault_of_file(file.string(), "there is no such file", "a path counts from the current folder");
-    throw fault_of_file(file.string(), "cannot be read: " + std::generic_category().message(errno), "name a file that you may read");
-  }
-  if (!S_ISREG(about.st_mode)) throw fault_of_file(file.string(), std::string{"is "} + kind_of(about.st_mode), "name a regular file");
-  note_read(file, about);
-}
 
 void note_read(const std::filesystem::path& file, const struct stat& about) {
   std::error_code error;

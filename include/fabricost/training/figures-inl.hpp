@@ -56,16 +56,4 @@ FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const Syste
   return out;
 }
 
-}  // namespace fabricost::detail
-
-namespace fabricost {
-
-FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds) {
-  return detail::figures_of(q, system, step_seconds, q.global_batch, q.gpus);
-}
-
-FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  return detail::figures_of(q, system, priced.time.seconds, priced.layout.global_batch, priced.layout.gpus());
-}
-
 }  // namespace fabricost
