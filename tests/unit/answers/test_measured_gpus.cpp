@@ -98,7 +98,7 @@ TEST_CASE("PyTorch's steps on one GPU and their peaks are predicted, eager and c
     const Model model = llama(row.at("hidden") == "4096" ? "llama3-8b" : "llama3-70b", whole(row, "layers"));
     REQUIRE(model.hidden == whole(row, "hidden"));
     const PlannedLayout p = step(row.at("system"), model, whole(row, "sequence"), whole(row, "microbatch"), recompute(row.at("recompute")),
-                                 compiled ? "pytorch-2.11-compiled" : "pytorch-2.11");
+                                 compiled ? "pytorch-2026-compiled" : "pytorch-2026");
     const double measured = number(row, "step_s"), peak = number(row, "peak_GiB");
     std::printf("%s %d x %d, %s tokens x %s, %s, %s: %.1f ms of %.1f (%+.1f %%), %.1f GiB of %.1f (%+.1f %%)\n", row.at("system").c_str(),
                 model.layers, model.hidden, row.at("sequence").c_str(), row.at("microbatch").c_str(), row.at("mode").c_str(),
@@ -121,7 +121,7 @@ TEST_CASE("steps of 16k, 32k and 64k tokens on one GPU are predicted, and their 
   for (const auto& row : table(folder / "third" / "gpu" / "long_sequences.csv")) {
     if (!row.at("what").starts_with("step")) continue;
     const PlannedLayout p =
-        step(row.at("system"), llama("llama3-8b", 8), whole(row, "sequence"), 1, recompute(row.at("recompute")), "pytorch-2.11");
+        step(row.at("system"), llama("llama3-8b", 8), whole(row, "sequence"), 1, recompute(row.at("recompute")), "pytorch-2026");
     std::printf("%s tokens: %.3f s of %.3f, %.1f GiB of %.1f\n", row.at("sequence").c_str(), p.step_seconds, number(row, "seconds"),
                 allocated(p), number(row, "peak_GiB"));
     CHECK(off(p.step_seconds, number(row, "seconds")) < 0.1);
@@ -177,7 +177,7 @@ TEST_CASE("PyTorch's fused AdamW is predicted in 16 and in 32 bit, and by --expl
   int updates = 0;
   for (const auto& row : table(folder / "third" / "gpu" / "long_sequences.csv")) {
     if (!row.at("what").starts_with("optimizer")) continue;
-    Stack stack = load_stack("pytorch-2.11");
+    Stack stack = load_stack("pytorch-2026");
     if (row.at("what").starts_with("optimizer fp32")) stack.memory.weight = stack.memory.gradient = 4, stack.memory.optimizer = 8;
     const double seconds = update_seconds(processor(row.at("system")), stack, number(row, "parameters"));
     std::printf("%s: %.1f ms of %.1f\n", row.at("what").c_str(), 1e3 * seconds, 1e3 * number(row, "seconds"));
@@ -193,7 +193,7 @@ TEST_CASE("products, attention, update and the rest of a step are each as its tr
   // ms of a step of two layers of 70B on an H100 by kind of kernel, summed over third/gpu/h100-one-gpu-step.trace.json.gz
   constexpr double products = 180.0, attention = 16.3, update = 29.0, rest = 49.1;
   PlanRequest r;
-  r.system = {"dgx-h100"}, r.stack = {"pytorch-2.11"};
+  r.system = {"dgx-h100"}, r.stack = {"pytorch-2026"};
   r.model = {"l70x2", std::make_shared<const Model>(llama("llama3-70b", 2))};
   r.gpus = r.global_batch = r.microbatch = r.tp = r.pp = r.cp = 1, r.zero = 0, r.sequence = 8192, r.recompute = Recompute::none;
   const PlanAnswer a = answer(r);

@@ -310,7 +310,7 @@ TEST_CASE("the optimizer's time is that of its bytes, in every stack, and --expl
   r.recompute = Recompute::none;
   r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
   r.explain = true;
-  for (const char* stack : {"megatron-core", "nemo", "torchtitan", "pytorch-fsdp2", "pytorch-2.11"}) {
+  for (const char* stack : {"megatron-core", "nemo", "torchtitan", "pytorch-fsdp2", "pytorch-2026"}) {
     r.stack = {stack};
     const PlanAnswer a = answer(r);
     const Stack& used = a.found->question.stack;
