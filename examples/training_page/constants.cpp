@@ -62,13 +62,13 @@ std::string constants(const Published& data) {
   std::sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (const FittedStack& s : stacks) {
     std::vector<std::string_view> seen;
-    for (const Generation g : s.seen.generations) seen.push_back(name(g));
+    for (const StepsSeen::On& there : s.seen.on) seen.push_back(name(there.generation));
     std::sort(seen.begin(), seen.end());
     out += fmt::format("| {} | {} | {:.3f} | {:.2g} | {:.2g} | {} |\n", s.name, s.rows, s.scale, 100 * s.deviation, 100 * s.spread,
                        fmt::join(seen, ", "));
   }
   out +=
-      "\nA stack's factor is on the whole step; variants of one program (`factor_of`) have one, and a spread each. A publisher's is on\n"
+      "\nA stack's factor is on the times of its kernels and launches, not on exchanges; variants of one program (`factor_of`) have one, and a spread each. A publisher's is on\n"
       "the arithmetic of products alone: the same product on an A100 takes a fifth longer in one publication than in another, and neither\n"
       "says at which clock.\n\n";
   return out;

@@ -1,7 +1,7 @@
 /// \file test_kernels.cpp
 /// Random stacks and shapes on all machines: no update of an optimizer beats its bytes over the memory's rate, no attention its arithmetic
 /// at the peak, no step of more tokens is shorter. FABRICOST_QUESTIONS sets how many (default 40,000), FABRICOST_SEED another start.
-#include "support/random_cases.hpp"
+#include "dice.hpp"
 
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/optimizer.hpp>
@@ -13,25 +13,17 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 using namespace fabricost;
+using physics::dice;
+using physics::number_of;
+using physics::rounding;
 
 namespace {
 
-long long number_of(const char* variable, long long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
-support::Random dice(int kind, long long i) {
-  const auto start = static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261126));
-  return support::Random{start * 1000003ULL + static_cast<std::uint64_t>(kind) * 7919ULL + static_cast<std::uint64_t>(i) * 104729ULL};
-}
-constexpr double rounding = 1 + 1e-9;
-
 /// Machines whose GPU states a peak.
-const std::vector<System>& machines() {
+const std::vector<System>& machines_with_a_peak() {
   static const std::vector<System> all = [] {
     std::vector<System> out;
     for (const SystemName& one : system_names()) {
@@ -83,7 +75,7 @@ Stack random_stack(support::Random& random) {
 TEST_CASE("no optimizer is faster than its bytes over the memory's rate, by itself or in a step of any factor", "[physics]") {
   for (long long i = 0, n = number_of("FABRICOST_QUESTIONS", 40'000); i < n; ++i) {
     support::Random random = dice(1, i);
-    const System& system = random.of(machines());
+    const System& system = random.of(machines_with_a_peak());
     const Processor gpu = Processor::of(system);
     const Stack stack = random_stack(random);
     const double parameters = random.scaled(1e3, 1e12), least = parameters * least_bytes(stack.memory) / gpu.memory_rate;
@@ -95,7 +87,7 @@ TEST_CASE("no optimizer is faster than its bytes over the memory's rate, by itse
   }
   for (long long i = 0, n = number_of("FABRICOST_QUESTIONS", 40'000) / 20; i < n; ++i) {
     support::Random random = dice(2, i);
-    const System& system = random.of(machines());
+    const System& system = random.of(machines_with_a_peak());
     const Model& model = small_model(random);
     Stack stack = random_stack(random);
     Layout l{.microbatch = 1, .global_batch = 1 + random.below(3), .sequence = 512 << random.below(4)};
@@ -115,7 +107,7 @@ TEST_CASE("no optimizer is faster than its bytes over the memory's rate, by itse
 TEST_CASE("no attention of any kind is faster than its causal scores at the peak", "[physics]") {
   for (long long i = 0, n = number_of("FABRICOST_QUESTIONS", 40'000); i < n; ++i) {
     support::Random random = dice(3, i);
-    const System& system = random.of(machines());
+    const System& system = random.of(machines_with_a_peak());
     const Stack stack = random_stack(random);
     const Processor full = Processor::of(system), gpu = driven_by(stack, {}, full);
     const double sequence = std::floor(random.scaled(1, 1e6)), heads = 1 + random.below(128), width = 2.0 * (16 << random.below(5));
@@ -136,7 +128,7 @@ TEST_CASE("no attention of any kind is faster than its causal scores at the peak
 TEST_CASE("no step of more tokens is shorter", "[physics]") {
   for (long long i = 0, n = number_of("FABRICOST_QUESTIONS", 40'000) / 20; i < n; ++i) {
     support::Random random = dice(4, i);
-    const System& system = random.of(machines());
+    const System& system = random.of(machines_with_a_peak());
     const Model& model = small_model(random);
     const Stack stack = random_stack(random);
     GroupCosts costs(system);

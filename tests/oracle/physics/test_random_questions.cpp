@@ -1,7 +1,7 @@
 /// \file test_random_questions.cpp
 /// Random questions over all machines, operations, models and options: no answer beyond physics, by bounds of least.hpp's own.
 /// FABRICOST_QUESTIONS sets how many (default 40,000; a release is asked 1,000,000), FABRICOST_SEED another start.
-#include "support/random_cases.hpp"
+#include "dice.hpp"
 #include "least.hpp"
 
 #include <fabricost/economics/terms.hpp>
@@ -17,17 +17,15 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 using namespace fabricost;
+using physics::dice;
+using physics::number_of;
+using physics::rounding;
 
 namespace {
 
-long long number_of(const char* variable, long long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
 long long questions() { return number_of("FABRICOST_QUESTIONS", 40'000); }
 
 const std::vector<System>& machines() {
@@ -70,13 +68,6 @@ class Ledger {
   long long request_ = 0, answered_ = 0;
   std::map<std::string, long long> faults_;
 };
-
-support::Random dice(int kind, long long i) {
-  const auto start = static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261121));
-  return support::Random{start * 1000003ULL + static_cast<std::uint64_t>(kind) * 7919ULL + static_cast<std::uint64_t>(i) * 104729ULL};
-}
-
-constexpr double rounding = 1 + 1e-9;
 
 /// Checks that hold for any time and its interval.
 template <class Text>

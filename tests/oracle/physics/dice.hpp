@@ -1,0 +1,24 @@
+#pragma once
+/// \file dice.hpp
+/// How many random questions are asked, and what they are drawn from: FABRICOST_QUESTIONS and FABRICOST_SEED set both.
+#include "support/random_cases.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace physics {
+
+inline long long number_of(const char* variable, long long otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoll(text);
+}
+
+/// The draw of question `i` of a kind: the same for the same seed.
+inline support::Random dice(int kind, long long i) {
+  const auto start = static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261121));
+  return support::Random{start * 1000003ULL + static_cast<std::uint64_t>(kind) * 7919ULL + static_cast<std::uint64_t>(i) * 104729ULL};
+}
+
+constexpr double rounding = 1 + 1e-9;
+
+}  // namespace physics
