@@ -13,7 +13,7 @@ FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout,
                                        GroupCosts& costs) {
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
   const Processor driven = driven_by(stack, layout, gpu);
-  const detail::StepModel step{model, layout, stack, driven, costs, layers, long_stages(model, layout)};
+  const detail::StepModel step{model, layout, stack, driven, gpu, costs, layers, long_stages(model, layout)};
   const detail::StepModel::Stages at = step.stages();
   const detail::LayerModel layer{model, layout, stack, driven, costs};
   StepParts out;

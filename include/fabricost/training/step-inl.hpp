@@ -175,7 +175,7 @@ FABRICOST_BODY StepTime StepModel::run() const {
   const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
   const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
   const double away = l.offload_optimizer * (owned + owned_experts);
-  const double update = update_seconds(gpu, stack, owned + owned_experts - away);
+  const double update = update_seconds(bare, stack, owned + owned_experts - away);
   const double on_host = away > 0 ? updated_on_host(away) : 0;
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;
@@ -212,7 +212,7 @@ namespace fabricost {
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                   const LayerTimes& layers, const LongStages& stages) {
   const Processor driven = driven_by(stack, layout, gpu);
-  return detail::StepModel{model, layout, stack, driven, costs, layers, stages}.run();
+  return detail::StepModel{model, layout, stack, driven, gpu, costs, layers, stages}.run();
 }
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {

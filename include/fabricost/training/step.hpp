@@ -105,7 +105,8 @@ struct StepModel {
   const Model& m;
   const Layout& l;
   const Stack& stack;
-  const Processor& gpu;  ///< as the stack drives it
+  const Processor& gpu;   ///< as the stack drives it
+  const Processor& bare;  ///< without the stack: for kernels whose own rate is known
   GroupCosts& costs;
   const LayerTimes& layers;
   LongStages long_ones;

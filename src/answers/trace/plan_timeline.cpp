@@ -31,14 +31,15 @@ class Timeline {
         l_(found.plan.layouts.front().layout),
         time_(found.plan.layouts.front().time),
         stack_(found.question.stack),
-        gpu_(driven_by(stack_, l_, Processor::of(found.system))),
+        bare_(Processor::of(found.system)),
+        gpu_(driven_by(stack_, l_, bare_)),
         costs_(found.system, {.ways = found.question.ways}) {
     stack_.memory = memory_on(stack_.memory, found.system.gpu.generation);
-    layers_ = layer_times(found.question.model, l_, stack_, Processor::of(found.system), costs_);
+    layers_ = layer_times(found.question.model, l_, stack_, bare_, costs_);
   }
 
   [[nodiscard]] std::vector<TimelineFile> files() {
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_, long_stages(found_.question.model, l_)};
+    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
     stages_ = step.stages();
     const PipelineSchedule schedule = l_.pp > 1 ? schedule_of(l_) : PipelineSchedule::one_f_one_b;
     run_ = run_pipeline(schedule, l_.pp, stages_.chunks, l_.microbatches(), stages_.times);
@@ -143,7 +144,7 @@ class Timeline {
   /// Sends and receives between stages. A receive waits from when its stage is free.
   void hand_over(std::vector<RankEvents>& ranks, const PipelineWay& way) {
     if (l_.pp < 2) return;
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, costs_, layers_, long_stages(found_.question.model, l_)};
+    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
     const double bytes = step.handed_over();
     std::map<std::tuple<int, int, bool, int>, double> ends;
     for (int s = 0; s < l_.pp; ++s)
@@ -277,7 +278,7 @@ class Timeline {
   Layout l_;
   StepTime time_;
   Stack stack_;
-  Processor gpu_;  ///< as the stack drives it
+  Processor bare_, gpu_;  ///< as it comes, and as the stack drives it
   GroupCosts costs_;
   LayerTimes layers_;
   detail::StepModel::Stages stages_;
