@@ -66,8 +66,9 @@ def digest(text):
 
 
 def with_policy(html, scripts, styles):
-    """The one file's policy: the scripts and styles inside it by their digests, the worker from its own text, nothing from elsewhere."""
-    policy = ("default-src 'none'; script-src {} 'wasm-unsafe-eval'; style-src {}; img-src data:; worker-src blob:; base-uri 'none'; "
+    """The one file's policy: the scripts and styles inside it by their digests, the worker (or, in a browser without
+    workers for files, the script) from its own text, nothing from elsewhere."""
+    policy = ("default-src 'none'; script-src {} blob: 'wasm-unsafe-eval'; style-src {}; img-src data:; worker-src blob:; base-uri 'none'; "
               "form-action 'none'").format(" ".join(map(digest, scripts)), " ".join(map(digest, styles)))
     html, count = re.subn(r'(<meta http-equiv="Content-Security-Policy" content=")[^"]*', lambda found: found[1] + policy, html)
     if count != 1:

@@ -208,7 +208,7 @@ Writes(std::string_view, const char*, Text) -> Writes<Text>;
 /// \throws RequestError where the file cannot be written
 template <class Answer, class... Text>
 void write_given(const Typed& typed, const Answer& found, const Writes<Text>&... files) {
-  const auto write = [&](const auto& file) {
+  [[maybe_unused]] const auto write = [&](const auto& file) {
     if (typed.given(file.option)) write_output({typed.texts.at(file.option)}, file.text_of(found), long_name(file.option));
   };
   (write(files), ...);

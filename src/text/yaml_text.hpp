@@ -13,7 +13,7 @@
 namespace fabricost::io {
 
 /// A text in double quotes, valid in YAML and JSON, that is read back equal: characters that a terminal acts on, and line ends, are
-/// escaped. Bytes that are no UTF-8 are replaced.
+/// escaped. Control characters that the reader of specs refuses become blanks, bytes that are no UTF-8 are replaced.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "\"";
@@ -21,8 +21,11 @@ namespace fabricost::io {
     const std::size_t length = character_at(text, i);
     const std::string_view one = text.substr(i, length);
     i += length > 0 ? length : 1;
+    const bool control = length == 1 && static_cast<unsigned char>(one.front()) < 0x20;
     if (length == 0) {
       out += replacement;
+    } else if (control && one != "\n" && one != "\t" && one != "\r") {
+      out += ' ';
     } else if (acts_on_terminal(one) || one == "\n" || one == "\t" || one == "\xC2\x85" || one == "\xEF\xBB\xBF") {
       const auto byte = [&](std::size_t k) { return static_cast<unsigned>(static_cast<unsigned char>(one[k])); };
       const unsigned code = length == 1   ? byte(0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long checks, one step after another: what `./quickstart check` does once everything is installed.
-#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz and probes are all their parts)
+#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz, probes and page are all their parts)
 #   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
 # With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
 # fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
@@ -88,6 +88,11 @@ headers() {
   cmake --build build -j "$jobs" --target headers_alone &&
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
+page_files() { # PART: each file of the page through emscripten's front end
+  cmake --build build -j "$jobs" --target fabricost_precompile && tests/web/compiles.sh build/src/fabricost_precompile "$1" 2 || [ $? = 77 ]
+}
+page_1() { page_files 1; }
+page_2() { page_files 2; }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
@@ -100,6 +105,8 @@ all=(
   "probes_1 150 GPU probes on a GPU made of threads, under address and undefined behaviour sanitizers"
   "probes_2 150 GPU probes on a GPU made of threads, under the thread sanitizer"
   "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
+  "page_1 130 every second file of the page through the front end of emscripten"
+  "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
   "headers 260 every public header compiled alone"
   "consumer 150 the library compiled in a project of its own"
@@ -115,8 +122,8 @@ all=(
   "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 probes_1" "box probes_2 accuracy training" "sanitizers_2 probes_3" "tidy headers consumer" "sanitizers_3 threads"
-  "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 random_calls dask")
+turns=("sanitizers_1 probes_1 random_calls" "box probes_2 accuracy training probes_3" "sanitizers_2 page_1" "tidy headers consumer"
+  "sanitizers_3 threads dask" "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 page_2")
 
 day_of() { # DATE: the number of a day
   local second

@@ -65,6 +65,7 @@ class Pages:
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: self.check(False, f"error in the page: {error}"))
+        page.on("console", lambda said: self.check("Content Security Policy" not in said.text, f"against the policy: {said.text}"))
         page.goto(address or self.base)
         ready(page)
         return page
@@ -283,12 +284,13 @@ class Pages:
         self.check("fabricost.html has all" in page.inner_text("main .error"), "another view names the file that has it")
 
     def test_without_workers_the_page_answers_itself(self):
-        context = self.browser.new_context()
-        page = context.new_page()
-        page.add_init_script("delete window.Worker")
-        page.goto(self.base)
-        ready(page)
-        self.check(page.get_attribute("html", "data-where") == "page", "without workers the page's thread answers")
+        for address in (self.base, (self.out / "fabricost.html").resolve().as_uri()):
+            context = self.browser.new_context()
+            page = context.new_page()
+            page.add_init_script("delete window.Worker")
+            page.goto(address)
+            ready(page)
+            self.check(page.get_attribute("html", "data-where") == "page", f"without workers the page's thread answers: {address}")
 
     def test_keyboard_alone(self):
         page = self.opened()

@@ -111,7 +111,7 @@ async function begin() {
     model = await Model.start();
   } catch (error) {
     place.replaceChildren(el('p', { class: 'error', role: 'alert' },
-        `The model does not start in this browser: ${error.message}. It needs WebAssembly with exceptions and DecompressionStream: Chromium 95, Firefox 113, Safari 16.4, or later.`));
+        `The model does not start in this browser: ${error.message}. It needs WebAssembly with exceptions and DecompressionStream: Chromium 97, Firefox 113, Safari 16.4, or later.`));
     return;
   }
   await learn();

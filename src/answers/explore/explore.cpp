@@ -87,6 +87,13 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
   }
 }
 
+void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) {
+  out.trouble = first_line(why.what());
+  out.objectives.clear();
+  for (const Objective& objective : space.objectives.all) out.objectives.emplace_back(std::string{objective.name}, std::nullopt);
+  out.meets = false;
+}
+
 /// \param refused why, where the point was refused and not unmet
 [[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {
   ExplorePoint out;
@@ -113,12 +120,11 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
     const TimeTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, found.plan.terms));
     add_elasticities(space, out, machine, system, job, found, places);
+  } catch (const UnmetError& error) {
+    cannot_run(out, space, error);
   } catch (const RequestError& error) {
-    out.trouble = first_line(error.what());
-    if (dynamic_cast<const UnmetError*>(&error) == nullptr) refused = std::current_exception();
-    out.objectives.clear();
-    for (const Objective& objective : space.objectives.all) out.objectives.emplace_back(std::string{objective.name}, std::nullopt);
-    out.meets = false;
+    cannot_run(out, space, error);
+    refused = std::current_exception();
   }
   return out;
 }

@@ -21,6 +21,7 @@ STEP = "-b 64"
 HELD = "--tp 2 --pp 2 --dp 4 --microbatch 1"
 SERVED = "--isl 1024 --osl 256"
 TRAINED = [f"{DENSE} -g 16 {STEP}", f"{DENSE} -g 16 {STEP} {HELD}", f"{DENSE} -g 16 {STEP} {HELD} --zero 1",
+           f"{DENSE} -g 16 {STEP} --tp 8 --pp 1 --dp 2 --microbatch 1", f"{DENSE} -g 8 {STEP} --tp 1 --pp 1 --dp 8 --microbatch 1 --zero 0",
            f"{EXPERTS} -g 16 {STEP}", f"{EXPERTS} -g 16 {STEP} --tp 2 --pp 1 --ep 8 --dp 8 --microbatch 1",
            f"{DENSE} -g 16 {STEP} {HELD} --lora-rank 16", f"{DENSE} -g 16 -b 16 -l 32768 --cp 4 --tp 2 --pp 1",
            f"{DENSE} -g 16 {STEP} {HELD} --recompute selective", f"{DENSE} -g 16 {STEP} {HELD} --recompute full",
@@ -44,7 +45,7 @@ BY_KIND = {"N": ["2", "4", "8", "1"], "K": ["1", "3"], "X": ["0.5", "2", "0.1"],
            "0..3": ["1", "3"], "TIME": ["100ms", "10s", "10d"], "SHARE": ["50%"], "RATE": ["1GB/s"], "P": ["fp8", "fp4", "fp16"],
            "DAY": ["2027-06-01", "2031-01-01"], "GIB": ["4"], "R": ["8"], "HOW": [], "NAME": [], "WORD": [], "KIND": [], None: [None]}
 VALUES = {
-    "--system": ["dgx-b200", "dgx-a100"], "--model": ["llama3-70b"], "--stack": ["torchtitan", "vllm", "trtllm", "sglang"],
+    "--max-tp": ["1"], "--system": ["dgx-b200", "dgx-a100"], "--model": ["llama3-70b"], "--stack": ["torchtitan", "vllm", "trtllm", "sglang"],
     "--gpus": ["32", "64"], "--nodes": ["2"], "--global-batch": ["128"], "--sequence": ["8192"], "--schedule": ["1f1b", "gpipe"],
     "--recompute": ["full", "selective", "none"], "--routing": ["zipf:1.0", "uniform"], "--capacity": ["0.5", "2"],
     "--placing": ["stages_inside", "data_inside"], "--headroom": ["0.5", "0.3"], "--calibration": ["none"],

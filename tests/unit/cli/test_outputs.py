@@ -164,7 +164,7 @@ class Outputs(unittest.TestCase):
                 said = yaml.safe_load(made)["parts"][0]["measured"]
                 self.assertNotIn("evil", said)
                 if "libraries" in said:
-                    self.assertEqual([one.split("-2.23")[0] for one in said["libraries"]], [text.strip()], made)
+                    self.assertEqual([one.split("-2.23")[0] for one in said["libraries"]], [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f]", " ", text)], made)
 
     def test_nothing_written_acts_on_a_terminal_or_in_a_spreadsheet(self):
         for text in [*HOSTILE, "\r=cmd()", "\t=cmd()"]:
@@ -187,9 +187,8 @@ class Outputs(unittest.TestCase):
     def test_a_bomb_is_refused_at_once(self):
         import gzip
         import time
-        bomb = gzip.compress(b"\n" * (200 << 20), 6)
+        bomb = gzip.compress(b"\n" * (40 << 20), 6)
         (self.folder / "b.gz").write_bytes(bomb)
-        (self.folder / "steps.log.gz").write_bytes(gzip.compress(b"".join(b"step %d loss 0.%04d\n" % (i, i * 7919 % 10007) for i in range(900000))))
         for command in ("diagnose b.gz", "trace b.gz -s dgx-h100"):
             began = time.monotonic()
             done = self.run_it(command)
