@@ -49,7 +49,7 @@ struct NeedRequest : PlanRequest {
                    "arithmetic; a dial or a\npath of the machine's file; an option that takes a number",
                    true)},
         PlanRequest::fields(),
-        Table{asks(&R::over, "over", "--over", "VALUES", 
+        Table{asks(&R::over, "over", "--over", "VALUES",
                    "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               detail::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
@@ -73,13 +73,13 @@ struct NeedServeRequest : ServeRequest {
   static constexpr auto fields() {
     using R = NeedServeRequest;
     using enum Amount;
-    return tables(
-        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)}, ServeRequest::fields(),
-        Table{asks(&R::over, "over", "--over", "VALUES", 
-                   "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
-              detail::ask_most<R>,
-              asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
-                   "Goal: answered tokens per second of all GPUs together", true)});
+    return tables(Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
+                  ServeRequest::fields(),
+                  Table{asks(&R::over, "over", "--over", "VALUES",
+                             "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
+                        detail::ask_most<R>,
+                        asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
+                             "Goal: answered tokens per second of all GPUs together", true)});
   }
 };
 
