@@ -85,8 +85,11 @@ void place_arguments(std::string_view function, std::span<const std::string_view
 void add_argument(std::vector<Argument>& out, std::string_view name, std::string_view words, bool needed, const Range& range,
                   const void* request, const void* value, const ArgumentType& type) {
   const std::string written = type.default_text(value);
-  Argument argument{name,   words, written, type.taken() + (type.may_be_none && !needed ? " | None" : ""),
-                    needed, written == "True" && type.taken() == "bool", range, 0, &type};
+  Argument argument{name,    words,
+                    written, type.taken() + (type.may_be_none && !needed ? " | None" : ""),
+                    needed,  written == "True" && type.taken() == "bool",
+                    range,   0,
+                    &type};
   argument.offset = static_cast<std::size_t>(static_cast<const char*>(value) - static_cast<const char*>(request));
   if (const int* const count = type.count(value)) argument.range.min = std::min<double>(range.min, *count);
   out.push_back(std::move(argument));

@@ -13,7 +13,8 @@ namespace fabricost {
 
 namespace detail {
 [[noreturn]] inline void refuse_label(std::string_view text, std::size_t capacity) {
-  throw RequestError("\"" + std::string{text.substr(0, 60)} + "\" is longer than " + std::to_string(capacity) + " characters; shorten the name");
+  throw RequestError("\"" + std::string{text.substr(0, 60)} + "\" is longer than " + std::to_string(capacity) +
+                     " characters; shorten the name");
 }
 }  // namespace detail
 

@@ -165,7 +165,8 @@ struct AccessAnswer {
     using A = AccessAnswer;
     return Table{detail::give_system<A>,
                  gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
-                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; None: as many as there are, of DMA engines."),
+                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes",
+                       "On their way at once; None: as many as there are, of DMA engines."),
                  gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
                        "Up to this size stores are faster than RDMA; None: at every size."),
                  gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),

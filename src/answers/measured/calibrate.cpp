@@ -100,9 +100,10 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
       const double own = io::lower_median(values);
       const std::string run = source.empty() ? "the run" : source;
       if (own > slowest_run && runs.size() == 1 && ratios.size() == 1)
-        throw Refusal(fmt::format("<samples>: {} takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: are its times "
-                                  "in another unit?",
-                                  run, own, system, slowest_run));
+        throw Refusal(
+            fmt::format("<samples>: {} takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: are its times "
+                        "in another unit?",
+                        run, own, system, slowest_run));
       if (own > 2 && own > 2 * others && out.size() < most)
         out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", run,
                                   own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", others) : std::string{}));

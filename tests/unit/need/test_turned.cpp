@@ -9,9 +9,9 @@
 using namespace fabricost;
 
 TEST_CASE("need answers at each value what plan answers for the machine with that dial") {
-  for (const auto& [dial, value] : {std::pair{"nic.bandwidth", "40GB/s per direction"}, std::pair{"nic.count", "4"}, std::pair{"domain", "16"},
-                                    std::pair{"scale_up.bandwidth", "600GB/s per direction"}, std::pair{"hbm.bandwidth", "5TB/s"},
-                                    std::pair{"hbm.size", "120GB"}, std::pair{"arithmetic", "2"}}) {
+  for (const auto& [dial, value] : {std::pair{"nic.bandwidth", "40GB/s per direction"}, std::pair{"nic.count", "4"},
+                                    std::pair{"domain", "16"}, std::pair{"scale_up.bandwidth", "600GB/s per direction"},
+                                    std::pair{"hbm.bandwidth", "5TB/s"}, std::pair{"hbm.size", "120GB"}, std::pair{"arithmetic", "2"}}) {
     CAPTURE(dial);
     PlanRequest plan;
     plan.system.name = "dgx-h100", plan.model.name = "mixtral-8x7b", plan.gpus = 64, plan.global_batch = 128, plan.top = 1;
