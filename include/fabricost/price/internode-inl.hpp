@@ -238,8 +238,8 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
 }
 
 FABRICOST_BODY LeftOpen tiny_messages(const TransportConstants& t, double n, double seconds) {
-  const double at = t.form.exchange_tiny_size * n;
-  return {at / std::sqrt(2), at, at * std::sqrt(2), seconds * (t.exchange_tiny - 1)};
+  const double slow = std::exp2(std::floor(std::log2(t.form.exchange_tiny_size)));  // sizes of runs are powers of two
+  return {slow * n, t.form.exchange_tiny_size * n, 2 * slow * n, seconds * (t.exchange_tiny - 1)};
 }
 
 FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
