@@ -79,7 +79,6 @@ def test_what_explore_answers_can_be_given_back(name):
     unit = "byte" if name == "hbm_size" else "byte/s"
     assert first.units[dotted(name)] == unit == first.axes[0].unit and first.units["step_seconds"] == "s"
     assert first.to_pandas().attrs["units"][dotted(name)] == unit
-    assert [point.at[dotted(name)] for point in []] == []
     assert first.to_arrow().schema.field(dotted(name)).metadata == {b"unit": unit.encode()}
 
 

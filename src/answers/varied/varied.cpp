@@ -140,7 +140,8 @@ struct Given {
   }
   if (unit.empty() || unit == varied.unit) return 1;
   if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
-    varied.unit = unit, varied.worth = in_si(unit);
+    varied.unit = unit;
+    if (varied.kind != Kind::declared) varied.worth = in_si(unit);
     return 1;
   }
   if (varied.any_unit() && !varied.unit.empty()) given.refuse(fmt::format("has two units, {} and {}", varied.unit, unit.substr(0, 20)));
