@@ -25,7 +25,7 @@ std::vector<Point> every_batch(const ServingQuestion& q, const System& system) {
   ServingMachine machine{system, q.constants, q.stack.kernels};
   for (int tp = 1; tp <= q.gpus; ++tp)
     for (int pp = 1; tp * pp <= q.gpus; ++pp) {
-      if (!why_impossible(q.model, {.tp = tp, .pp = pp}).empty()) continue;
+      if (!why_impossible(q.model, EngineLayout{.tp = tp, .pp = pp}).empty()) continue;
       const Engine engine{q.model, {.tp = tp, .pp = pp}, q.format, machine};
       const int engines = q.gpus / (tp * pp);
       const Prefill prompt = prefill_prompt(engine, q.stack, q.isl);

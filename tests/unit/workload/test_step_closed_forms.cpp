@@ -2,6 +2,7 @@
 #include "jobs.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/stacks.hpp>
 #include <fabricost/training/step.hpp>
 
 #include <catch.hpp>
