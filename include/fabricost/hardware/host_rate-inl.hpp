@@ -23,6 +23,7 @@ FABRICOST_BODY HostCopy host_copy_of(const Tier& tier, const PcieForm& form, Pat
     const double usual = by_line || tier.role == TierRole::c2c ? link : std::min(link, form.copy_share * tier.bandwidth.value.value());
     out.rate = (way == 2 ? form.copy_share_both / form.copy_share : 1) * (stated > 0 ? stated : usual);
   }
+  out.rate = std::min(out.rate, tier.bandwidth.value.value());  // of a link that was made slower
   if (!(out.start > 0)) {
     const double usual = way == 0 ? form.copy_start_to : way == 1 ? form.copy_start_from : form.copy_start_both;
     const double latency = tier.latency.value.value();

@@ -146,6 +146,8 @@ TEST_CASE("a machine of one GPU copies to its host too", "[price]") {
   CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::from_gpu}).seconds == Approx(1 / 50.0 + form.copy_start_from));
   CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::both_ways}).seconds ==
         Approx(form.copy_share / form.copy_share_both / 50 + form.copy_start_both));
+  s.tiers.front().bandwidth.value = systems::gigabytes(40);  // no copy is faster than its link
+  CHECK(predict(s, SendRecv{.bytes = units::GB(1), .path = Path::to_gpu}).seconds == Approx(1 / 40.0 + form.copy_start_to));
 }
 
 TEST_CASE("a message to another node is promised no more than the NICs of its own GPU carry", "[price]") {
