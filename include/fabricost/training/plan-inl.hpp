@@ -7,21 +7,49 @@
 
 namespace fabricost::detail {
 
+/// The least time of a layout's work at the peak.
+FABRICOST_BODY double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
+  return step_work(q, layout.global_batch).min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
+}
+
+/// The least factor of the stack, in thousandths, with which no step is shorter than its work: exchanges do not follow the factor, so that
+/// each layout that is too fast is priced again.
+FABRICOST_BODY double least_factor(TrainingQuestion q, const System& system, PricedLayout fastest) {
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  constexpr int whole = 1000, most_layouts = 8;
+  for (int i = 0; i < most_layouts; ++i) {
+    const double min = min_seconds_of(q, system, fastest.layout);
+    int low = static_cast<int>(std::floor(whole * q.stack.scale)), high = whole;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      q.stack.scale = static_cast<double>(middle) / whole;
+      if (step_time(q.model, fastest.layout, q.stack, gpu, costs).seconds < min)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    q.stack.scale = static_cast<double>(low) / whole;
+    const TrainingPlan plan = TrainingSearch{q, system}.run();
+    if (plan.layouts.empty() || plan.layouts.front().time.seconds >= min_seconds_of(q, system, plan.layouts.front().layout)) break;
+    fastest = plan.layouts.front();
+  }
+  return q.stack.scale;
+}
+
 /// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
 /// factor of the stack causes
 FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  const double seconds = priced.time.seconds, exchanged = priced.time.exposed();
-  const int gpus = priced.layout.gpus();
-  const double min = step_work(q, priced.layout.global_batch).min_seconds(gpus, Processor::of(system).peak(q.precision));
+  const double seconds = priced.time.seconds, min = min_seconds_of(q, system, priced.layout);
   if (!(seconds < min)) return;
   const auto text = [](double x) {
     std::array<char, 32> out{};
     return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
   };
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
+                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
                 (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(std::ceil(1000 * q.stack.scale * (min - exchanged) / (seconds - exchanged)) / 1000)
+                                         text(least_factor(q, system, priced))
                                    : "; look at the peak and the compute constants of " + system.name));
 }
 
