@@ -175,7 +175,9 @@ FABRICOST_BODY StepTime StepModel::run() const {
   const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
   const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
   const double away = l.offload_optimizer * (owned + owned_experts);
-  const double update = update_seconds(gpu, stack, owned + owned_experts - away);
+  Processor own = gpu;
+  own.memory_rate *= stack.scale;  // the optimizer's kernel has a rate of its own, which no factor makes faster
+  const double update = update_seconds(own, stack, owned + owned_experts - away);
   const double on_host = away > 0 ? updated_on_host(away) : 0;
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;
