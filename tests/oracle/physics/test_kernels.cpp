@@ -90,6 +90,7 @@ TEST_CASE("no optimizer is faster than its bytes over the memory's rate, by itse
     const System& system = random.of(machines_with_a_peak());
     const Model& model = small_model(random);
     Stack stack = random_stack(random);
+    stack.scale_given = random.one_in(2);
     Layout l{.microbatch = 1, .global_batch = 1 + random.below(3), .sequence = 512 << random.below(4)};
     GroupCosts costs(system);
     const Processor gpu = Processor::of(system);

@@ -289,6 +289,7 @@ TEST_CASE("the second moment is as the first, and what is not given as the stack
   };
   PlanRequest r = dense(Precision::bf16);
   r.recompute = Recompute::none;
+  r.stack = {"megatron-core"};
   const double whole = states(r) / 12;  // of one byte a parameter
   r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
   CHECK(states(r) == Approx(4 * whole));
