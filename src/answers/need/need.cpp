@@ -46,7 +46,6 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
     const auto& one = search.at(value);
     NeedTried row{.value = value, .holds = search.holds(value), .trouble = one.trouble};
     if (one.trouble.empty()) row.measure = goal.of(one.outcome, End::predicted), row.binds = binds_words(one.outcome);
-    if (one.trouble.empty() && one.outcome.idle > 0) row.binds = fmt::format("{} idle; {}", one.outcome.idle, row.binds);
     out.tried.push_back(std::move(row));
   }
 }
