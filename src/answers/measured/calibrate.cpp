@@ -92,7 +92,8 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
   for (const ComparedPoint& one : validated(std::move(fitted), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
-  for (auto& [system, runs] : ratios) {
+  for (auto& [named, runs] : ratios) {
+    const std::string& system = r.system.value != nullptr ? r.system.value->name : named;  // a machine of a text is named by all of it
     std::vector<double> medians;
     for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
     const double others = runs.size() > 1 ? io::lower_median(medians) : 1;
@@ -100,9 +101,10 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
       const double own = io::lower_median(values);
       const std::string run = source.empty() ? "the run" : source;
       if (own > slowest_run && runs.size() == 1 && ratios.size() == 1)
-        throw Refusal(fmt::format("<samples>: {} takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: are its times "
-                                  "in another unit?",
-                                  run, own, system, slowest_run));
+        throw Refusal(
+            fmt::format("<samples>: {} takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: are its times "
+                        "in another unit?",
+                        run, own, system, slowest_run));
       if (own > 2 && own > 2 * others && out.size() < most)
         out.push_back(fmt::format("{} takes {:.2g} times as long as {} should{}: what is wrong with that run? (fabricost diagnose)", run,
                                   own, system, runs.size() > 1 ? fmt::format(", its other runs {:.2g} times", others) : std::string{}));
