@@ -39,8 +39,9 @@ template <class Thing, class Load>
 
 void throw_type(std::string_view argument, std::string_view wanted, py::handle given) {
   const bool is_class = PyType_Check(given.ptr()) != 0;
-  const auto* const type = is_class ? reinterpret_cast<PyTypeObject*>(given.ptr()) : Py_TYPE(given.ptr());
-  throw py::type_error(fmt::format("{}: {} is wanted, not {}{}", argument, wanted, is_class ? "the class " : "", type->tp_name));
+  std::string_view type = (is_class ? reinterpret_cast<PyTypeObject*>(given.ptr()) : Py_TYPE(given.ptr()))->tp_name;
+  if (is_class) type.remove_prefix(type.rfind('.') + 1);
+  throw py::type_error(fmt::format("{}: {} is wanted, not {}{}", argument, wanted, is_class ? "the class " : "", type));
 }
 
 std::string_view text_of(py::handle given, std::string_view argument) {

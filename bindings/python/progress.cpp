@@ -47,7 +47,7 @@ void ProgressBar::tell(long long done, long long all) {
   using Clock = std::chrono::steady_clock;
   static thread_local Clock::time_point last{};
   const auto now = Clock::now();
-  if (done < all && now - last < std::chrono::milliseconds(50)) return;
+  if (told_ && done < all && now - last < std::chrono::milliseconds(50)) return;
   last = now, told_ = true;
   const py::gil_scoped_acquire held;
   bar_.attr("total") = all;

@@ -184,7 +184,7 @@ class Screen {
       if (const auto run = medians.find(run_of(points_[i])); run != medians.end() && run->second > slowest_run)
         doubt(i, Doubt::other_unit,
               fmt::format("this run takes {:.2g} times as long as {} should, and no measured run takes over {:.0f}: {}", run->second,
-                          points_[i].system.str(), slowest_run, unit_text(run->second)));
+                          canonical(points_[i]), slowest_run, unit_text(run->second)));
   }
   /// Which unit was meant, by how much too long the times are.
   [[nodiscard]] static std::string unit_text(double times) {

@@ -36,14 +36,14 @@ def dotted(name):
             "hbm_size": "hbm.size"}[name]
 
 
-@pytest.mark.parametrize("face, name", itertools.product(FACES, SI))
+@pytest.mark.parametrize("face, name", list(itertools.product(FACES, SI)))
 def test_a_text_without_unit_is_refused_wherever_a_part_of_a_machine_is_meant(face, name):
     for bare in ("50", "50e9", "5e10"):
         with pytest.raises(fc.Error, match="unit"):
             FACES[face](name, bare)
 
 
-@pytest.mark.parametrize("face, name", itertools.product(FACES, LINKS))
+@pytest.mark.parametrize("face, name", list(itertools.product(FACES, LINKS)))
 def test_the_rate_of_a_link_says_its_direction_everywhere(face, name):
     for undirected in ("900 GB/s", "800Gbit/s"):
         with pytest.raises(fc.Error, match="does not say which direction"):

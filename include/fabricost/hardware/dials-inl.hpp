@@ -84,7 +84,11 @@ FABRICOST_BODY System turned(System s, Dial dial, double value) {
       inside.bandwidth.value *= by, inside.link_bandwidth *= by, inside.planning_rate *= by;
       break;
     }
-    case Dial::hbm_bandwidth: s.gpu.hbm_bandwidth.value = Bandwidth::from_value(value); break;
+    case Dial::hbm_bandwidth:
+      s.gpu.hbm_bandwidth.value = Bandwidth::from_value(value);
+      for (Tier& tier : s.tiers)
+        if (tier.role == TierRole::memory && tier.name == "hbm") tier.bandwidth.value = s.gpu.hbm_bandwidth.value;
+      break;
     case Dial::hbm_size: s.gpu.memory.value = Bytes::from_value(value); break;
     case Dial::arithmetic:
       for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= value;

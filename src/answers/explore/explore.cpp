@@ -211,6 +211,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
   std::vector<std::exception_ptr> refused(out.points.size());
   const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(processors())));
   std::atomic<long long> done{0};
+  tell_progress(0, count);
   on_threads(out.points.size(), threads, [&](std::size_t at) {
     ask_to_go_on();
     out.points[at] = point_at(space, o.first + static_cast<long long>(at), refused[at]);

@@ -92,7 +92,8 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
   for (const ComparedPoint& one : validated(std::move(fitted), request).report.points)
     ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
-  for (auto& [system, runs] : ratios) {
+  for (auto& [named, runs] : ratios) {
+    const std::string& system = r.system.value != nullptr ? r.system.value->name : named;  // a machine of a text is named by all of it
     std::vector<double> medians;
     for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
     const double others = runs.size() > 1 ? io::lower_median(medians) : 1;

@@ -123,6 +123,7 @@ template <class Plan, class Ask>
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
   const auto ask_for_all = [&] {  // all of them: it need not be monotone
+    tell_progress(0, static_cast<long long>(q.values.size()));
     for (std::size_t i = 0; i < q.values.size(); ++i) {
       static_cast<void>(search.at(q.values[i]));
       tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
