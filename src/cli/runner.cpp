@@ -122,7 +122,7 @@ void refuse_swallowed_options(const CLI::App& sub, const std::vector<std::string
 /// The place of a path that may not be there yet.
 [[nodiscard]] std::filesystem::path place_of_path(const std::string& path) {
   std::error_code error;
-  std::filesystem::path out = std::filesystem::weakly_canonical(path, error);
+  std::filesystem::path out = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   return error ? std::filesystem::path{path} : out;
 }
 

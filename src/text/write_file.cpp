@@ -5,6 +5,7 @@
 
 #include "text/files_read.hpp"
 #include "text/plain_text.hpp"
+#include "text/write_fitted.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -37,9 +38,8 @@ namespace {
   return file;
 }
 
-}  // namespace
-
-void write_file(const std::string& target, const std::string& text, std::string_view named) {
+/// \param over_read whether a file that was read may be replaced
+void put_file(const std::string& target, const std::string& text, std::string_view named, bool over_read) {
   if (target.empty()) throw RequestError(fmt::format("{}: names no file", named));
   std::error_code error;
   std::filesystem::path path = target;
@@ -50,7 +50,7 @@ void write_file(const std::string& target, const std::string& text, std::string_
     if (error || !std::filesystem::is_regular_file(path))
       throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", named, target));
     there = ::stat(path.c_str(), &replaced) == 0;
-    if (there)
+    if (there && !over_read)
       if (const std::string read = path_read(replaced); !read.empty())
         throw RequestError(fmt::format("{} {}: is also read{}, and would be lost; write to another file", named, target,
                                        read == path ? "" : fmt::format(" (as {})", read)));
@@ -72,5 +72,11 @@ void write_file(const std::string& target, const std::string& text, std::string_
   std::filesystem::remove(temporary, error);
   throw RequestError(fmt::format("{} {}: could not be written: {}", named, target, std::strerror(why)));
 }
+
+}  // namespace
+
+void write_file(const std::string& target, const std::string& text, std::string_view named) { put_file(target, text, named, false); }
+
+void write_fitted(const std::string& target, const std::string& text, std::string_view named) { put_file(target, text, named, true); }
 
 }  // namespace fabricost::io

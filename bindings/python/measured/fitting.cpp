@@ -12,6 +12,7 @@
 #include <fabricost/evaluation/calibrate.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <text/write_file.hpp>
+#include <text/write_fitted.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -74,7 +75,7 @@ void add_files(PyClass<Answer> type) {
         for (const auto& [file, text] : fit.files(today())) {
           const std::filesystem::path path = std::filesystem::path{path_of(folder, "folder")} / file;
           std::filesystem::create_directories(path.parent_path());
-          io::write_file(path.string(), text, "folder");
+          io::write_fitted(path.string(), text, "folder");
         }
       },
       "folder"_a, "save(self, folder)\n--\n\nWrites what was fitted below that folder, as it lies in data/.");
@@ -109,7 +110,7 @@ void add_fit(py::module_& module) {
           [](const Fit& f, const py::object& path) {
             const std::string file = path_of(path, "path");
             if (f.machine) return io::write_file(file, f.yaml(calibration_name(file), today()), "path");
-            for (const auto& [name, text] : f.files(today())) io::write_file((std::filesystem::path{file} / name).string(), text, "path");
+            for (const auto& [name, text] : f.files(today())) io::write_fitted((std::filesystem::path{file} / name).string(), text, "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the "

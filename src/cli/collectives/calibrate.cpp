@@ -5,6 +5,7 @@
 #include "cli/collectives/calibrate_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "text/write_fitted.hpp"
 
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/this_machine.hpp>
@@ -86,7 +87,7 @@ void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date)
   for (const auto& [file, text] : fit.files(date)) {
     const std::filesystem::path path = std::filesystem::path{typed.out.path} / file;
     std::filesystem::create_directories(path.parent_path());
-    write_output({path.string()}, text, "--out");
+    io::write_fitted(path.string(), text, "--out");
   }
 }
 

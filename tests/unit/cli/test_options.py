@@ -21,7 +21,7 @@ STEP = "-b 64"
 HELD = "--tp 2 --pp 2 --dp 4 --microbatch 1"
 SERVED = "--isl 1024 --osl 256"
 TRAINED = [f"{DENSE} -g 16 {STEP}", f"{DENSE} -g 16 {STEP} {HELD}", f"{DENSE} -g 16 {STEP} {HELD} --zero 1",
-           f"{DENSE} -g 16 {STEP} --tp 8 --pp 1 --dp 2 --microbatch 1", f"{DENSE} -g 8 {STEP} --tp 1 --pp 1 --dp 8 --microbatch 1 --zero 0",
+           f"{DENSE} -g 16 {STEP} --tp 8 --pp 1 --dp 2 --microbatch 1", f"{DENSE} -g 16 {STEP} --tp 8 --pp 1 --dp 2 --microbatch 1 --sequence-parallel no",
            f"{EXPERTS} -g 16 {STEP}", f"{EXPERTS} -g 16 {STEP} --tp 2 --pp 1 --ep 8 --dp 8 --microbatch 1",
            f"{DENSE} -g 16 {STEP} {HELD} --lora-rank 16", f"{DENSE} -g 16 -b 16 -l 32768 --cp 4 --tp 2 --pp 1",
            f"{DENSE} -g 16 {STEP} {HELD} --recompute selective", f"{DENSE} -g 16 {STEP} {HELD} --recompute full",
