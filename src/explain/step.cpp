@@ -115,15 +115,13 @@ class StepWords {
   }
 
   [[nodiscard]] std::string optimizer() const {
-    Processor own = driven_by(stack_, l_, gpu_);
-    own.memory_rate *= stack_.scale;  // as in the step (StepModel::run)
-    const double bytes = update_bytes(stack_.memory), seconds = update_seconds(own, stack_, 1);
-    const std::string kernel = stack_.update_cycles > 0 && own.cycles > 0
+    const double bytes = update_bytes(stack_.memory), seconds = update_seconds(gpu_, stack_, 1);
+    const std::string kernel = stack_.update_cycles > 0 && gpu_.cycles > 0
                                    ? fmt::format(", with {:.3g} cycles of a processor a parameter beside them", stack_.update_cycles)
                                    : "";
     return fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, once a step: gradient, weight and states are read, "
                        "weight and states written, at {:.3g} TB/s{}: {:.3g} ps a parameter, {:.3g} TB/s. No stack's factor makes it faster.",
-                       bytes, 1e-12 * own.constants.memory * own.memory_rate, kernel, 1e12 * seconds, 1e-12 * bytes / seconds);
+                       bytes, 1e-12 * gpu_.constants.memory * gpu_.memory_rate, kernel, 1e12 * seconds, 1e-12 * bytes / seconds);
   }
 
   [[nodiscard]] std::string bubble() const {

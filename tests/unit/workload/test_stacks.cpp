@@ -38,7 +38,7 @@ TEST_CASE("every shipped stack loads, and the fitted ones say on what", "[stacks
     CHECK(s.scale > 0.65);
     CHECK(s.scale < 1.4);
     CHECK(s.spread > 0.01);
-    fitted += !s.seen.generations.empty();
+    fitted += !s.seen.on.empty();
   }
   CHECK(stack_names().size() >= 16);
   CHECK(fitted >= 10);
@@ -49,7 +49,7 @@ TEST_CASE("keys and words that are not known are refused with the place", "[stac
   CHECK(refused(sound).empty());
   CHECK(contains(refused(sound + "tensor_exposure: 0.5\n"), ".yaml:6:"));
   CHECK(contains(refused(sound + "tensor_exposure: 0.5\n"), "tensor_exposed"));
-  CHECK(contains(refused(sound + "attention: flashy\n"), "fused_old"));
+  CHECK(contains(refused(sound + "attention: flashy\n"), "cudnn"));
   CHECK(contains(refused(sound + "tensor_exposed: 2\n"), ":6:"));
   CHECK(contains(refused(sound + "scale: fast\n"), ":6:"));
   CHECK(support::contains(support::message_of([] { return load_stack("megatron-cor"); }), "megatron-core"));
