@@ -298,7 +298,7 @@ TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor"
       const Processor driven = driven_by(stack, {}, gpu);
       for (const Precision p : {Precision::bf16, Precision::fp8})
         CHECK(product_seconds(driven, p, 65536, 65536, 65536) >= 2 * std::pow(65536.0, 3) / gpu.peak(p));
-      CHECK(stream_seconds(driven, 1e9) >= 1e9 / gpu.memory_rate);
+      CHECK(stream_seconds(driven, 1e9) * (1 + 1e-12) >= 1e9 / gpu.memory_rate);
     }
   }
 }
