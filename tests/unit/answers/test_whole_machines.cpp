@@ -162,15 +162,15 @@ TEST_CASE("an exploration gives the rows of machines without a price, and says w
 TEST_CASE("a NIC faster than the link that it hangs on is named as such", "[answers]") {
   NeedRequest r;
   r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512, r.unknown = "nic.bandwidth", r.within = "3%";
-  r.over = "25,50GB/s";
+  r.over = "25,50GB/s per direction";
   const NeedAnswer slow = answer(r);
   if (slow.value) CHECK(slow.beyond.empty());
-  r.over = "400GB/s";
+  r.over = "400GB/s per direction";
   const NeedAnswer fast = answer(r);
   REQUIRE(fast.value);
   CHECK(fast.beyond.find("host link") != std::string::npos);
   CHECK(fast.beyond.find("memory") == std::string::npos);
-  r.over = "6400GB/s";
+  r.over = "6400GB/s per direction";
   CHECK(answer(r).beyond.find("memory") != std::string::npos);
 }
 

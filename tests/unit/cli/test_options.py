@@ -36,7 +36,7 @@ QUESTIONS = {
                [f"explore --serve {one} --vary headroom=0.05,0.1" for one in SERVES],
     "need": [f"need headroom --train {one} --over 0.05,0.1 --most --step 1h" for one in TRAINED] +
             [f"need gpus --train {DENSE} {STEP} --over 16,32 {RUN} --goodput"] +
-            [f"need nic.bandwidth --serve {one} --over 50,100GB/s --tokens-per-second 10" for one in SERVES] +
+            [f"need hbm.bandwidth --serve {one} --over 2000,4000GB/s --tokens-per-second 10" for one in SERVES] +
             [f"need machine --train {DENSE},dgx-a100 {STEP} --tokens 1T --in 9000d"],
     "project": [f"project {one} --tokens 1T" for one in TRAINED],
 }
@@ -53,7 +53,7 @@ VALUES = {
     "--recompute-modules": ["mlp", "core_attn", "moe"], "--lora-modules": ["linear_qkv"], "--document": ["512"],
     "--cp-comm-type": ["p2p", "a2a", "all_gather", "allgather"], "--fp8-recipe": ["blockwise", "mxfp8", "tensorwise"],
     "--moe-dispatcher": ["deepep", "hybridep", "alltoall"], "--over": ["0.05,0.2", "64,128"], "--for": ["expert below 90%", "data below 90%"],
-    "--vary": ["dial.nic.bandwidth=10,20GB/s", "zero=1,2"], "--objective": ["mfu", "$/token"], "--limit": ["mfu=0.9", "tpot=1ms"],
+    "--vary": ["dial.nic.bandwidth=10,20GB/s per direction", "zero=1,2"], "--objective": ["mfu", "$/token"], "--limit": ["mfu=0.9", "tpot=1ms"],
     "--price": ["dgx-h100=9", "h100-sxm=9"], "--price-kind": ["reserved", "owned"], "--fleet": ["meta_rsc_1", "delta_h100", "alps"],
     "--delivery": ["dgx-h100=2029-01-01"], "--network": ["rail", "fat_tree", "none"], "--by": ["soonest", "fewest_gpus"],
     "--kv-precision": ["fp8"], "--ttft": ["10ms", "50ms", "1s"], "--tpot": ["5ms", "8ms", "20ms"], "--batch": ["16"], "--in": ["100d"],

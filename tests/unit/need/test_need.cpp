@@ -92,6 +92,8 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
       values.push_back(v);
     for (const double v : values)
       r.over += (r.over.empty() ? "" : ",") + (counted ? std::to_string(static_cast<long>(v)) : std::to_string(v));
+    if (unknown == "hbm.size") r.over += "GB";
+    if (unknown.ends_with("bandwidth")) r.over += unknown == "hbm.bandwidth" ? "GB/s" : "GB/s per direction";
     const bool by_step = random() % 2 == 0;
     const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
     (by_step ? r.step_seconds : r.mfu) = limit;
