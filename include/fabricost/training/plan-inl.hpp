@@ -7,21 +7,41 @@
 
 namespace fabricost::detail {
 
-/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
-/// factor of the stack causes
+/// The least that a layout's step takes: its work at peak rate (step_work.hpp).
+FABRICOST_BODY double min_seconds(const TrainingQuestion& q, const System& system, const Layout& l) {
+  return step_work(q, l.global_batch).min_seconds(l.gpus(), Processor::of(system).peak(q.precision));
+}
+
+/// The least factor of the stack, to a thousandth, with which no layout is faster than its work: exchanges do not follow the factor, so that
+/// it is tried.
+FABRICOST_BODY double least_factor(TrainingQuestion q, const System& system) {
+  const auto holds = [&](double scale) {
+    q.stack.scale = scale;
+    const TrainingPlan plan = TrainingSearch{q, system}.run();
+    return plan.layouts.empty() || plan.layouts.front().time.seconds >= min_seconds(q, system, plan.layouts.front().layout);
+  };
+  int fails = static_cast<int>(std::floor(1000 * q.stack.scale)), enough = 2 * std::max(1, fails);
+  constexpr int most = 64'000;
+  while (enough < most && !holds(enough / 1000.0)) fails = enough, enough *= 2;
+  while (enough - fails > 1) {
+    const int middle = (fails + enough) / 2;
+    (holds(middle / 1000.0) ? enough : fails) = middle;
+  }
+  return enough / 1000.0;
+}
+
+/// \throws RequestError for a step shorter than its work at peak rate, which an invalid factor of the stack causes
 FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  const double seconds = priced.time.seconds, exchanged = priced.time.exposed();
-  const int gpus = priced.layout.gpus();
-  const double min = step_work(q, priced.layout.global_batch).min_seconds(gpus, Processor::of(system).peak(q.precision));
+  const double seconds = priced.time.seconds, min = min_seconds(q, system, priced.layout);
   if (!(seconds < min)) return;
   const auto text = [](double x) {
     std::array<char, 32> out{};
     return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
   };
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(gpus) + " " + system.gpu.name + "s, " + text(min) + " s" +
+                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
                 (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(std::ceil(1000 * q.stack.scale * (min - exchanged) / (seconds - exchanged)) / 1000)
+                                         text(least_factor(q, system))
                                    : "; look at the peak and the compute constants of " + system.name));
 }
 
