@@ -92,6 +92,7 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
       values.push_back(v);
     for (const double v : values)
       r.over += (r.over.empty() ? "" : ",") + (counted ? std::to_string(static_cast<long>(v)) : std::to_string(v));
+    if (!counted && unknown != "arithmetic") r.over += unknown == "hbm.size" ? "GB" : "GB/s";
     const bool by_step = random() % 2 == 0;
     const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
     (by_step ? r.step_seconds : r.mfu) = limit;
@@ -237,7 +238,7 @@ TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle
   for (const NeedTried& one : found.tried) {
     CAPTURE(one.value, one.trouble);
     REQUIRE(one.measure.has_value());
-    CHECK(*one.measure >= before);
+    CHECK(*one.measure >= before * (1 - 1e-9));  // batches are found to rounding
     before = *one.measure;
     idle = idle || Contains(" idle; ").match(one.binds);
   }
