@@ -56,12 +56,15 @@ FABRICOST_BODY void TrainingSearch::keep_plain(const PricedLayout& priced) {
 }
 
 FABRICOST_BODY void TrainingSearch::propose() {
-  if (plain_.empty()) return;
+  if (plain_.empty() || !(q_.plain_within > 0)) return;  // the fastest is first already
   const auto first = std::min_element(plain_.begin(), plain_.end(), [&](const PricedLayout& a, const PricedLayout& b) {
     const auto one = burden_of(q_, a.layout), other = burden_of(q_, b.layout);
     return one != other ? one < other : faster(a, b);
   });
-  std::erase_if(plan_.layouts, [&](const PricedLayout& one) { return are_twins(one.layout, first->layout, domain_); });
+  const bool with_twins = q_.top > longest_without_twins;
+  std::erase_if(plan_.layouts, [&](const PricedLayout& one) {
+    return one.layout == first->layout || (!with_twins && are_twins(one.layout, first->layout, domain_));
+  });
   if (full()) plan_.layouts.pop_back();
   plan_.layouts.insert(plan_.layouts.begin(), *first);
 }

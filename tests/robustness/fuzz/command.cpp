@@ -4,6 +4,7 @@
 #include "targets.hpp"
 
 #include "text/write_file.hpp"
+#include "text/write_fitted.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 
 // Linked in place of src/text/write_file.cpp.
 void fabricost::io::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
+void fabricost::io::write_fitted(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
 
 namespace fuzz {
 
