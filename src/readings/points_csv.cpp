@@ -196,11 +196,16 @@ class MachinesOfRuns {
  public:
   [[nodiscard]] const std::string& of(const std::string& source, const std::string& system) {
     if (!runs_) runs_ = machine_identities(data_directory()).runs;
-    const auto found = runs_->find({source, system});
-    return found != runs_->end() ? found->second : system;
+    if (source != source_ || system != system_) {
+      source_ = source, system_ = system;
+      const auto found = runs_->find({source, system});
+      of_last_ = found != runs_->end() ? found->second : system;
+    }
+    return of_last_;
   }
 
  private:
+  std::string source_, system_, of_last_;  // of the row before, whose texts most rows have
   std::optional<std::map<std::pair<std::string, std::string>, std::string>> runs_;
 };
 

@@ -82,9 +82,15 @@ inline double ring_simple(Op op, double S, int n, const Generation& g, bool int8
 }
 inline double nvls(double S, int n, const Generation& g) {
   const double KiB = 1024, ops = g.switch_channels * n;
-  const double chunk = S < ops * 64 * KiB ? 16 * KiB : S < 8 * ops * 64 * KiB ? 32 * KiB : S < 64 * ops * 128 * KiB ? 64 * KiB : 128 * KiB;
-  const double rate = g.BN / 1.75 * 1e3, slow = std::hypot(1.0, g.lN * KiB / chunk);
-  return g.c0 + g.fN + hN * n + rN * n * (1 - std::exp(-S / sN)) + (slow * S + xN * ops * (chunk - 16 * KiB)) / rate;
+  const double doubles[] = {ops * 64 * KiB, 8 * ops * 64 * KiB, 64 * ops * 128 * KiB};  // from here on the chunk is twice as large
+  const auto moved = [&](double bytes) {
+    const double chunk = bytes < doubles[0] ? 16 * KiB : bytes < doubles[1] ? 32 * KiB : bytes < doubles[2] ? 64 * KiB : 128 * KiB;
+    return std::hypot(1.0, g.lN * KiB / chunk) * bytes + xN * ops * (chunk - 16 * KiB);
+  };
+  double least = moved(S);  // no size takes longer than one at which the chunk doubles
+  for (const double at : doubles)
+    if (S < at) least = std::min(least, moved(at));
+  return g.c0 + g.fN + hN * n + rN * n * (1 - std::exp(-S / sN)) + least / (g.BN / 1.75 * 1e3);
 }
 /// Channels of a peer, as the 32 are dealt to n ranks of up to 8, then more while each has over 16 MiB.
 inline int first_channels(int n) { return n <= 2 ? 16 : n <= 4 ? 8 : 4; }
@@ -99,11 +105,15 @@ inline double exchange_ll(double S, int n, const Generation& g) {
   return g.ca + ha * (std::log2(n) - 1) + norm(6, ma * std::min(1.0, V / 16384), most * V / p / (la * g.bL * 1e3));
 }
 inline double exchange_simple(double S, int n, const Generation& g) {
-  const double V = S / n;
-  const int p = channels_of_peer(V, n), most = (n * p + 31) / 32;
-  const double channel = 524288 / g.ck, all = g.BS * 1e3, rate = std::min(all, channel * n * p / most);
-  const double own = g.xS * V * first_channels(n) / p;
-  const double volume = (n - 1) * V / rate + (own + yS * (n - 1) * std::min(V, 512 * 1024 * 32.0 / n)) / all;
+  const double V = S / n, channel = 524288 / g.ck, all = g.BS * 1e3;
+  const auto moved = [&](double part) {
+    const int p = channels_of_peer(part, n), most = (n * p + 31) / 32;
+    return (n - 1) * part / std::min(all, channel * n * p / most) + g.xS * part * first_channels(n) / p / all;
+  };
+  double volume = moved(V);  // no size takes less long than a smaller one that fills its channels
+  for (int p = first_channels(n); p < 32; p *= 2)
+    if (V > p * 16.0 * 1048576) volume = std::max(volume, moved(p * 16.0 * 1048576));
+  volume += yS * (n - 1) * std::min(V, 512 * 1024 * 32.0 / n) / all;
   return g.ca + ha * (std::log2(n) - 1) + norm(g.qS, fS + g.mS * std::min(1.0, V / 65536), volume);
 }
 
