@@ -237,7 +237,7 @@ TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle
   for (const NeedTried& one : found.tried) {
     CAPTURE(one.value, one.trouble);
     REQUIRE(one.measure.has_value());
-    CHECK(*one.measure >= before);
+    CHECK(*one.measure >= before * (1 - 1e-9));  // a rate per GPU has 32 bits
     before = *one.measure;
     idle = idle || Contains(" idle; ").match(one.binds);
   }
