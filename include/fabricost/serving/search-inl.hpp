@@ -33,6 +33,26 @@ FABRICOST_BODY std::vector<PricedServing> ServingFront::rows() {
   return out;
 }
 
+/// The least that any of some prefill workers takes: s of a lone prompt, and GPUs for each prompt per second where many wait, and for each request
+/// in flight within a limit on TTFT.
+struct LeastPrefill {
+  double alone = std::numeric_limits<double>::infinity(), per_prompt = alone, per_request = alone;
+};
+
+[[nodiscard]] inline LeastPrefill least_of(const std::vector<PrefillWorker>& workers, const ServingStack& stack, double ttft) {
+  LeastPrefill out;
+  for (const PrefillWorker& one : workers) {
+    const double each = one.takes.gpus / one.servers(), bunching = stack.bunching_apart * one.prompt.shared, left = ttft - one.prompt.alone;
+    out.alone = std::min(out.alone, one.prompt.alone);
+    out.per_prompt = std::min(out.per_prompt, prompt_of_many(one.prompt) * each);
+    if (ttft <= 0 || bunching <= 0)
+      out.per_request = 0;
+    else if (left >= 0)
+      out.per_request = std::min(out.per_request, each / (1 + left / bunching));
+  }
+  return out;
+}
+
 FABRICOST_BODY ServingPlan ServingSearch::run() {
   const std::vector<Engine> engines = all_engines(q_.sizes(), q_.isl + q_.osl);
   std::optional<PricedServing> idle;  // the best that leaves GPUs idle
@@ -41,21 +61,55 @@ FABRICOST_BODY ServingPlan ServingSearch::run() {
   };
   if (q_.disaggregated) {
     std::vector<PrefillGround> grounds = prefill_grounds();
-    for (const Engine& decode : engines) {
-      const std::vector<Beside> pairs = beside(decode, grounds);
-      if (pairs.empty()) continue;
+    std::vector<LeastPrefill> least;
+    for (const PrefillGround& one : grounds) least.push_back(least_of(one.workers, q_.stack, q_.ttft));
+    // an upper bound of the tokens per second and GPU with a decode worker; 0: it keeps no limit
+    const auto most_of = [&](const Engine& decode) {
+      if (q_.concurrency > 0) return std::numeric_limits<double>::infinity();
+      const Batches batches = q_.batch ? Batches::only(*q_.batch) : Batches::up_to(room_of(decode));
+      double out = 0;
+      for (int i = 0, next = 0; i < batches.count; i = next) {
+        const double batch = batches[i];
+        next = q_.batch ? 1 : std::max(i + 1, batches_up_to(2 * batch) - 1);
+        const DecodeStep step = step_of(decode, batch);
+        if (q_.osl > 1 && q_.tpot > 0 && step.per_token / q_.tpot > 1) break;  // a larger batch exceeds the limit further
+        for (std::size_t at = 0; at < grounds.size(); ++at) {
+          const Ground& ground = grounds[at].ground;
+          const double first = q_.stack.first + least[at].alone + q_.stack.handover + q_.stack.first_steps * step.seconds;
+          if (q_.ttft > 0 && first > q_.ttft) continue;
+          const double request = first + (q_.osl > 1 ? q_.osl * step.per_token : 0);
+          const double place = request * ground.of(decode.layout()).gpus / batches[std::min(next, batches.count - 1)];
+          const double each = place + std::max(least[at].per_prompt, request * least[at].per_request);
+          out = std::max(out, per_gpu(ground, ground.gpus / each) * (1 + 1e-9));
+        }
+      }
+      return out;
+    };
+    std::vector<std::pair<double, const Engine*>> order;  // those that may be best first, so that few of the others are looked at
+    order.reserve(engines.size());
+    for (const Engine& decode : engines) order.emplace_back(most_of(decode), &decode);
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [most, engine] : order) {
+      const Engine& decode = *engine;
       std::optional<PricedServing> best;
       const double enough = min_listed();
+      if (most < enough) break;
+      if (most <= 0 && !plan_.layouts.empty()) {
+        ++plan_.pruned;
+        continue;
+      }
+      const std::vector<Beside> pairs = beside(decode, grounds);
+      if (pairs.empty()) continue;
       const auto wanted = [&](double all, double user) {
         if (all < enough) return false;
         if (!best) return true;
-        const double most = rounded(all), now = rounded(best->tokens_per_s_per_gpu);
-        return most > now || (most == now && rounded(user) >= rounded(best->tokens_per_s_per_user));
+        const double reached = rounded(all), now = rounded(best->tokens_per_s_per_gpu);
+        return reached > now || (reached == now && rounded(user) >= rounded(best->tokens_per_s_per_user));
       };
       apart(decode, pairs, wanted, [&](const PricedServing& p) { keep(best, p); });
       if (best)
         list(*best);
-      else if (enough <= 0)
+      else if (plan_.layouts.empty())
         keep_nearest(decode, pairs);
     }
   } else {
