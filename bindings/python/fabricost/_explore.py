@@ -184,7 +184,7 @@ def _value_text(name: str, given: Any, argument: str) -> str:
         return ("no", "yes")[int(given)]
     unit, over, written = _SI.get(name) or (_given.unit_of(name), 1.0, _SUFFIXES.get(_given.unit_of(name), ""))
     try:
-        return f"{float(_given.numbers(given, name, unit)) / over:.15g}{written}"
+        return repr(float(_given.numbers(given, name, unit)) / over).removesuffix(".0") + written
     except (TypeError, ValueError) as error:
         if isinstance(error, _core.RequestError):
             raise
