@@ -71,7 +71,7 @@ struct RlRequest {
         asks(&R::reward_model, "reward_model", "--reward-model", "NAME", "A model that reads all answers to judge them"),
         asks(&R::reward_seconds, "reward_seconds", "--reward-time", seconds, {0, 1e6}, "TIME", "Until all answers are judged, as 10s"),
         asks(&R::precision, "precision", "--precision", "P", "Of training's products: bf16 (default), fp16, fp8, fp4"),
-        asks(&R::stack, "stack", "--stack", "NAME", "The training software; default as in plan --train"),
+        asks(&R::stack, "stack", "--stack", "NAME", "The training software; default as a plan of training has"),
         asks(&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks of training; what is not given is searched"),
         asks(&R::pp, "pp", "--pp", count, any_count, "N", "Its pipeline stages"),
         asks(&R::cp, "cp", "--cp", count, any_count, "N", "Its context ranks"),
