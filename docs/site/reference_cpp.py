@@ -78,14 +78,17 @@ def folders(root):
 
 
 def headers(root, folder):
-    return sorted((pathlib.Path(root) / "include/fabricost" / folder).glob("**/*.hpp" if folder else "*.hpp"))
+    """The headers of a room; bodies (-inl.hpp) declare nothing for users."""
+    every = (pathlib.Path(root) / "include/fabricost" / folder).glob("**/*.hpp" if folder else "*.hpp")
+    return sorted(one for one in every if not one.name.endswith("-inl.hpp"))
 
 
 def names(root):
     """The public names: the text of docs/reference/cpp-names.txt, a line for each header."""
     base = pathlib.Path(root) / "include/fabricost"
     out = []
-    for header in sorted(base.rglob("*.hpp"), key=lambda one: one.relative_to(base).as_posix()):
+    for header in sorted((one for one in base.rglob("*.hpp") if not one.name.endswith("-inl.hpp")),
+                         key=lambda one: one.relative_to(base).as_posix()):
         found = sorted({one.name for one in cpp_declarations.declared(header.read_text(encoding="utf-8"))})
         out.append(f"{header.relative_to(base).as_posix()}: {' '.join(found) or '(nothing for users)'}\n")
     return "".join(out)

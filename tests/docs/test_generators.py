@@ -126,7 +126,7 @@ class Links(unittest.TestCase):
 class Headers(unittest.TestCase):
     def test_every_header_has_a_page_and_says_what_it_is(self):
         made = "\n".join(reference_cpp.pages(ROOT).values())
-        for header in (ROOT / "include/fabricost").rglob("*.hpp"):
+        for header in (one for one in (ROOT / "include/fabricost").rglob("*.hpp") if not one.name.endswith("-inl.hpp")):
             self.assertIn(f"#include <fabricost/{header.relative_to(ROOT / 'include/fabricost').as_posix()}>", made)
             self.assertTrue(reference_cpp.file_comment(header.read_text(encoding="utf-8")), f"{header}: no \\file comment")
 
