@@ -48,7 +48,7 @@ TEST_CASE("without floors, starts and memory one GPU takes the FLOPs of the shap
   const double forward = 4 * (layer_flops(2, 2048) - core_flops(2, 2048)), core = 4 * core_flops(2, 2048);
   const double head = 3 * 2 * 2.0 * 2048 * 1024 * 32000;  // 32,000 is 250 x 128: nothing padded
   const StepTime t = priced(small(), l, bare());
-  CHECK(t.seconds == Approx(3 * (3 * forward + 3.5 * core + head) / 1e15).epsilon(1e-12));
+  CHECK(t.seconds == Approx(3 * (3 * forward + 3.87 * core + head) / 1e15).epsilon(1e-12));
   CHECK(t.compute == Approx(t.seconds));
   // close to 6 N per token + causal scores: the known rule, within what attention's 3.5 for 3 adds
   const double rule = 6.0 * 2048 * 6 * (4 * 12 * 1024.0 * 1024 + 1024 * 32000.0) + 3 * 6 * 4 * core_flops(1, 2048);
@@ -161,7 +161,7 @@ TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are 
   CHECK(step_time(small(), l, narrow, gpu, costs).seconds == step_time(small(), l, bare(), gpu, costs).seconds);
   l.precision = Precision::fp8;
   const double saved = step_time(small(), l, bare(), gpu, costs).seconds - step_time(small(), l, narrow, gpu, costs).seconds;
-  CHECK(saved == Approx(4 * 3.5 * core_flops(1, 4096) / 2e15).epsilon(1e-9));
+  CHECK(saved == Approx(4 * 3.87 * core_flops(1, 4096) / 2e15).epsilon(1e-9));
 }
 
 TEST_CASE("a GPU with more power per FLOP runs products faster, never above the best measured share of its peak", "[step]") {
@@ -285,7 +285,7 @@ TEST_CASE("tokens exchanged behind another microbatch lie open while the pipelin
 TEST_CASE("a pipeline fills once and hands over from stage to stage", "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   Layout l{.pp = 4, .microbatch = 1, .global_batch = 12, .sequence = 2048};
-  const double stage = (3 * (layer_flops(1, 2048) - core_flops(1, 2048)) + 3.5 * core_flops(1, 2048)) / 1e15;
+  const double stage = (3 * (layer_flops(1, 2048) - core_flops(1, 2048)) + 3.87 * core_flops(1, 2048)) / 1e15;
   const double C = collective(h100, Collective::send_recv, 2.0 * 2048 * 1024, 2);
   const double head = 3 * 2 * 2048.0 * 1024 * 32000 / 1e15;
   const StepTime plain = priced(small(), l, bare());
