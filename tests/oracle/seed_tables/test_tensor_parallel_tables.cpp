@@ -91,11 +91,10 @@ TEST_CASE("decoding by interconnect: work, naive shares and their order") {
       CHECK(row.beside.at(4).value == within(80 * (work + messages) / 1e3, 1e-9));  // ms a step
       CHECK((row.ours.low <= row.ours.value && row.ours.value <= row.ours.high));
     }
-    // the newer link does not lower the share where latency rules, and PCIe is never better than NVLink; usual boards that stage and boards
-    // whose GPUs write to each other were measured with other GPUs, and neither is always ahead
+    // the newer link does not lower the share where latency rules, and PCIe is never better than NVLink
     CHECK(ours(t, "NVLink 5, B200") > ours(t, "NVLink 4, H100"));
     CHECK(ours(t, "PCIe 5, H100, peer to peer") > ours(t, "NVLink 4, H100"));
-    CHECK(ours(t, "PCIe 5, H100") > ours(t, "NVLink 4, H100"));
+    CHECK(ours(t, "PCIe 5, H100") >= ours(t, "PCIe 5, H100, peer to peer"));
     CHECK(beside(t, "NVLink 4, H100", 3) == within(2 * microseconds_of("dgx-h100", batch * 16384.0, 8), 1e-9));
   }
   const Table t = decode_overhead_by_link(32);
