@@ -74,6 +74,7 @@ class CalibrationReader {
   std::vector<std::string> systems;
   bool assumed = false;
   std::vector<CalibratedPart> parts;
+  [[nodiscard]] double measured_rate() const { return reference_; }  ///< one-way rate of the measured machine's link
 
  private:
   using Kind = QuantityKind;
@@ -234,7 +235,8 @@ bool are_kin(const Gpu& gpu, const std::vector<std::string>& systems, SpecStore&
   });
 }
 
-/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing; dataflow launches nothing.
+/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing. Dataflow launches no kernels;
+/// an exchange starts with one step's latency there.
 void use_datasheet(System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   const double hop = tier != nullptr && tier->latency.value.value() > 0 ? tier->latency.value.value() : 1 * microsecond;
@@ -244,18 +246,47 @@ void use_datasheet(System& system) {
   c.simple.floor = 0;
   c.ll128.floor = 0;
   c.all_to_all.hop = hop;
-  if (system.gpu.dataflow) c.launch = system.constants.compute.gemm_start = system.constants.compute.layer_floor = 0;
+  if (system.gpu.dataflow) {
+    c.launch = hop;
+    system.constants.compute.gemm_start = system.constants.compute.layer_floor = 0;
+  }
   system.constants.name = "datasheet";
   system.constants.source = "steps cost the tier's own latency, rates the share of the datasheet that NVLink systems reach";
 }
 
-/// What belongs to a board, as usual ones have it.
-void take_usual_board(PcieConstants& c) {
+/// What belongs to a board, as usual ones have it: the library's constants hold on other boards, the rates of the board that was measured
+/// do not. Over slower links than those of the board whose GPUs write to each other, that board's bytes a second are within reach, over
+/// faster ones its share, and a usual share beyond is not believed. Staging through host memory is in nothing faster than such GPUs.
+void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, const std::vector<std::string>& self, Faults& faults) {
   const PcieConstants& usual = detail::pcie_prior;
-  std::ranges::copy(usual.ll_share, std::begin(c.ll_share));
-  std::ranges::copy(usual.simple_share, std::begin(c.simple_share));
+  c.ll_share = usual.ll_share;
+  c.simple_share = usual.simple_share;
   c.reduce_scatter_rate_two_sockets = usual.reduce_scatter_rate_two_sockets;
   c.exchange_two_sockets_rate = usual.exchange_two_sockets_rate;
+  if (library.find("calibrations", "pcie-peers").empty()) return;
+  Constants measured;
+  const SpecNode tree = library.resolve("calibrations", "pcie-peers");
+  CalibrationReader reader(tree, measured, faults);
+  reader.read();
+  const PcieConstants& peers = measured.pcie;
+  // a board that was measured with its peers on has its own rate as the limit
+  const double link = tier.link_bandwidth.value();
+  const double scale = among(reader.systems, self) || link <= 0 ? 1 : std::max(1.0, reader.measured_rate() / link);
+  const auto limit = [](double& own, double most) { own = std::min(own, most); };
+  for (std::size_t i = 0; i < c.ll_share.size(); ++i) limit(c.ll_share[i], scale * peers.ll_share[i]);
+  for (std::size_t i = 0; i < c.simple_share.size(); ++i) limit(c.simple_share[i], scale * peers.simple_share[i]);
+  limit(c.reduce_scatter_rate_two_sockets, peers.reduce_scatter_rate_two_sockets);
+  limit(c.exchange_two_sockets_rate, peers.exchange_two_sockets_rate);
+  if (tier.peer_to_peer) return;
+  c.ll_share[2] *= c.form.peers_ll_share;  // what price_pcie leaves of LL where GPUs write to each other
+  for (double PcieConstants::*rate : {&PcieConstants::ll_overlap, &PcieConstants::simple_overlap, &PcieConstants::ll_all_reduce_rate,
+                                      &PcieConstants::reduce_scatter_rate, &PcieConstants::exchange_pair_rate, &PcieConstants::exchange_ll_share,
+                                      &PcieConstants::warm_rate, &PcieConstants::warm_bytes})
+    limit(c.*rate, peers.*rate);
+  for (double PcieConstants::*time : {&PcieConstants::launch, &PcieConstants::ll_hop, &PcieConstants::drain, &PcieConstants::simple_floor,
+                                      &PcieConstants::simple_hop, &PcieConstants::exchange_base, &PcieConstants::exchange_hop,
+                                      &PcieConstants::exchange_floor})
+    c.*time = std::max(c.*time, peers.*time);
 }
 
 }  // namespace
@@ -269,6 +300,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   if (!measured_library) use_datasheet(system);
   if (calibration == "none") return;
 
+  bool pcie_named = false;  // the constants of a PCIe box are of this machine
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
     of_transport ? reader.read_transport() : reader.read();
@@ -317,10 +349,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       const bool own_library = part.library == Library::other || part.library == system.library;
       const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
-      // the library's constants hold on other boards, the rates of the one staging board that was measured do not; boards whose GPUs
-      // write to each other keep theirs
-      const Tier* const box = system.tier(TierRole::scale_up);
-      if (part.set == ConstantSet::pcie && !same && !by_hand && !(box != nullptr && box->peer_to_peer)) take_usual_board(c.pcie);
+      pcie_named = part.set == ConstantSet::pcie && named;
     }
   };
 
@@ -338,7 +367,13 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (!over_pcie) shipped(fmt::format("scale-up-{}", system.gpu.name));  // a GPU that was measured beside its generation's
     if (over_pcie) {
       c.basis = Basis::datasheet;
-      shipped(system.library == Library::oneccl ? "pcie-oneccl" : system.tier(TierRole::scale_up)->peer_to_peer ? "pcie-peers" : "pcie");
+      const Tier& tier = *system.tier(TierRole::scale_up);
+      if (system.library == Library::oneccl) {
+        shipped("pcie-oneccl");
+      } else {
+        shipped(tier.peer_to_peer ? "pcie-peers" : "pcie");
+        if (!pcie_named) take_usual_board(c.pcie, tier, library, self, faults);
+      }
     }
   }
   for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})
