@@ -44,9 +44,6 @@ TEST_CASE("no exchange of a step is shorter than what predict says of it", "[exc
     for (const StepExchange& x : parts_of(job, costs_on(job.system)).exchanges) {
       const bool trays = system.domain > system.gpus_per_node;  // a group of whole domains is no number of trays
       if (x.group == StepGroup::expert || (x.at.domains > 1 && trays)) continue;
-      // A tuner plugin is asked with as many nodes as the group's ranks would fill, not with those that they are spread over: 1 % in one of
-      // 20,000 exchanges, on Amazon's machines alone.
-      if (x.at.domains > 1 && x.at.local < system.gpus_per_node && system.tier(TierRole::nic)->transport.plugin != TunerPlugin::none) continue;
       const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
       const Operation op{.collective = x.collective,
                          .bytes = Bytes::from_value(x.bytes),
