@@ -41,7 +41,7 @@ GROUPS = [
       "transfer_*"]),
     ("Pictures, reports, sweeps", "pictures", "Plots, one file to mail, many configurations.",
      ["plot", "report", "sweep", "Sweep", "Report*", "Sweep*"]),
-    ("Errors", "errors", "What is raised, and what it knows.", ["Error", "RequestError", "SpecError", "Issue"]),
+    ("Errors", "errors", "What is raised, and what it knows.", ["Error", "RequestError", "SpecError", "Issue", "FabricostWarning"]),
     ("Units and version", "units", "Numbers of bytes by name; k M G are powers of ten, Ki Mi Gi of two.",
      ["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "us", "ms", "__version__"]),
 ]

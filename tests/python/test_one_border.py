@@ -123,9 +123,9 @@ def test_a_name_of_json_leads_to_the_one_here():
         with pytest.raises(AttributeError, match=name):
             getattr(best, json_name)
     with pytest.raises(AttributeError, match="busbw_GBps.*bus_bytes_per_second"):
-        fc.predict("dgx-h100", fc.AllReduce(bytes=1e6)).busbw_GBps
+        getattr(fc.predict("dgx-h100", fc.AllReduce(bytes=1e6)), "busbw_GBps")  # noqa: B009
     with pytest.raises(AttributeError, match="TrainingPlan has no such_thing$"):
-        best.such_thing
+        getattr(best, "such_thing")  # noqa: B009
 
 
 def test_every_interval_has_its_ends():

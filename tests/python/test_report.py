@@ -217,9 +217,6 @@ def test_what_is_no_regular_file_is_left_alone_and_a_link_stays_one(tmp_path):
     assert command("dgx-h100", "-o", "", folder=tmp_path).returncode == 2
 
 
-LOG = pathlib.Path(__file__).resolve().parents[2] / "data/measurements/dgx-h100-all-reduce.txt"
-
-
 def test_a_page_never_replaces_what_it_was_made_from(tmp_path):
     (tmp_path / "m.log").write_text(LOG.read_text())
     (tmp_path / "base.yaml").write_text("name: base\nextends: dgx-h100\n")

@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 COMMAND = None
@@ -63,13 +62,13 @@ VALUES = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def run(*arguments):
     done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stdout
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def answer(question, *option):
     """The answer, without the time that a search took; None: refused."""
     status, text = run(*question.split(), *option, "--json")

@@ -45,6 +45,14 @@ Points points_of(const std::filesystem::path& file) { return read_points(file, {
 /// The number that the tool printed for a point: GB/s (of both directions together where it adds them) or us.
 double printed(const Point& p, bool latency, bool sum) { return latency ? p.seconds * 1e6 : p.bytes / p.seconds / 1e9 * (sum ? 2 : 1); }
 
+/// The path that the name of a test of nvbandwidth says.
+Path path_of(const std::string& test) {
+  const auto says = [&](const char* word) { return test.find(word) != std::string::npos; };
+  if (says("device_to_device")) return Path::gpu_gpu;
+  if (says("bidirectional")) return Path::both_ways;
+  return says("host_to_device") ? Path::to_gpu : Path::from_gpu;
+}
+
 int staged_rows(const Points& read) { return skipped_rows(read, "P2P disabled"); }
 
 }  // namespace
@@ -135,7 +143,7 @@ TEST_CASE("tests of nvbandwidth give the values others read in them", "[measurem
         if (p.notes.str().rfind(test + ";", 0) == 0) {
           values.push_back(printed(p, false, contains(p.notes, "halved")));
           CHECK(p.both_ways == c.both);
-          CHECK(p.path == (test.find("device_to_device") != std::string::npos ? Path::gpu_gpu : Path::gpu_host));
+          CHECK(p.path == path_of(test));
         }
       // several GPUs at once, dependent loads (nanoseconds, read as GB/s there) and copies inside one GPU are no transfers between two ends
       if (test.find("all") != std::string::npos || test.find("one_to") != std::string::npos || test.find("latency") != std::string::npos ||

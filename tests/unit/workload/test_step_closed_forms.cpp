@@ -37,6 +37,9 @@ StepTime priced(const Model& m, const Layout& l, const Stack& stack, const std::
   return step_time(m, l, stack, jobs::plain_processor(peak), costs);
 }
 
+/// Forward and backward of fused attention, in its forward's time.
+double attention_passes() { return 1 + jobs::plain_processor(1e15).constants.attention_backward; }
+
 // kernels of one layer, forward: 2 M N K of four products, causal half of 4 a d s^2 of attention
 double layer_flops(double b, double s) { return 2 * b * s * (1024 * 3072.0 + 1024 * 1024.0 + 2 * 1024 * 4096.0) + 2 * b * s * s * 1024; }
 double core_flops(double b, double s) { return 2 * b * s * s * 1024; }
@@ -48,11 +51,11 @@ TEST_CASE("without floors, starts and memory one GPU takes the FLOPs of the shap
   const double forward = 4 * (layer_flops(2, 2048) - core_flops(2, 2048)), core = 4 * core_flops(2, 2048);
   const double head = 3 * 2 * 2.0 * 2048 * 1024 * 32000;  // 32,000 is 250 x 128: nothing padded
   const StepTime t = priced(small(), l, bare());
-  CHECK(t.seconds == Approx(3 * (3 * forward + 3.87 * core + head) / 1e15).epsilon(1e-12));
+  CHECK(t.seconds == Approx(3 * (3 * forward + attention_passes() * core + head) / 1e15).epsilon(1e-12));
   CHECK(t.compute == Approx(t.seconds));
-  // close to 6 N per token + causal scores: the known rule, within what attention's 3.5 for 3 adds
+  // close to 6 N per token + causal scores: the known rule, within what attention's backward adds
   const double rule = 6.0 * 2048 * 6 * (4 * 12 * 1024.0 * 1024 + 1024 * 32000.0) + 3 * 6 * 4 * core_flops(1, 2048);
-  CHECK(t.seconds == Approx(rule / 1e15).epsilon(0.02));
+  CHECK(t.seconds == Approx(rule / 1e15).epsilon(0.03));
 }
 
 TEST_CASE("full recomputation adds one forward of the layers, of a part of them a part", "[step]") {
@@ -161,7 +164,7 @@ TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are 
   CHECK(step_time(small(), l, narrow, gpu, costs).seconds == step_time(small(), l, bare(), gpu, costs).seconds);
   l.precision = Precision::fp8;
   const double saved = step_time(small(), l, bare(), gpu, costs).seconds - step_time(small(), l, narrow, gpu, costs).seconds;
-  CHECK(saved == Approx(4 * 3.87 * core_flops(1, 4096) / 2e15).epsilon(1e-9));
+  CHECK(saved == Approx(4 * attention_passes() * core_flops(1, 4096) / 2e15).epsilon(1e-9));
 }
 
 TEST_CASE("a GPU with more power per FLOP runs products faster, never above the best measured share of its peak", "[step]") {
@@ -285,7 +288,7 @@ TEST_CASE("tokens exchanged behind another microbatch lie open while the pipelin
 TEST_CASE("a pipeline fills once and hands over from stage to stage", "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   Layout l{.pp = 4, .microbatch = 1, .global_batch = 12, .sequence = 2048};
-  const double stage = (3 * (layer_flops(1, 2048) - core_flops(1, 2048)) + 3.87 * core_flops(1, 2048)) / 1e15;
+  const double stage = (3 * (layer_flops(1, 2048) - core_flops(1, 2048)) + attention_passes() * core_flops(1, 2048)) / 1e15;
   const double C = collective(h100, Collective::send_recv, 2.0 * 2048 * 1024, 2);
   const double head = 3 * 2 * 2048.0 * 1024 * 32000 / 1e15;
   const StepTime plain = priced(small(), l, bare());

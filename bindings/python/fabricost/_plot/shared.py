@@ -32,7 +32,8 @@ def operation_of(given: Operation | str) -> Operation:
     if isinstance(given, str):
         if given not in operations:
             raise RequestError(f"operation: {_core._unknown(given, 'an operation', list(operations))}")
-        return operations[given]()
+        named: Operation = operations[given]()
+        return named
     if not isinstance(given, Operation):
         what = f"the class {given.__name__}; write {given.__name__}()" if isinstance(given, type) else type(given).__name__
         raise TypeError(f"operation: an Operation, or its name, is wanted, not {what}")
