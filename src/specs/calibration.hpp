@@ -6,6 +6,7 @@
 
 #include <fabricost/hardware/system.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,8 @@ struct Altered {
 };
 
 /// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels shipped
-/// sets of kernels to read
+/// sets of kernels to read \param extended the names of the machines that this one extends
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
-                      Faults& faults);
+                      std::span<const std::string> extended, Faults& faults);
 
 }  // namespace fabricost::io

@@ -259,7 +259,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   System system = io::read_system(tree, library, split, altered, faults);
   faults.raise();
   io::turn(system, dials, altered);
-  io::calibrate_system(system, library, calibration, kernels, altered, faults);
+  io::calibrate_system(system, library, calibration, kernels, altered, chain, faults);
   faults.raise();
   check(system);
   return system;
