@@ -33,8 +33,8 @@ SKIPPED = 77
 LONGEST = 15  # lines of an error with its notes
 
 
-def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
-    """The faults of the case itself, and the first error line of its bad program."""
+def judge(compiler: Compiler, case: Case) -> tuple[list[str], str, int]:
+    """The faults of the case itself, the first error line of its bad program, and the lines of its longest error."""
     problems = []
     bad = compiler.compile(case.bad, strict=False)
     if case.rejected and bad.ok:
@@ -48,7 +48,7 @@ def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
     good = compiler.compile(case.good, strict=True)
     if not good.ok:
         problems.append(f"GOOD does not compile: {case.good}\n      {good.message}")
-    return problems, bad.message
+    return problems, bad.message, bad.lines
 
 
 def harness_proofs() -> list[tuple[str, Case, bool]]:
@@ -77,7 +77,7 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
     start = time.monotonic()
     ok = True
     for what, case, expected in harness_proofs():
-        problems, message = judge(compiler, case)
+        problems, message, _ = judge(compiler, case)
         if bool(problems) != expected:
             ok = False
             print(f"  harness: it is not so that {what}: {problems} {message}")
@@ -86,7 +86,7 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
         return False, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         judged = list(pool.map(lambda case: judge(compiler, case), cases))
-    verdicts = [problems for problems, _ in judged]
+    verdicts = [problems for problems, _, _ in judged]
     for case, problems in zip(cases, verdicts):
         for problem in problems:
             print(f"  cases.txt:{case.line}: {case.title}\n    {problem}")
@@ -100,9 +100,10 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
         f"{compiler.label}: {bad - count('BAD')} of {bad} mistakes rejected, "
         f"{len(cases) - count('GOOD')} of {len(cases)} corrections accepted, "
         f"{gaps - count('ACCEPTED')} of {gaps} known gaps still open; "
+        f"longest message {max((lines for _, _, lines in judged), default=0)} lines; "
         f"harness proved on {len(harness_proofs())} cases; {time.monotonic() - start:.1f} s"
     )
-    return not any(verdicts), {case.title: message for case, (_, message) in zip(cases, judged) if case.rejected}
+    return not any(verdicts), {case.title: message for case, (_, message, _) in zip(cases, judged) if case.rejected}
 
 
 def messages_of(compiler: Compiler, cases: list[Case], jobs: int) -> dict[str, str]:
@@ -119,7 +120,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clang", metavar="PROGRAM", help="clang++ (found on the PATH when left out)")
     include = HERE.parents[2] / "include"
     parser.add_argument("--include", type=pathlib.Path, default=include, metavar="DIR", help="folder of fabricost/")
-    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder")
+    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder (Boost)")
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")
