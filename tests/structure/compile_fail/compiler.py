@@ -151,5 +151,5 @@ def shorten(message: str, width: int = 200) -> str:
     """Drops what differs between machines (folders) and the names of namespaces."""
     message = re.sub(r" [{(]aka '[^']*'[)}]", "", message)
     message = re.sub(r"(?<![\w<)])(?:/[\w.+-]+)+/([\w.+-]+)", r"\1", message)
-    message = re.sub(r"fabricost::(power::|detail::)?|(?<![\w:])power::", "", message)
+    message = re.sub(r"fabricost::(power::|detail::)?|boost::units::|(?<![\w:])power::", "", message)
     return message if len(message) <= width else message[: width - 3].rstrip() + "..."

@@ -3,9 +3,7 @@
 
     run.py                    every case, with each compiler that is installed
     run.py --only clang       with one of them; exit status 77 says that it is not there
-    run.py --page FILE        writes docs/units-mistakes.md from the cases and the compilers' messages
-    run.py --check-page FILE  also fails when that page is not what --page would write
-    run.py --check-page FILE --no-compiler   compiles nothing: the cases of the page alone
+    run.py --page FILE        also writes the page units-mistakes from the cases and the compilers' messages
 
 A BAD line has to fail without any warning option and for another reason than a misspelt name; a GOOD line has to
 compile with all warnings as errors. Before that, cases that must be reported are run, to see that they are.
@@ -106,13 +104,6 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
     return not any(verdicts), {case.title: message for case, (_, message, _) in zip(cases, judged) if case.rejected}
 
 
-def messages_of(compiler: Compiler, cases: list[Case], jobs: int) -> dict[str, str]:
-    bad = [case for case in cases if case.rejected]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda case: compiler.compile(case.bad, strict=False).message, bad)
-        return {case.title: message for case, message in zip(bad, results)}
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=NAMES, help="use this compiler only")
@@ -124,8 +115,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")
-    parser.add_argument("--no-compiler", action="store_true", help="with --check-page: compile nothing")
-    parser.add_argument("--check-page", type=pathlib.Path, metavar="FILE", help="compare the page")
     return parser.parse_args()
 
 
@@ -138,23 +127,19 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="compile_fail.") as work:
         compilers = []
-        for family in [] if args.no_compiler else [args.only] if args.only else NAMES:
+        for family in [args.only] if args.only else NAMES:
             try:
                 path = getattr(args, family)
                 compilers.append(Compiler(family, path, args.include, args.isystem, pathlib.Path(work)))
             except Unavailable as reason:
                 print(f"skipped: {NAMES[family]}: {reason}")
-        if args.page:
-            found = {c.family: page.Recorded(c.label, messages_of(c, cases, args.jobs)) for c in compilers}
-            return page.write(args.page, cases, found)
-        if not compilers and not args.no_compiler:
+        if not compilers:
             return SKIPPED
         checked = {compiler: check_cases(compiler, cases, args.jobs) for compiler in compilers}
-        status = 0 if all(ok for ok, _ in checked.values()) else 1
-        if args.check_page:
-            found = {compiler.family: page.Recorded(compiler.label, messages) for compiler, (_, messages) in checked.items()}
-            status |= page.compare(args.check_page, cases, found)
-        return status
+        ok = all(ok for ok, _ in checked.values())
+        if args.page and ok:
+            page.write(args.page, cases, {c.family: page.Recorded(c.label, messages) for c, (_, messages) in checked.items()})
+        return 0 if ok else 1
 
 
 if __name__ == "__main__":
