@@ -11,15 +11,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # names in Debian's pool that are not the table's
-NAMES = {"fmtlib": "fmt", "libzstd": "zstd", "sqlite3": "SQLite", "libeigen3-dev": "Eigen", "libcli11-dev": "CLI11",
-         "nlohmann-json3-dev": "nlohmann/json"}
-SOURCE = re.compile(r"/([\w-]+?)_(?:[\w.]+%2breally)?(\d[\d.]*\d)[^\s)]*?\.(?:orig\.tar\.\w+|deb)\b"
+NAMES = {"fmtlib": "fmt", "libzstd": "zstd", "sqlite3": "SQLite", "libeigen3-dev": "Eigen", "libboost1.83-dev": "Boost.Units",
+         "libcli11-dev": "CLI11", "nlohmann-json3-dev": "nlohmann/json"}
+SOURCE = re.compile(r"/([\w.-]+?)_(?:[\w.]+%2breally)?(\d[\d.]*\d)[^\s)]*?\.(?:orig\.tar\.\w+|deb)\b"
                     r"(?:(?!pool\(|compiled\(|headers\().)*?\b([0-9a-f]{64})\b", re.DOTALL)
 
 
 def components():
     third = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
-    licences = dict(re.findall(r"^\| \[([\w/-]+)\]\([^)]*\) \| ([^|]+) \|", third, re.MULTILINE))
+    licences = dict(re.findall(r"^\| \[([\w./-]+)\]\([^)]*\)[^|]*\| ([^|]+) \|", third, re.MULTILINE))
     text = (ROOT / "packaging/wheels/libraries/CMakeLists.txt").read_text(encoding="utf-8")
     out = []
     for package, version, checksum in SOURCE.findall(text):

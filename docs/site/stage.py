@@ -11,6 +11,7 @@ import pathlib
 import posixpath
 import re
 import shutil
+import subprocess
 import sys
 
 import gallery
@@ -22,6 +23,7 @@ import reference_python
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "ROADMAP.md": "roadmap.md", "SECURITY.md": "security.md",
            "LICENSE": None}  # file: page
+MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
@@ -42,6 +44,8 @@ def relinked(text, page, shown_from):
             site, anchor = "reference/examples.md", posixpath.basename(at).replace(".", "")
         elif notebook := re.fullmatch(r"examples/notebooks/(\w+)\.ipynb", at):
             site = f"notebooks/{notebook[1]}.md"
+        elif at == MISTAKES:
+            site = "units-mistakes.md"
         elif header := re.fullmatch(r"include/fabricost/(?:(\w+)/)?(\w+\.hpp)", at):
             site, anchor = f"reference/cpp/{header[1] or 'words'}.md", header[2].replace(".", "")
         elif (ROOT / at).exists():
@@ -74,6 +78,17 @@ def examples():
     return "\n".join(out)
 
 
+def mistakes(path):
+    """The page units-mistakes. Compilers write it anew where its cases, units.hpp or the programs that make it changed."""
+    folder = (ROOT / MISTAKES).parent
+    sources = [ROOT / "include/fabricost/units.hpp", ROOT / MISTAKES, *folder.glob("*.py")]
+    if not path.exists() or path.stat().st_mtime < max(source.stat().st_mtime for source in sources):
+        done = subprocess.run([sys.executable, folder / "run.py", "--page", path], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"the page of {MISTAKES} was not made:\n{done.stdout}{done.stderr}")
+    return path.read_text(encoding="utf-8")
+
+
 def contents(folder, files):
     return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"{folder}/{file}" for file in files) + "\n```\n"
 
@@ -101,6 +116,7 @@ def main(tool, out):
         shown_from = posixpath.dirname("docs/" + page)
         text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images)
         staged[page] = re.sub(r"(?m)^<!-- generated: (\w+) -->$", lambda match: generated[match[1]](), text)
+    staged["units-mistakes.md"] = mistakes(out.parent / "units-mistakes.md")
     for name, page in AT_ROOT.items():
         if page:
             staged[page] = relinked((ROOT / name).read_text(encoding="utf-8"), page, ".")

@@ -12,9 +12,24 @@
 ///   a number without a unit      Bytes n = 4096;                        write B(4096)
 ///   power taken for energy       Joules e = kW(10.2);                   write kW(10.2) * h(24)
 ///
-/// docs/units-mistakes.md goes from a compiler's message to the mistake and its fix, and lists mistakes that no compiler sees.
+/// Boost.Units multiplies, scales and converts the units. A quantity and boost::units::quantity of the same unit convert
+/// into each other: `Time t = 3.0 * si::seconds`.
+/// The page units-mistakes of the documentation goes from a compiler's message to the mistake and its fix, and lists
+/// mistakes that no compiler sees.
 /// A quantity is as large as its double and is passed like one. Messages of the compiler name it by its powers:
 /// `Quantity<byte<1>, second<-1>>` is a bandwidth.
+
+#include <boost/units/base_dimension.hpp>
+#include <boost/units/base_unit.hpp>
+#include <boost/units/base_units/information/byte.hpp>
+#include <boost/units/base_units/si/kilogram.hpp>
+#include <boost/units/base_units/si/meter.hpp>
+#include <boost/units/base_units/si/second.hpp>
+#include <boost/units/conversion.hpp>
+#include <boost/units/get_dimension.hpp>
+#include <boost/units/make_scaled_unit.hpp>
+#include <boost/units/unit.hpp>
+#include <boost/units/units_fwd.hpp>
 
 #include <compare>
 #include <concepts>
@@ -22,116 +37,168 @@
 #include <stdexcept>  // invalid_argument
 #include <string>
 #include <type_traits>
-#include <utility>  // pair
 
 namespace fabricost {
 
 template <class... Powers>
 class Quantity;
-namespace detail {
-template <class Of, long Base, long Exponent>
-struct Unit;
-}
 
-/// The base units of quantities, to a power. None of them converts into another.
-namespace power {
-template <int N>
-struct byte;  ///< payload: the content of a message or a memory
-template <int N>
-struct wire_bit;  ///< bits on a wire include encoding and headers, so no constant factor leads from them to payload
-template <int N>
-struct flop;  ///< floating-point operations
-template <int N>
-struct joule;
-template <int N>
-struct dollar;  ///< United States dollars
-template <int N>
-struct both_directions;  ///< of a rate that sums the two directions of a link
-template <int N>
-struct second;
-template <int N>
-struct ten;  ///< this and the next two: the scale of a count, as `in` makes it
-template <int N>
-struct two;
-template <int N>
-struct hour;  ///< 3600
-}  // namespace power
+namespace detail {
+
+namespace bu = boost::units;
+
+// Base units that Boost.Units lacks have a dimension each, so none converts into another. The number of a dimension and of a
+// unit must differ from all others of a program; those of Boost are negative.
+#define FABRICOST_BASE_UNIT(name, number)                                    \
+  struct name##_dimension : bu::base_dimension<name##_dimension, number> {}; \
+  struct name##_unit : bu::base_unit<name##_unit, name##_dimension::dimension_type, number> {};
+FABRICOST_BASE_UNIT(wire_bit, 7002)         // Bits on a wire include encoding and headers, so no constant factor leads to payload.
+FABRICOST_BASE_UNIT(both_directions, 7003)  // A rate that sums the two directions of a link has this unit as a factor.
+FABRICOST_BASE_UNIT(flop, 7004)             // One floating-point operation is 1 flop.
+FABRICOST_BASE_UNIT(joule, 7005)            // 1 J has a name in messages, where kg m^2 s^-2 would be three.
+FABRICOST_BASE_UNIT(dollar, 7006)           // Money is counted in United States dollars.
+#undef FABRICOST_BASE_UNIT
+
+// Boost.Units keeps a unit as a list of powers of base units and a list of powers of scales.
+template <class BaseUnit, long N>
+using UnitPower = bu::heterogeneous_system_dim<BaseUnit, bu::static_rational<N>>;
+template <long Base, long N>
+using ScalePower = bu::scale_list_dim<bu::scale<Base, bu::static_rational<N>>>;
+template <class Dimension, class UnitPowers, class ScalePowers>
+using ListedUnit = bu::unit<Dimension, bu::heterogeneous_system<bu::heterogeneous_system_impl<UnitPowers, Dimension, ScalePowers>>>;
+using NoUnit = ListedUnit<bu::dimensionless_type, bu::dimensionless_type, bu::no_scale>;
+
+template <class BaseUnit, long N>
+using unit_power = typename bu::power_typeof_helper<typename BaseUnit::unit_type, bu::static_rational<N>>::type;
+template <long Base, long N>
+using unit_scale = typename bu::make_scaled_unit<NoUnit, bu::scale<Base, bu::static_rational<N>>>::type;
+
+}  // namespace detail
+
+// Messages of compilers name a unit by the templates of namespace power: `power::NAME<N>` stands for the N-th power of a base unit
+// or a scale of Boost.Units, and `power_name` leads back from Boost's list.
+#define FABRICOST_POWER(name, base_unit)              \
+  namespace power {                                   \
+  template <long N>                                   \
+  struct name {                                       \
+    using unit = detail::unit_power<base_unit, N>;    \
+  };                                                  \
+  }                                                   \
+  namespace detail {                                  \
+  template <long N>                                   \
+  power::name<N> power_name(UnitPower<base_unit, N>); \
+  }
+#define FABRICOST_SCALE(name, base, exponent)                  \
+  namespace power {                                            \
+  template <long N>                                            \
+  struct name {                                                \
+    using unit = detail::unit_scale<base, N*(exponent)>;       \
+  };                                                           \
+  }                                                            \
+  namespace detail {                                           \
+  template <long N>                                            \
+  power::name<N / (exponent)> power_name(ScalePower<base, N>); \
+  }
+FABRICOST_POWER(byte, detail::bu::information::byte_base_unit)  // Payload, the content of a message or a memory, is counted in bytes.
+FABRICOST_POWER(second, detail::bu::si::second_base_unit)
+FABRICOST_POWER(wire_bit, detail::wire_bit_unit)
+FABRICOST_POWER(both_directions, detail::both_directions_unit)
+FABRICOST_POWER(flop, detail::flop_unit)
+FABRICOST_POWER(joule, detail::joule_unit)
+FABRICOST_POWER(dollar, detail::dollar_unit)
+FABRICOST_SCALE(ten, 10, 1)
+FABRICOST_SCALE(two, 2, 1)
+FABRICOST_SCALE(hour, 60, 2)  // 3600 = 60^2, the scale of hours in Boost.Units
+#undef FABRICOST_POWER
+#undef FABRICOST_SCALE
 
 namespace detail {
 
 template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
-template <template <int> class Base, class Power>
-inline constexpr int exponent = 0;
-template <template <int> class Base, int N>
-inline constexpr int exponent<Base, Base<N>> = N;
+/// The unit of a quantity in Boost.Units: the product of its powers.
+template <class Q>
+struct UnitOf;
+template <class... Powers>
+struct UnitOf<Quantity<Powers...>> {
+  using type = decltype((NoUnit{} * ... * typename Powers::unit{}));
+};
+template <class Q>
+using unit_of = typename UnitOf<Q>::type;
 
-/// The quantity of these powers without those to the power 0; a plain double if nothing is left.
-template <class Kept, class... Powers>
-struct Reduced;
+/// The quantity of a unit of Boost.Units, from its lists: base units to powers above 0, base units to powers below, scales.
+/// Where all of them cancel, the quantity is a plain double.
+template <class UnitPowers, class ScalePowers, class Above, class Others>
+struct FromLists;
+template <class Base, long N, class Rest, class ScalePowers, class... A, class... O>
+  requires(N > 0)
+struct FromLists<bu::list<UnitPower<Base, N>, Rest>, ScalePowers, Quantity<A...>, Quantity<O...>>
+    : FromLists<Rest, ScalePowers, Quantity<A..., decltype(power_name(UnitPower<Base, N>{}))>, Quantity<O...>> {};
+template <class First, class Rest, class ScalePowers, class... A, class... O>
+struct FromLists<bu::list<First, Rest>, ScalePowers, Quantity<A...>, Quantity<O...>>
+    : FromLists<Rest, ScalePowers, Quantity<A...>, Quantity<O..., decltype(power_name(First{}))>> {};
+template <class First, class Rest, class... A, class... O>
+struct FromLists<bu::dimensionless_type, bu::list<First, Rest>, Quantity<A...>, Quantity<O...>>
+    : FromLists<bu::list<First, Rest>, bu::dimensionless_type, Quantity<A...>, Quantity<O...>> {};
+template <class... A, class... O>
+struct FromLists<bu::dimensionless_type, bu::dimensionless_type, Quantity<A...>, Quantity<O...>> {
+  using type = Quantity<A..., O...>;
+};
 template <>
-struct Reduced<Quantity<>> {
+struct FromLists<bu::dimensionless_type, bu::dimensionless_type, Quantity<>, Quantity<>> {
   using type = double;
 };
-template <class Power, class... Kept>
-struct Reduced<Quantity<Power, Kept...>> {
-  using type = Quantity<Power, Kept...>;
-};
-template <class... Kept, template <int> class Base, class... Rest>
-struct Reduced<Quantity<Kept...>, Base<0>, Rest...> : Reduced<Quantity<Kept...>, Rest...> {};
-template <class... Kept, template <int> class Base, int N, class... Rest>
-struct Reduced<Quantity<Kept...>, Base<N>, Rest...> : Reduced<Quantity<Kept..., Base<N>>, Rest...> {};
+template <class Unit>
+struct QuantityOf;
+template <class Dimension, class UnitPowers, class ScalePowers>
+struct QuantityOf<ListedUnit<Dimension, UnitPowers, ScalePowers>> : FromLists<UnitPowers, ScalePowers, Quantity<>, Quantity<>> {};
 
-/// Powers in their one order, those of A plus Sign times those of B.
-template <class A, class B, int Sign>
-struct Combined;
-template <class... A, class... B, int Sign>
-struct Combined<Quantity<A...>, Quantity<B...>, Sign> {
-  template <template <int> class Base>
-  using Power = Base<(0 + ... + exponent<Base, A>)+Sign*(0 + ... + exponent<Base, B>)>;
-  using type = typename Reduced<Quantity<>, Power<power::byte>, Power<power::wire_bit>, Power<power::flop>, Power<power::joule>,
-                                Power<power::dollar>, Power<power::both_directions>, Power<power::second>, Power<power::ten>,
-                                Power<power::two>, Power<power::hour>>::type;
-};
 template <class A, class B>
-using Product = typename Combined<A, B, 1>::type;
+using Product = typename QuantityOf<decltype(unit_of<A>{} * unit_of<B>{})>::type;
 template <class A, class B>
-using Quotient = typename Combined<A, B, -1>::type;
+using Quotient = typename QuantityOf<decltype(unit_of<A>{} / unit_of<B>{})>::type;
 
-/// base^|exponent|. Exact for every unit of this file, so a whole count is rounded once: `us(5)` equals `s(5e-6)`.
-[[nodiscard]] constexpr double magnitude(long base, long exponent) {
-  double result = 1;
-  for (long i = exponent < 0 ? -exponent : exponent; i > 0; --i) result *= static_cast<double>(base);
-  return result;
+/// A constant factor leads from one unit to another of the same dimension, as from GB to GiB.
+template <class A, class B>
+concept SameDimension = std::same_as<typename bu::get_dimension<A>::type, typename bu::get_dimension<B>::type>;
+template <class From, class To>
+inline constexpr double factor = bu::conversion_factor(From{}, To{});
+template <class A, class B>
+concept OtherScale = !std::same_as<A, B> && SameDimension<unit_of<A>, unit_of<B>>;
+
+/// A count of From as one of To. Factors above 1 are exact, so a whole count is rounded once: `us(5)` equals `s(5e-6)`.
+template <class From, class To>
+[[nodiscard]] constexpr double converted(double count) {
+  if constexpr (factor<From, To> < 1)
+    return count / factor<To, From>;
+  else
+    return count * factor<From, To>;
 }
 
-/// The value of a pure scale: 10^9 for Quantity<ten<9>>.
-template <class Scale>
-inline constexpr double worth = -1;  // no pure scale
-template <>
-inline constexpr double worth<double> = 1;
+/// The unit that a quantity has outside this library: quantities of boost::units::si count energy in kg m^2 s^-2.
+template <class Power>
+struct Outside : Power {};
+template <long N>
+struct Outside<power::joule<N>> {
+  using unit = decltype(unit_power<bu::si::kilogram_base_unit, N>{} * unit_power<bu::si::meter_base_unit, 2 * N>{} /
+                        unit_power<bu::si::second_base_unit, 2 * N>{});
+};
+template <class Q>
+struct OutsideUnit;
 template <class... Powers>
-  requires((exponent<power::ten, Powers> + exponent<power::two, Powers> + exponent<power::hour, Powers> != 0) && ...)
-inline constexpr double worth<Quantity<Powers...>> = [] {
-  constexpr int tens = (0 + ... + exponent<power::ten, Powers>), twos = (0 + ... + exponent<power::two, Powers>),
-                hours = (0 + ... + exponent<power::hour, Powers>);
-  double result = 1;
-  for (const auto& [base, times] : {std::pair{10L, tens}, {2L, twos}, {3600L, hours}})
-    result = times < 0 ? result / magnitude(base, times) : result * magnitude(base, times);
-  return result;
-}();
+struct OutsideUnit<Quantity<Powers...>> {
+  using type = decltype((NoUnit{} * ... * typename Outside<Powers>::unit{}));
+};
+/// The numbers of a boost::units::quantity of U and of a Q are equal for every amount.
+template <class U, class Q>
+concept CountedAlike = SameDimension<U, typename OutsideUnit<Q>::type> && factor<U, typename OutsideUnit<Q>::type> == 1;
 
-/// Quantities that differ in their scale alone, as a count of GB and one of GiB.
-template <class A, class B>
-concept OtherScale = !std::same_as<A, B> && (worth<Quotient<A, B>> > 0);
-
-/// A named unit of `Of`, worth Base^Exponent coherent units: builds a quantity from a count, and tags `in`.
-template <class Of, long Base, long Exponent>
+/// A named unit, worth the product of its scales in coherent units of `Of`: builds a quantity from a count, and tags `in`.
+template <class Of, class... Scales>
 struct Unit {
   [[nodiscard]] constexpr Of operator()(double count) const {
-    const double m = magnitude(Base, Exponent);
-    return Of::from_value(Exponent < 0 ? count / m : count * m);
+    return Of::from_value(converted<unit_of<Quantity<Scales...>>, NoUnit>(count));
   }
   /// 256 * MiB
   template <Number N>
@@ -139,28 +206,6 @@ struct Unit {
     return unit(static_cast<double>(count));
   }
 };
-
-/// A count of that unit. The scale is part of its type, so a count of GB does not mix with a count of GiB.
-template <class Of, long Base, long Exponent>
-struct Counted;
-template <class Of, long Exponent>
-struct Counted<Of, 10, Exponent> {
-  using type = Quotient<Of, Quantity<power::ten<-static_cast<int>(Exponent)>>>;
-};
-template <class Of, long Exponent>
-struct Counted<Of, 2, Exponent> {
-  using type = Quotient<Of, Quantity<power::two<-static_cast<int>(Exponent)>>>;
-};
-template <class Of, long Exponent>
-struct Counted<Of, 3600, Exponent> {
-  using type = Quotient<Of, Quantity<power::hour<-static_cast<int>(Exponent)>>>;
-};
-template <class Of>
-struct Counted<Of, 3600000, 1> {
-  using type = Quotient<Of, Quantity<power::ten<-3>, power::hour<-1>>>;
-};
-template <class Of, long Base, long Exponent>
-using counted_in = typename Counted<Of, Base, Exponent>::type;
 
 [[noreturn]] inline void throw_efficiency_out_of_range(double efficiency) {
   char text[32];
@@ -176,7 +221,7 @@ using counted_in = typename Counted<Of, Base, Exponent>::type;
 
 }  // namespace detail
 
-/// A double with its unit. The powers of its unit are in the order of namespace power; those to the power 0 are left out.
+/// A quantity holds a double. Its unit lists base units to powers above 0 first, then those to powers below, then scales.
 template <class... Powers>
 class Quantity {
  public:
@@ -185,8 +230,8 @@ class Quantity {
   template <detail::Number N>
   Quantity(N) = delete;
   /// A unit without a count.
-  template <class Of, long Base, long Exponent>
-  Quantity(detail::Unit<Of, Base, Exponent>) = delete;
+  template <class Of, class... Scales>
+  Quantity(detail::Unit<Of, Scales...>) = delete;
   /// Another kind of quantity.
   template <class... Other>
     requires(!std::same_as<Quantity, Quantity<Other...>> && !detail::OtherScale<Quantity, Quantity<Other...>>)
@@ -195,7 +240,22 @@ class Quantity {
   template <class... Other>
     requires detail::OtherScale<Quantity, Quantity<Other...>>
   explicit constexpr Quantity(Quantity<Other...> count)
-      : value_{count.value() * detail::worth<detail::Quotient<Quantity<Other...>, Quantity>>} {}
+      : value_{detail::converted<detail::unit_of<Quantity<Other...>>, detail::unit_of<Quantity>>(count.value())} {}
+
+  /// A boost::units::quantity that counts in the same unit converts from and to this one: `Time t = 3.0 * si::seconds`.
+  template <class U, detail::Number N>
+    requires detail::CountedAlike<U, Quantity>
+  constexpr Quantity(const boost::units::quantity<U, N>& q) : value_{static_cast<double>(q.value())} {}
+  template <class U>
+    requires detail::CountedAlike<U, Quantity>
+  constexpr operator boost::units::quantity<U>() const { return boost::units::quantity<U>::from_value(value_); }
+  /// Boost.Units converts to or from another unit of the same dimension: `Time{boost::units::quantity<si::time>{hours}}`.
+  template <class U, class N>
+    requires(!detail::CountedAlike<U, Quantity>)
+  Quantity(const boost::units::quantity<U, N>&) = delete;
+  template <class U>
+    requires(!detail::CountedAlike<U, Quantity>)
+  operator boost::units::quantity<U>() const = delete;
 
   /// From a number in the coherent unit: byte, s, byte/s, ...
   [[nodiscard]] static constexpr Quantity from_value(double value) {
@@ -243,14 +303,18 @@ class Quantity {
 template <class... A, class... B>
 [[nodiscard]] constexpr detail::Product<Quantity<A...>, Quantity<B...>> operator*(Quantity<A...> a, Quantity<B...> b) {
   using Out = detail::Product<Quantity<A...>, Quantity<B...>>;
-  if constexpr (std::same_as<Out, double>) return a.value() * b.value();
-  else return Out::from_value(a.value() * b.value());
+  if constexpr (std::same_as<Out, double>)
+    return a.value() * b.value();
+  else
+    return Out::from_value(a.value() * b.value());
 }
 template <class... A, class... B>
 [[nodiscard]] constexpr detail::Quotient<Quantity<A...>, Quantity<B...>> operator/(Quantity<A...> a, Quantity<B...> b) {
   using Out = detail::Quotient<Quantity<A...>, Quantity<B...>>;
-  if constexpr (std::same_as<Out, double>) return a.value() / b.value();
-  else return Out::from_value(a.value() / b.value());
+  if constexpr (std::same_as<Out, double>)
+    return a.value() / b.value();
+  else
+    return Out::from_value(a.value() / b.value());
 }
 template <detail::Number N, class... B>
 [[nodiscard]] constexpr auto operator/(N number, Quantity<B...> b) {
@@ -271,83 +335,83 @@ template <class... A, class... B>
   requires(!std::same_as<Quantity<A...>, Quantity<B...>>)
 std::partial_ordering operator<=>(Quantity<A...>, Quantity<B...>) = delete;
 
-using Bytes = Quantity<power::byte<1>>;                              ///< payload, in byte
-using WireBits = Quantity<power::wire_bit<1>>;                       ///< size on a wire, in bit
-using Flops = Quantity<power::flop<1>>;                              ///< work, in floating-point operations
-using Joules = Quantity<power::joule<1>>;                            ///< energy, in J
-using Dollars = Quantity<power::dollar<1>>;                          ///< money, in USD
-using Time = Quantity<power::second<1>>;                             ///< elapsed time, in s
-using Bandwidth = Quantity<power::byte<1>, power::second<-1>>;       ///< payload in ONE direction, in byte/s
-using LineRate = Quantity<power::wire_bit<1>, power::second<-1>>;    ///< WireBits / Time, ONE direction
-using FlopRate = Quantity<power::flop<1>, power::second<-1>>;        ///< Flops / Time, in flop/s
-using Watts = Quantity<power::joule<1>, power::second<-1>>;          ///< power, Joules / Time, in W
-using DollarRate = Quantity<power::dollar<1>, power::second<-1>>;    ///< rent, Dollars / Time, in USD/s
+using Bytes = Quantity<power::byte<1>>;                            ///< payload, in byte
+using WireBits = Quantity<power::wire_bit<1>>;                     ///< size on a wire, in bit
+using Flops = Quantity<power::flop<1>>;                            ///< work, in floating-point operations
+using Joules = Quantity<power::joule<1>>;                          ///< energy, in J
+using Dollars = Quantity<power::dollar<1>>;                        ///< money, in USD
+using Time = Quantity<power::second<1>>;                           ///< elapsed time, in s
+using Bandwidth = Quantity<power::byte<1>, power::second<-1>>;     ///< payload in ONE direction, in byte/s
+using LineRate = Quantity<power::wire_bit<1>, power::second<-1>>;  ///< WireBits / Time, ONE direction
+using FlopRate = Quantity<power::flop<1>, power::second<-1>>;      ///< Flops / Time, in flop/s
+using Watts = Quantity<power::joule<1>, power::second<-1>>;        ///< power, Joules / Time, in W
+using DollarRate = Quantity<power::dollar<1>, power::second<-1>>;  ///< rent, Dollars / Time, in USD/s
 /// Payload of the two directions of a link added up, in byte/s: the headline figure of a datasheet.
 using DuplexBandwidth = Quantity<power::byte<1>, power::both_directions<1>, power::second<-1>>;
 
-/// The names of the units. `Unit<Q, 10, 9>` is worth 10^9 of the coherent unit of Q.
+/// The names of the units. `Unit<Bytes, ten<9>>` is worth 10^9 bytes.
 namespace units {
 // clang-format off
-inline constexpr detail::Unit<Bytes, 10,  0> B{};
-inline constexpr detail::Unit<Bytes, 10,  3> kB{};
-inline constexpr detail::Unit<Bytes, 10,  6> MB{};
-inline constexpr detail::Unit<Bytes, 10,  9> GB{};
-inline constexpr detail::Unit<Bytes, 10, 12> TB{};
-inline constexpr detail::Unit<Bytes, 10, 15> PB{};
-inline constexpr detail::Unit<Bytes,  2, 10> KiB{};
-inline constexpr detail::Unit<Bytes,  2, 20> MiB{};
-inline constexpr detail::Unit<Bytes,  2, 30> GiB{};
-inline constexpr detail::Unit<Bytes,  2, 40> TiB{};
+inline constexpr detail::Unit<Bytes> B{};
+inline constexpr detail::Unit<Bytes, power::ten<3>> kB{};
+inline constexpr detail::Unit<Bytes, power::ten<6>> MB{};
+inline constexpr detail::Unit<Bytes, power::ten<9>> GB{};
+inline constexpr detail::Unit<Bytes, power::ten<12>> TB{};
+inline constexpr detail::Unit<Bytes, power::ten<15>> PB{};
+inline constexpr detail::Unit<Bytes, power::two<10>> KiB{};
+inline constexpr detail::Unit<Bytes, power::two<20>> MiB{};
+inline constexpr detail::Unit<Bytes, power::two<30>> GiB{};
+inline constexpr detail::Unit<Bytes, power::two<40>> TiB{};
 
-inline constexpr detail::Unit<WireBits, 10, 0> bit{};
-inline constexpr detail::Unit<WireBits, 10, 9> Gbit{};
+inline constexpr detail::Unit<WireBits> bit{};
+inline constexpr detail::Unit<WireBits, power::ten<9>> Gbit{};
 
-inline constexpr detail::Unit<Time,   10,  0> s{};
-inline constexpr detail::Unit<Time,   10, -3> ms{};
-inline constexpr detail::Unit<Time,   10, -6> us{};
-inline constexpr detail::Unit<Time,   10, -9> ns{};
-inline constexpr detail::Unit<Time, 3600,  1> h{};
+inline constexpr detail::Unit<Time> s{};
+inline constexpr detail::Unit<Time, power::ten<-3>> ms{};
+inline constexpr detail::Unit<Time, power::ten<-6>> us{};
+inline constexpr detail::Unit<Time, power::ten<-9>> ns{};
+inline constexpr detail::Unit<Time, power::hour<1>> h{};
 
-inline constexpr detail::Unit<Bandwidth, 10,  0> B_per_s{};
-inline constexpr detail::Unit<Bandwidth, 10,  6> MB_per_s{};
-inline constexpr detail::Unit<Bandwidth, 10,  9> GB_per_s{};
-inline constexpr detail::Unit<Bandwidth, 10, 12> TB_per_s{};
-inline constexpr detail::Unit<Bandwidth,  2, 30> GiB_per_s{};
+inline constexpr detail::Unit<Bandwidth> B_per_s{};
+inline constexpr detail::Unit<Bandwidth, power::ten<6>> MB_per_s{};
+inline constexpr detail::Unit<Bandwidth, power::ten<9>> GB_per_s{};
+inline constexpr detail::Unit<Bandwidth, power::ten<12>> TB_per_s{};
+inline constexpr detail::Unit<Bandwidth, power::two<30>> GiB_per_s{};
 
-inline constexpr detail::Unit<DuplexBandwidth, 10,  9> GB_per_s_duplex{};
-inline constexpr detail::Unit<DuplexBandwidth, 10, 12> TB_per_s_duplex{};
+inline constexpr detail::Unit<DuplexBandwidth, power::ten<9>> GB_per_s_duplex{};
+inline constexpr detail::Unit<DuplexBandwidth, power::ten<12>> TB_per_s_duplex{};
 
-inline constexpr detail::Unit<LineRate, 10,  6> Mbit_per_s{};
-inline constexpr detail::Unit<LineRate, 10,  9> Gbit_per_s{};
-inline constexpr detail::Unit<LineRate, 10, 12> Tbit_per_s{};
+inline constexpr detail::Unit<LineRate, power::ten<6>> Mbit_per_s{};
+inline constexpr detail::Unit<LineRate, power::ten<9>> Gbit_per_s{};
+inline constexpr detail::Unit<LineRate, power::ten<12>> Tbit_per_s{};
 
-inline constexpr detail::Unit<Flops, 10,  0> flop{};
-inline constexpr detail::Unit<Flops, 10,  9> Gflop{};
-inline constexpr detail::Unit<Flops, 10, 12> Tflop{};
-inline constexpr detail::Unit<Flops, 10, 15> Pflop{};
+inline constexpr detail::Unit<Flops> flop{};
+inline constexpr detail::Unit<Flops, power::ten<9>> Gflop{};
+inline constexpr detail::Unit<Flops, power::ten<12>> Tflop{};
+inline constexpr detail::Unit<Flops, power::ten<15>> Pflop{};
 
-inline constexpr detail::Unit<FlopRate, 10,  9> Gflop_per_s{};
-inline constexpr detail::Unit<FlopRate, 10, 12> Tflop_per_s{};
-inline constexpr detail::Unit<FlopRate, 10, 15> Pflop_per_s{};
+inline constexpr detail::Unit<FlopRate, power::ten<9>> Gflop_per_s{};
+inline constexpr detail::Unit<FlopRate, power::ten<12>> Tflop_per_s{};
+inline constexpr detail::Unit<FlopRate, power::ten<15>> Pflop_per_s{};
 
-inline constexpr detail::Unit<Watts, 10, 0> W{};
-inline constexpr detail::Unit<Watts, 10, 3> kW{};
-inline constexpr detail::Unit<Watts, 10, 6> MW{};
+inline constexpr detail::Unit<Watts> W{};
+inline constexpr detail::Unit<Watts, power::ten<3>> kW{};
+inline constexpr detail::Unit<Watts, power::ten<6>> MW{};
 
-inline constexpr detail::Unit<Joules,      10, 0> J{};
-inline constexpr detail::Unit<Joules, 3600000, 1> kWh{};
+inline constexpr detail::Unit<Joules> J{};
+inline constexpr detail::Unit<Joules, power::ten<3>, power::hour<1>> kWh{};
 
-inline constexpr detail::Unit<Dollars,      10,  0> USD{};
-inline constexpr detail::Unit<DollarRate, 3600, -1> USD_per_h{};
+inline constexpr detail::Unit<Dollars> USD{};
+inline constexpr detail::Unit<DollarRate, power::hour<-1>> USD_per_h{};
 // clang-format on
 }  // namespace units
 
 /// `q` as a count of `unit`: in(us(5), ns).value() is 5000. The count keeps its unit until `.value()` takes it off,
 /// and `Bytes{in(m, GiB)}` undoes it. Take `.value()` directly after `in` only: elsewhere it can hide a unit.
-template <class Q, long Base, long Exponent>
-[[nodiscard]] constexpr auto in(Q q, detail::Unit<Q, Base, Exponent>) {
-  const double m = detail::magnitude(Base, Exponent);
-  return detail::counted_in<Q, Base, Exponent>::from_value(Exponent < 0 ? q.value() * m : q.value() / m);
+template <class Q, class... Scales>
+[[nodiscard]] constexpr auto in(Q q, detail::Unit<Q, Scales...>) {
+  using Scale = Quantity<Scales...>;
+  return detail::Product<Q, Scale>::from_value(detail::converted<detail::NoUnit, detail::unit_of<Scale>>(q.value()));
 }
 
 /// total / 2: one direction of a link that is equally fast both ways, from the sum of both.
@@ -363,7 +427,7 @@ template <class Q, long Base, long Exponent>
 
 /// `80_GiB` is `units::GiB(80)`, `4.8_us` is `units::us(4.8)`: one suffix for each name in `units`.
 namespace literals {
-#define FABRICOST_LITERAL(unit)                                                                                 \
+#define FABRICOST_LITERAL(unit)                                                                                        \
   [[nodiscard]] constexpr auto operator""_##unit(unsigned long long n) { return units::unit(static_cast<double>(n)); } \
   [[nodiscard]] constexpr auto operator""_##unit(long double n) { return units::unit(static_cast<double>(n)); }
 // clang-format off

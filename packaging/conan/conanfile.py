@@ -1,6 +1,6 @@
 """Conan 2 recipe of the checkout it lies in: conan create packaging/conan -s compiler.cppstd=gnu20
 
-Eigen, yaml-cpp, fmt, pugixml, zlib, zstd, SQLite, CLI11 and nlohmann_json are the system's (quickstart: Debian's names),
+Eigen, Boost, yaml-cpp, fmt, pugixml, zlib, zstd, SQLite, CLI11 and nlohmann_json are the system's (quickstart: Debian's names),
 not Conan's: that is the way this recipe is tested, and one machine then has one yaml-cpp.
 find_package(fabricost) finds the package's own files.
 """

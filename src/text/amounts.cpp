@@ -7,6 +7,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/units.hpp>
 
 #include <fmt/format.h>
 
@@ -53,9 +54,15 @@ template <class Read>
 }  // namespace
 
 double duration_of(const std::string& text, std::string_view option) {
-  constexpr std::array<std::pair<std::string_view, double>, 8> units{
-      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"days", 86400}}};
-  const double seconds = scaled(text, units);
+  constexpr std::array<std::pair<std::string_view, double>, 8> known{{{"s", units::s(1).value()},
+                                                                      {"ms", units::ms(1).value()},
+                                                                      {"us", units::us(1).value()},
+                                                                      {"ns", units::ns(1).value()},
+                                                                      {"min", units::s(60).value()},
+                                                                      {"h", units::h(1).value()},
+                                                                      {"d", units::h(24).value()},
+                                                                      {"days", units::h(24).value()}}};
+  const double seconds = scaled(text, known);
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;
 }

@@ -6,6 +6,7 @@
 #include <fabricost/text/print.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/text/ranges.hpp>
+#include <fabricost/units.hpp>
 
 #include "text/ascii.hpp"
 
@@ -24,19 +25,19 @@ constexpr std::size_t max_sizes = 100'000;
 
 struct SizeUnit {
   std::string_view text;
-  double bytes;
+  Bytes bytes;
 };
-constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
-                                               {"kB", 1e3},
-                                               {"MB", 1e6},
-                                               {"GB", 1e9},
-                                               {"TB", 1e12},
-                                               {"PB", 1e15},
-                                               {"KiB", 1024.0},
-                                               {"MiB", 1024.0 * 1024},
-                                               {"GiB", 1024.0 * 1024 * 1024},
-                                               {"TiB", 1024.0 * 1024 * 1024 * 1024},
-                                               {"PiB", 1024.0 * 1024 * 1024 * 1024 * 1024}}};
+constexpr std::array<SizeUnit, 11> size_units{{{"B", units::B(1)},
+                                               {"kB", units::kB(1)},
+                                               {"MB", units::MB(1)},
+                                               {"GB", units::GB(1)},
+                                               {"TB", units::TB(1)},
+                                               {"PB", units::PB(1)},
+                                               {"KiB", units::KiB(1)},
+                                               {"MiB", units::MiB(1)},
+                                               {"GiB", units::GiB(1)},
+                                               {"TiB", units::TiB(1)},
+                                               {"PiB", units::TiB(1024)}}};
 
 [[nodiscard]] std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -95,7 +96,7 @@ struct Leading {
   if (!value->rest.empty()) {
     unit = 0;
     for (const SizeUnit& known : size_units)
-      if (value->rest == known.text) unit = known.bytes;
+      if (value->rest == known.text) unit = known.bytes.value();
     if (unit == 0) refuse(text, fmt::format("is not a size; write {}", remedy(*value)));
   }
   const double bytes = value->number * unit;

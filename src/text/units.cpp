@@ -4,6 +4,8 @@
 
 #include "text/units.hpp"
 
+#include <fabricost/units.hpp>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -19,21 +21,41 @@ namespace {
 
 struct UnitName {
   std::string_view name;
-  double factor;
+  double factor;  ///< coherent units in one of this unit
+
+  template <class... Powers>
+  constexpr UnitName(std::string_view text, Quantity<Powers...> one) : name{text}, factor{one.value()} {}
 };
 
 constexpr double smallest_fraction = 1e-6;  // below that, times would no longer be finite numbers
-constexpr double ki = 1024, mi = ki * 1024, gi = mi * 1024, ti = gi * 1024;
-constexpr std::array<UnitName, 10> sizes{
-    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
-constexpr std::array<UnitName, 6> times{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
-constexpr std::array<UnitName, 6> byte_rates{{{"B/s", 1}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {"GiB/s", gi}, {"MiB/s", mi}}};
-constexpr std::array<UnitName, 3> bit_rates{{{"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
-constexpr std::array<UnitName, 4> flop_rates{{{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"EFLOP/s", 1e18}}};
-constexpr std::array<UnitName, 3> clocks{{{"Hz", 1}, {"MHz", 1e6}, {"GHz", 1e9}}};
-constexpr std::array<UnitName, 3> powers{{{"W", 1}, {"kW", 1e3}, {"MW", 1e6}}};
-constexpr std::array<UnitName, 1> monies{{{"USD", 1}}};
-constexpr std::array<UnitName, 1> rents{{{"USD/h", 1.0 / 3600}}};
+constexpr std::array<UnitName, 10> sizes{{{"B", units::B(1)},
+                                          {"kB", units::kB(1)},
+                                          {"MB", units::MB(1)},
+                                          {"GB", units::GB(1)},
+                                          {"TB", units::TB(1)},
+                                          {"KiB", units::KiB(1)},
+                                          {"MiB", units::MiB(1)},
+                                          {"GiB", units::GiB(1)},
+                                          {"TiB", units::TiB(1)},
+                                          {"PB", units::PB(1)}}};
+constexpr std::array<UnitName, 6> times{
+    {{"s", units::s(1)}, {"ms", units::ms(1)}, {"us", units::us(1)}, {"ns", units::ns(1)}, {"min", units::s(60)}, {"h", units::h(1)}}};
+constexpr std::array<UnitName, 6> byte_rates{{{"B/s", units::B_per_s(1)},
+                                              {"MB/s", units::MB_per_s(1)},
+                                              {"GB/s", units::GB_per_s(1)},
+                                              {"TB/s", units::TB_per_s(1)},
+                                              {"GiB/s", units::GiB_per_s(1)},
+                                              {"MiB/s", units::MiB(1) / units::s(1)}}};
+constexpr std::array<UnitName, 3> bit_rates{
+    {{"Mbit/s", units::Mbit_per_s(1)}, {"Gbit/s", units::Gbit_per_s(1)}, {"Tbit/s", units::Tbit_per_s(1)}}};
+constexpr std::array<UnitName, 4> flop_rates{{{"GFLOP/s", units::Gflop_per_s(1)},
+                                              {"TFLOP/s", units::Tflop_per_s(1)},
+                                              {"PFLOP/s", units::Pflop_per_s(1)},
+                                              {"EFLOP/s", units::Pflop_per_s(1000)}}};
+constexpr std::array<UnitName, 3> clocks{{{"Hz", 1 / units::s(1)}, {"MHz", 1e6 / units::s(1)}, {"GHz", 1e9 / units::s(1)}}};
+constexpr std::array<UnitName, 3> powers{{{"W", units::W(1)}, {"kW", units::kW(1)}, {"MW", units::MW(1)}}};
+constexpr std::array<UnitName, 1> monies{{{"USD", units::USD(1)}}};
+constexpr std::array<UnitName, 1> rents{{{"USD/h", units::USD_per_h(1)}}};
 
 std::optional<double> factor_of(std::string_view unit, std::span<const UnitName> units) {
   for (const UnitName& u : units)

@@ -160,6 +160,16 @@ class Headers(unittest.TestCase):
                 ("const char* word(int n = 1'000) { return n > 1 ? \"}{\" : \"\"; }  // }", "function", "word")):
             self.assertEqual([one[:2] for one in self.declared(text)], [(kind, name)], text)
 
+    def test_programs_on_the_page_for_authors_of_tools_are_compiled(self):
+        page = (ROOT / "docs/how-to/cpp-tool.md").read_text(encoding="utf-8")
+        compiled = "".join(path.read_text(encoding="utf-8")
+                           for path in [*(ROOT / "examples").glob("*.cpp"), ROOT / "tests/unit/explain/test_print.cpp"])
+        blocks = [block for block in re.findall(r"(?m)(?:^ {4}.*\n)+", page) if languages.of(re.sub(r"(?m)^ {4}", "", block)) == "cpp"]
+        self.assertGreater(len(blocks), 1)
+        for line in "".join(blocks).splitlines():
+            if "std::cout" not in line:  # tests of what it prints write to a string
+                self.assertIn(line.strip(), compiled)
+
     def test_what_is_public_is_listed(self):
         listed = (ROOT / "docs/reference/cpp-names.txt").read_text(encoding="utf-8").splitlines()
         there = reference_cpp.names(ROOT).splitlines()

@@ -31,7 +31,7 @@ PROGRAM = re.compile(r"(import|from|const|\w+Request) |\w+ = ")  # run whole; wh
 not_here = {
     r"\./quickstart|git clone |export PATH=|pip install|apt-get |cmake |\(cd build|conan |vcpkg ": "installs or builds",
     r"packaging/|podman |rattler-build ": "packs",
-    r"const System |\w+Request \w+;|find_package\(|target_link|c\+\+ |#include":
+    r"const (?:System|Time) |\w+Request \w+;|find_package\(|target_link|c\+\+ |#include":
         "needs a compiler; tests/consumer and examples/ compile it",
     r"(NCCL_DEBUG=\S+ )?mpirun |srun ": "needs a cluster",
     r"(examples/measure_\S+ .*|fabricost measure\b.*)$|found = fc\.measure": "needs GPUs; tests of `measure` have stand-ins for them",

@@ -11,12 +11,21 @@ import subprocess
 
 PRELUDE = """\
 #include <fabricost/units.hpp>
+#include <boost/units/base_units/metric/hour.hpp>
+#include <boost/units/systems/information.hpp>
+#include <boost/units/systems/si.hpp>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 using namespace fabricost;
 using namespace fabricost::units;
 using namespace fabricost::literals;
+using boost::units::quantity;
+namespace si = boost::units::si;
+using BoostByte = boost::units::information::byte_base_unit::unit_type;
+using BoostBit = boost::units::information::bit_base_unit::unit_type;
+using BoostBytePerSecond = boost::units::divide_typeof_helper<BoostByte, si::time>::type;
+using BoostHour = boost::units::metric::hour_base_unit::unit_type;
 template <class T> void use(const T&) {}
 template <class T> void fails_late(const T&) { static_assert(sizeof(T) == 0, "fails when instantiated"); }
 """
@@ -142,5 +151,5 @@ def shorten(message: str, width: int = 200) -> str:
     """Drops what differs between machines (folders) and the names of namespaces."""
     message = re.sub(r" [{(]aka '[^']*'[)}]", "", message)
     message = re.sub(r"(?<![\w<)])(?:/[\w.+-]+)+/([\w.+-]+)", r"\1", message)
-    message = re.sub(r"fabricost::(power::|detail::)?|(?<![\w:])power::", "", message)
+    message = re.sub(r"fabricost::(power::|detail::)?|boost::units::|(?<![\w:])power::", "", message)
     return message if len(message) <= width else message[: width - 3].rstrip() + "..."

@@ -3,9 +3,7 @@
 
     run.py                    every case, with each compiler that is installed
     run.py --only clang       with one of them; exit status 77 says that it is not there
-    run.py --page FILE        writes docs/units-mistakes.md from the cases and the compilers' messages
-    run.py --check-page FILE  also fails when that page is not what --page would write
-    run.py --check-page FILE --no-compiler   compiles nothing: the cases of the page alone
+    run.py --page FILE        also writes the page units-mistakes from the cases and the compilers' messages
 
 A BAD line has to fail without any warning option and for another reason than a misspelt name; a GOOD line has to
 compile with all warnings as errors. Before that, cases that must be reported are run, to see that they are.
@@ -33,8 +31,8 @@ SKIPPED = 77
 LONGEST = 15  # lines of an error with its notes
 
 
-def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
-    """The faults of the case itself, and the first error line of its bad program."""
+def judge(compiler: Compiler, case: Case) -> tuple[list[str], str, int]:
+    """The faults of the case itself, the first error line of its bad program, and the lines of its longest error."""
     problems = []
     bad = compiler.compile(case.bad, strict=False)
     if case.rejected and bad.ok:
@@ -48,7 +46,7 @@ def judge(compiler: Compiler, case: Case) -> tuple[list[str], str]:
     good = compiler.compile(case.good, strict=True)
     if not good.ok:
         problems.append(f"GOOD does not compile: {case.good}\n      {good.message}")
-    return problems, bad.message
+    return problems, bad.message, bad.lines
 
 
 def harness_proofs() -> list[tuple[str, Case, bool]]:
@@ -77,7 +75,7 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
     start = time.monotonic()
     ok = True
     for what, case, expected in harness_proofs():
-        problems, message = judge(compiler, case)
+        problems, message, _ = judge(compiler, case)
         if bool(problems) != expected:
             ok = False
             print(f"  harness: it is not so that {what}: {problems} {message}")
@@ -86,7 +84,7 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
         return False, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         judged = list(pool.map(lambda case: judge(compiler, case), cases))
-    verdicts = [problems for problems, _ in judged]
+    verdicts = [problems for problems, _, _ in judged]
     for case, problems in zip(cases, verdicts):
         for problem in problems:
             print(f"  cases.txt:{case.line}: {case.title}\n    {problem}")
@@ -100,16 +98,10 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool,
         f"{compiler.label}: {bad - count('BAD')} of {bad} mistakes rejected, "
         f"{len(cases) - count('GOOD')} of {len(cases)} corrections accepted, "
         f"{gaps - count('ACCEPTED')} of {gaps} known gaps still open; "
+        f"longest message {max((lines for _, _, lines in judged), default=0)} lines; "
         f"harness proved on {len(harness_proofs())} cases; {time.monotonic() - start:.1f} s"
     )
-    return not any(verdicts), {case.title: message for case, (_, message) in zip(cases, judged) if case.rejected}
-
-
-def messages_of(compiler: Compiler, cases: list[Case], jobs: int) -> dict[str, str]:
-    bad = [case for case in cases if case.rejected]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda case: compiler.compile(case.bad, strict=False).message, bad)
-        return {case.title: message for case, message in zip(bad, results)}
+    return not any(verdicts), {case.title: message for case, (_, message, _) in zip(cases, judged) if case.rejected}
 
 
 def arguments() -> argparse.Namespace:
@@ -119,12 +111,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clang", metavar="PROGRAM", help="clang++ (found on the PATH when left out)")
     include = HERE.parents[2] / "include"
     parser.add_argument("--include", type=pathlib.Path, default=include, metavar="DIR", help="folder of fabricost/")
-    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder")
+    parser.add_argument("--isystem", action="append", default=[], metavar="DIR", help="further include folder (Boost)")
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")
-    parser.add_argument("--no-compiler", action="store_true", help="with --check-page: compile nothing")
-    parser.add_argument("--check-page", type=pathlib.Path, metavar="FILE", help="compare the page")
     return parser.parse_args()
 
 
@@ -137,23 +127,19 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="compile_fail.") as work:
         compilers = []
-        for family in [] if args.no_compiler else [args.only] if args.only else NAMES:
+        for family in [args.only] if args.only else NAMES:
             try:
                 path = getattr(args, family)
                 compilers.append(Compiler(family, path, args.include, args.isystem, pathlib.Path(work)))
             except Unavailable as reason:
                 print(f"skipped: {NAMES[family]}: {reason}")
-        if args.page:
-            found = {c.family: page.Recorded(c.label, messages_of(c, cases, args.jobs)) for c in compilers}
-            return page.write(args.page, cases, found)
-        if not compilers and not args.no_compiler:
+        if not compilers:
             return SKIPPED
         checked = {compiler: check_cases(compiler, cases, args.jobs) for compiler in compilers}
-        status = 0 if all(ok for ok, _ in checked.values()) else 1
-        if args.check_page:
-            found = {compiler.family: page.Recorded(compiler.label, messages) for compiler, (_, messages) in checked.items()}
-            status |= page.compare(args.check_page, cases, found)
-        return status
+        ok = all(ok for ok, _ in checked.values())
+        if args.page and ok:
+            page.write(args.page, cases, {c.family: page.Recorded(c.label, messages) for c, (_, messages) in checked.items()})
+        return 0 if ok else 1
 
 
 if __name__ == "__main__":
