@@ -84,7 +84,7 @@ def test_what_helps_and_what_trades_are_the_commands():
 def test_things_loaded_and_names_are_the_same_question():
     by_name = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
     by_thing = fc.plan(fc.load_system("dgx-h100"), fc.load_model("llama3-8b"), gpus=16, global_batch=64,
-                       stack=fc.load_stack("megatron-core"))
+                       stack=fc.load_stack("nemo"))
     assert list(by_name) == list(by_thing)
     slower = fc.plan(fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=100 GB/s per direction"]), "llama3-8b", gpus=16, global_batch=64)
     assert slower[0].step_seconds >= by_name[0].step_seconds
@@ -164,7 +164,7 @@ def test_why_there_is_no_plan_is_a_value(question, reason):
 
 
 def test_a_named_layout_is_priced_without_recomputation_whether_it_fits_or_not():
-    job = dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=64, sequence=8192, tp=4, pp=2, microbatch=4, zero=1)
+    job = dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=64, sequence=8192, tp=4, pp=2, cp=1, microbatch=4, zero=1)
     plans = fc.plan(**job)
     assert not plans.fits and not any(plan.fits for plan in plans)
     assert {plan.recompute for plan in plans} == {"none"}

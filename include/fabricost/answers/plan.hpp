@@ -94,7 +94,7 @@ struct PlanRequest {
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true),
         asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N", "Tokens a sequence, as in 128k (131072); default 4096"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"),
-        asks(&R::stack, "stack", "--stack", "NAME", "The software: a name of data/stacks, or a YAML file; default the one with published steps:\nnemo, on TPUs maxtext-tpu, on AMD rocm-mlperf; elsewhere megatron-core"),
+        asks(&R::stack, "stack", "--stack", "NAME", "The software: a name of data/stacks, or a YAML file; default one\nwith published steps: nemo, on TPUs maxtext-tpu, on AMD\nrocm-mlperf; elsewhere megatron-core"),
         asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
              "Factor on kernels and launches, in place of the stack's own\n(from one of your own steps); no step may beat its products\nat the peak"),
         asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Most tensor ranks; default a scale-up domain's GPUs"),

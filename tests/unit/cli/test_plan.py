@@ -53,11 +53,12 @@ class Plan(unittest.TestCase):
         plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "1k", "--global-batch", "8", saying=["--gpus", "1k"])
 
     def test_an_answer_of_a_stack_without_published_steps_names_those_that_have(self):
-        text = " ".join(plan.works(*JOB).split())
+        text = " ".join(plan.works(*JOB, "--stack", "megatron-core").split())
         self.assertRegex(text, r"Fitted on hopper: [^.]*\bnemo\b[^.]*\btorchtitan\b[^.]*\. Take the one that you run \(--stack\); "
                                r"if none is, give --stack-scale")
         for known in (("--stack", "nemo"), ("--stack-scale", "1.1")):
             self.assertNotIn("Take the one that you run", " ".join(plan.works(*JOB, *known).split()))
+        self.assertNotIn("Take the one that you run", " ".join(plan.works(*JOB).split()))  # the default has published steps
         self.assertIn("Software stacks", " ".join(plan.works(*JOB, "--explain").split()))
 
     def test_adding_up_gradients_is_not_the_optimizer(self):
@@ -66,7 +67,7 @@ class Plan(unittest.TestCase):
                             "--pp", "2", "--cp", "1", "--zero", "1", "--microbatch", "1", "--recompute", "full")["layouts"][0]
             return {term["name"]: term["time_s"] for term in layout["terms"]}
         few, many = terms(32), terms(128)
-        self.assertAlmostEqual(many["accumulation"] / few["accumulation"], 4, places=9)
+        self.assertAlmostEqual(many["accumulation"] / few["accumulation"], 31 / 7, places=9)  # the first microbatch adds to nothing
         self.assertEqual(many["optimizer"], few["optimizer"])  # once a step
         self.assertIn("accumulation", plan.works(*JOB))
 
@@ -122,7 +123,7 @@ class Plan(unittest.TestCase):
         self.assertEqual(layout["schedule"], "interleaved")
 
     def test_a_named_layout_is_priced_without_recomputation_and_the_answer_says_first_whether_it_fits(self):
-        named = ("--tp", "4", "--pp", "2", "--microbatch", "4", "--zero", "1", "--sequence", "8192")
+        named = ("--tp", "4", "--pp", "2", "--cp", "1", "--microbatch", "4", "--zero", "1", "--sequence", "8192")
         out = answer(*JOB, *named)
         self.assertIs(out["fits"], False)
         for layout in out["layouts"]:
@@ -181,7 +182,8 @@ class Plan(unittest.TestCase):
 
     def test_the_stack_changes_the_answer_and_says_so(self):
         plain, scaled = answer(*JOB)["layouts"][0], answer(*JOB, "--stack-scale", "1.5")["layouts"][0]
-        self.assertAlmostEqual(scaled["step_s"] / plain["step_s"], 1.5, places=9)
+        self.assertLess(scaled["step_s"] / plain["step_s"], 1.5)  # exchanges take what they take under any software
+        self.assertGreater(scaled["step_s"] / plain["step_s"], 1.4)
         self.assertIn("nemo", plan.works(*JOB, "--stack", "nemo"))
 
     def test_sensitivity_and_pareto(self):
@@ -207,10 +209,10 @@ class Plan(unittest.TestCase):
         plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
                      saying=["more expert ranks than the 8 experts", "take 8"])
         plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
-                     saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of ", "GiB: take"])
+                     saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 684.8 of ", "GiB: take"])
 
     def test_where_only_host_memory_helps_narrower_states_are_named_and_help(self):
-        job = ("--model", "llama3.1-405b", "--system", "dgx-h100", "--gpus", "96", "--global-batch", "96")
+        job = ("--model", "llama3.1-405b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "96")
         narrow = ("--exp-avg-dtype", "bf16", "--exp-avg-sq-dtype", "bf16", "--grad-reduce-in-fp32", "no")
         plan.refused(*job, "--optimizer-offload-fraction", "0",
                      saying=["in host memory", "moments and gradients in 16 bit", " ".join(narrow), "it fits as it is"])

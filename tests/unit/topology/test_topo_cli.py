@@ -53,7 +53,7 @@ def bytes_that_are_no_text(folder):
     made = os.path.join(folder, "box.yaml")
     assert json.loads(works("topo", topo, "-o", made, "--json"))["gpus"] == 1
     text = open(made, encoding="utf-8").read()
-    assert "to?po.txt" in text and "mlx5_\ufffd\ufffd" in text, text
+    assert "to\ufffdpo.txt" in text and "mlx5_\ufffd\ufffd" in text, text
     assert json.loads(works("show", made, "--json"))["gpus"] == 1
 
 
