@@ -24,7 +24,7 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
   const bool several = a.collectives.size() > 1;
   page.title("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, seconds_text(a.end_seconds));
   page.table(
-      {"collective", ">groups", ">ranks", "runs", ">alone", ">ends after", ">slowed", ">for ever"}, a.collectives, [](const SharedCollective& one) {
+      {"collective", ">groups", ">ranks", "runs", ">alone", ">ends", ">slowed", ">for ever"}, a.collectives, [](const SharedCollective& one) {
         const std::string least = one.slow_down > one.least_slow_down * (1 + 1e-6) ? fmt::format("{:.2f} to ", one.least_slow_down) : "";
         return cells(one.name, one.groups, one.ranks, fmt::format("{} {}", one.alone.algorithm.view(), one.alone.protocol.view()),
                      time_text(one.alone.time()), seconds_text(one.end_seconds), fmt::format("{}{:.2f} x", least, one.slow_down),

@@ -127,7 +127,7 @@ class Compare(unittest.TestCase):
             compare.refused("dgx-h100", "--serve", "--model", "llama3-70b", "--gpus", "8", "--plot", folder, saying=["--plot"])
 
     def test_a_machine_that_cannot_is_said_so_beside_those_that_can(self):
-        out = json.loads(compare.works("dgx-h100", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "16", "--global-batch", "64",
+        out = json.loads(compare.works("l40s-pcie", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "24", "--global-batch", "64",
                                        "--json"))
         self.assertIn("does not fit", out["systems"][0]["trouble"])
         self.assertIn("step_s", out["systems"][1])

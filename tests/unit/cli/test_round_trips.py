@@ -103,7 +103,7 @@ def main(tool, how_many):
                 saved.write_text(f"extends: {question.system}\n", encoding="utf-8")
                 again = json.loads(ask(tool, [*question.words, "--size", str(question.sizes[0]), "--system", str(saved)]))
                 # over PCIe the rates that a file states count where the machine itself was not measured
-                if abs(again["time_us"] - times[0][0]) > (0.01 if "pcie" in question.system else 0) * times[0][0]:
+                if abs(again["time_us"] - times[0][0]) > (0.02 if "pcie" in question.system or "l40s" in question.system else 0) * times[0][0]:
                     print(f"FAILED: {question.system} and a file that extends it differ: {' '.join(question.words)}")
                     return 1
     print(f"{answered} answers of {how_many} questions")
