@@ -37,7 +37,7 @@ std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::stri
       "name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
       origin, date);
   out +=
-      "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
+      "notes: scale multiplies the times of kernels and launches; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
       "on, experts is set where some of its rows are of models with experts\nstacks:\n";
   std::vector<const FittedStack*> sorted;
   for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
