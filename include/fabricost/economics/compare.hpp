@@ -12,6 +12,7 @@
 #include <fabricost/economics/paid.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/serving/certainty.hpp>
+#include <fabricost/serving/plan.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/idle_gpus.hpp>

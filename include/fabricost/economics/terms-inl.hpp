@@ -4,6 +4,10 @@
 
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/economics/terms.hpp>
+#include <fabricost/serving/plan.hpp>
+#include <fabricost/training/step.hpp>
+
+#include <algorithm>
 
 namespace fabricost {
 

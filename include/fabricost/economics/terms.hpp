@@ -2,14 +2,15 @@
 /// \file terms.hpp
 /// The terms of a step or a token by name, for tables, JSON and pictures.
 
-#include <fabricost/serving/plan.hpp>
-#include <fabricost/training/step.hpp>
-
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
 namespace fabricost {
+
+struct StepTime;
+struct ServingTime;
+struct ServingQuestion;
+struct PricedServing;
 
 /// One term of a time, s.
 struct TimeTerm {
