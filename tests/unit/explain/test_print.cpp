@@ -74,6 +74,23 @@ TEST_CASE("print: fmt and std::format take quantities with width and alignment",
 #endif
 }
 
+TEST_CASE("print: labels and named enumerations are their names in streams, formats and texts", "[print]") {
+  const Label ring = "ring";
+  CHECK(streamed(ring) == "ring");
+  CHECK(streamed(Basis::sibling) == "sibling");
+  CHECK(streamed(Algorithm::nvls_tree) == "nvls_tree");
+  CHECK(fmt::format("{}|{:>6}|{:<12}|{}", ring, ring, Basis::calibrated, Collective::all_reduce) == "ring|  ring|calibrated  |all_reduce");
+#ifdef __cpp_lib_format
+  CHECK(std::format("{:>6}|{}", ring, Basis::datasheet) == "  ring|datasheet");
+#endif
+  const std::string text = ring;
+  const std::string_view view = ring;
+  CHECK((text == "ring" && view == "ring" && std::string{ring} == "ring"));
+  std::string appended = "a ";
+  appended += ring;
+  CHECK(appended == "a ring");
+}
+
 TEST_CASE("print: a prediction is one line with its time, interval, rate and what runs", "[print]") {
   System box;
   Tier links;
