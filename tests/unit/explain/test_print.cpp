@@ -126,7 +126,7 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   PredictRequest request;  // the example of docs/how-to/cpp-tool.md
   request.system.name = "dgx-h100";
   request.operation = Collective::all_reduce;
-  request.bytes = 256.0 * 1024 * 1024;
+  request.bytes = 256 * MiB;
   const double microseconds = json_of(answer(request))["time_us"];
   const auto machine = load_system("dgx-h100");
   CHECK(microseconds == Approx(1e6 * predict(machine, AllReduce{.bytes = 256 * MiB}).seconds));
