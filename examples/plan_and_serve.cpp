@@ -25,7 +25,7 @@ int main() {
     serve.system.name = "dgx-h100";
     serve.model.name = "llama3-70b";
     serve.gpus = 8;
-    serve.tpot_seconds = 0.03;
+    serve.tpot = units::ms(30);
     const ServeAnswer serving = answer(serve);
     const PlannedDeployment& best = serving.layouts.front();
     std::printf("serving %s: tp %d, batch %.0f, %.1f ms a token, %.0f tokens/s of a GPU\n", serving.model.c_str(), best.tp,

@@ -15,7 +15,7 @@ int main() {
   std::printf("what NCCL runs, and from which size on\n");
   for (int i = 0; i < curve.pieces(); ++i) {
     const Candidate ran = curve.ran(curve.threshold(i));
-    std::printf("  from %12.0f B  %s %s\n", curve.threshold(i), name(ran.algorithm).data(), name(ran.protocol).data());
+    std::printf("  from %12.0f B  %s %s\n", in(curve.threshold(i), B).value(), name(ran.algorithm).data(), name(ran.protocol).data());
   }
   // the step at a change of protocol is real: NCCL's choice is not always the fastest
   for (const Bytes& size : powers_of_two(KiB(256), MiB(8)))

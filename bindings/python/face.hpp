@@ -183,10 +183,16 @@ template <class T>
 inline constexpr ArgumentType argument_type{
     [](pybind11::handle given, std::string_view name, const Range& range, void* value) {
       using detail::from_object;
-      from_object(given, name, range, *static_cast<T*>(value));
+      if constexpr (HasQuantities<T>) {
+        Numbers<T> numbers{};
+        from_object(given, name, range, numbers);
+        *static_cast<T*>(value) = with_units<T>(numbers);
+      } else {
+        from_object(given, name, range, *static_cast<T*>(value));
+      }
     },
-    [](const void* value) { return detail::default_text(*static_cast<const T*>(value)); }, [] { return taken_text(T{}); },
-    detail::may_be_none<T>,
+    [](const void* value) { return detail::default_text(numbers_in(*static_cast<const T*>(value))); },
+    [] { return taken_text(Numbers<T>{}); }, detail::may_be_none<Numbers<T>>,
     [](const void* value) -> const int* {
       if constexpr (std::same_as<T, int>) return static_cast<const int*>(value);
       return nullptr;
@@ -340,7 +346,7 @@ template <HasFields Answer>
 [[nodiscard]] pybind11::dict dict_of(const Answer& answer) {
   pybind11::dict out;
   for_each_field<Answer>([&](const auto& gives) {
-    if (!gives.name.empty()) out[gives.name.data()] = pybind11::cast(std::invoke(gives.member, answer));
+    if (!gives.name.empty()) out[gives.name.data()] = pybind11::cast(plain(std::invoke(gives.member, answer)));
   });
   return out;
 }

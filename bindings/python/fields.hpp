@@ -7,6 +7,7 @@
 /// texts and lists with their length, an optional with a flag. The bytes begin with the version of the
 /// library and the layout of the type, so bytes of another version, or truncated ones, are refused.
 
+#include <fabricost/error.hpp>
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/shared_text.hpp>
@@ -18,7 +19,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -124,9 +124,9 @@ class FieldReader {
  public:
   static constexpr bool reads = true;
   explicit FieldReader(std::string_view bytes) : left_(bytes) {}
-  /// \throws std::invalid_argument for missing bytes
+  /// \throws RequestError for missing bytes
   void raw(void* bytes, std::size_t count) {
-    if (count > left_.size()) throw std::invalid_argument("the pickled bytes are cut short");
+    if (count > left_.size()) throw RequestError("the pickled bytes are cut short");
     std::copy_n(left_.data(), count, static_cast<char*>(bytes));
     left_.remove_prefix(count);
   }
@@ -155,13 +155,13 @@ template <class Stream>
   auto count = static_cast<std::uint64_t>(size);
   pass(stream, count);
   if constexpr (Stream::reads)
-    if (count > stream.left()) throw std::invalid_argument("the pickled bytes are cut short");
+    if (count > stream.left()) throw RequestError("the pickled bytes are cut short");
   return static_cast<std::size_t>(count);
 }
 template <class One, class Stream, class List, class Add>
 void pass_list(Stream& stream, List& list, std::size_t most, Add add) {
   const std::size_t count = pass_size(stream, static_cast<std::size_t>(list.size()));
-  if (count > most) throw std::invalid_argument("the pickled bytes hold too many items");
+  if (count > most) throw RequestError("the pickled bytes hold too many items");
   if constexpr (Stream::reads) list = {};
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (Stream::reads) {
@@ -230,13 +230,13 @@ template <class T>
   return out.take();
 }
 
-/// \throws std::invalid_argument for bytes that are not such a value
+/// \throws RequestError for bytes that are not such a value
 template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
   FieldReader in{bytes};
   T value{};
   pass(in, value);
-  if (in.left() > 0) throw std::invalid_argument("the pickled bytes are too long");
+  if (in.left() > 0) throw RequestError("the pickled bytes are too long");
   return value;
 }
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -35,15 +34,15 @@ template <class T>
 [[nodiscard]] std::string stamped(const std::string& bytes) {
   return stamp_of<T>() + checksum_of(bytes) + bytes;
 }
-/// \throws std::invalid_argument
+/// \throws RequestError
 template <class T>
 [[nodiscard]] std::string_view unstamped(std::string_view state) {
   const std::string stamp = stamp_of<T>();
   if (!state.starts_with(stamp))
-    throw std::invalid_argument("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
+    throw RequestError("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
   state.remove_prefix(stamp.size());
   const std::string_view bytes = state.substr(std::min(state.find('\n'), state.size() - 1) + 1);
-  if (state.substr(0, state.size() - bytes.size()) != checksum_of(bytes)) throw std::invalid_argument("the pickled bytes are damaged");
+  if (state.substr(0, state.size() - bytes.size()) != checksum_of(bytes)) throw RequestError("the pickled bytes are damaged");
   return bytes;
 }
 

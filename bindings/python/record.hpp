@@ -50,8 +50,8 @@ void write_text(pybind11::handle path, const std::string& text);
 /// A value as Python sees it: a name as text, a quantity as a number, a fixed-length list as a list.
 template <class T>
 [[nodiscard]] auto plain(const T& value) {
-  if constexpr (requires { T::from_value(1.0); })
-    return static_cast<double>(value.value());
+  if constexpr (HasQuantities<T>)
+    return numbers_in(value);
   else if constexpr (requires { value.view(); })
     return value.view();
   else if constexpr (fabricost::python::detail::is_fixed_list<T>)
@@ -146,7 +146,7 @@ template <class T>
 inline constexpr MemberType member_type{
     [](const void* member) {
       const T& value = *static_cast<const T*>(member);
-      if constexpr (std::is_enum_v<T>)
+      if constexpr (std::is_enum_v<T> || HasQuantities<T>)
         return pybind11::cast(plain(value));
       else
         return pybind11::cast(value);
@@ -156,7 +156,7 @@ inline constexpr MemberType member_type{
       if constexpr (std::is_enum_v<T>)
         *static_cast<T*>(member) = worded<T>(value.cast<std::string>()).value();
       else
-        *static_cast<T*>(member) = value.cast<T>();
+        *static_cast<T*>(member) = with_units<T>(value.cast<Numbers<T>>());
     }};
 
 /// A member as Python shows it in a class that is no record.
@@ -178,7 +178,7 @@ template <class C, class T>
 }
 template <class C, class T>
 [[nodiscard]] Member field(const char* name, T C::*member, const char* doc) {
-  return {name, doc, offset_of<C, T>(member), &member_type<T>, type_text<T>()};
+  return {name, doc, offset_of<C, T>(member), &member_type<T>, type_text<Numbers<T>>()};
 }
 
 /// Computes an attribute; `self` is the address of the C++ object.

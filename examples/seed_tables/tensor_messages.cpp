@@ -103,7 +103,7 @@ Table large_model_step() {
   const auto of = [&](const char* system, int ranks) {
     Machine out{.system = system, .ranks = ranks};
     out.work = m.parameters / m.layers / (ranks * machine(system).gpu.hbm_bandwidth.value.value());
-    out.communication = TensorCurve{machine(system), ranks}(tensor_forward(m.shape, tensor_question(32, ranks)));
+    out.communication = TensorCurve{machine(system), ranks}.seconds(tensor_forward(m.shape, tensor_question(32, ranks)));
     return out;
   };
   const Machine h = of("dgx-h100", 8), b = of("dgx-b200", 4);

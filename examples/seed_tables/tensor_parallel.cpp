@@ -76,7 +76,7 @@ Table decode_overhead() {
     const Gpu& gpu = machine(l.memory).gpu;
     const double work = decode_work(l.model, gpu, l.ranks, 32).seconds();
     const TensorQuestion question = tensor_question(32, l.ranks);
-    const double predicted = TensorCurve{l.system, l.ranks}(tensor_forward(l.model.shape, question));
+    const double predicted = TensorCurve{l.system, l.ranks}.seconds(tensor_forward(l.model.shape, question));
     const AllReduce one{.bytes = Bytes::from_value(activation_bytes(l.model, 32)), .ranks = l.ranks};
     const Prediction p = predict(l.system, one);
     const double naive = 2 * naive_time(l.system, one).value(), additive = 2 * additive_ring(l.additive)(one.bytes.value(), l.ranks);
@@ -141,7 +141,7 @@ Table decode_overhead_by_link(int batch) {
     const double work = layer.seconds();
     const AllReduce one{.bytes = Bytes::from_value(activation_bytes(m, batch)), .ranks = 8};
     const Prediction p = predict(l.system, one);
-    const double predicted = TensorCurve{l.system, 8}(tensor_forward(m.shape, tensor_question(batch, 8)));
+    const double predicted = TensorCurve{l.system, 8}.seconds(tensor_forward(m.shape, tensor_question(batch, 8)));
     const double naive = 2 * naive_time(l.system, one).value();
     const double step = m.layers * (work + predicted);
     const bool claimed = batch == 32 && l.said;
@@ -184,7 +184,7 @@ Table training_overhead() {
   const auto layer = [&](const System& system, bool sequence_parallel) {
     const TensorQuestion question = tensor_question(tokens, 8, sequence_parallel);
     const TensorCurve curve{system, 8};
-    return curve(tensor_forward(m.shape, question)) + curve(tensor_backward(m.shape, question));
+    return curve.seconds(tensor_forward(m.shape, question)) + curve.seconds(tensor_backward(m.shape, question));
   };
   const auto work_on = [&](const char* compute) {
     return 6 * m.layer_parameters * tokens / 8 / (0.5 * machine(compute).gpu.fp16.value.value());

@@ -2,9 +2,10 @@
 /// \file error.hpp
 /// Errors in input, as types. Every message states the place, the fault and the remedy.
 
+#include <fabricost/request_error.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,20 +33,6 @@ namespace detail {
   return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
 }
 }  // namespace detail
-
-/// Anything the caller can correct: a wrong file, a wrong number, an impossible request. The command turns it
-/// into exit status 2.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A request the machine or the model cannot answer: an unknown system, ranks that do not divide, an
-/// algorithm that does not exist for the operation.
-class RequestError : public Error {
- public:
-  using Error::Error;
-};
 
 /// One fault in an input file.
 struct Issue {

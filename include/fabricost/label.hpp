@@ -1,13 +1,17 @@
 #pragma once
 /// \file label.hpp
-/// A short name stored inside the value itself, so that results can carry names without allocating.
+/// A short name stored inside the value itself, so that results can carry names without allocating; and names in streams, of labels and of
+/// enumerations. (text/print.hpp formats them.)
 
 #include <fabricost/error.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
+#include <iosfwd>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace fabricost {
 
@@ -35,6 +39,8 @@ class Label {
 
   [[nodiscard]] constexpr const char* c_str() const { return text_.data(); }
   [[nodiscard]] constexpr std::string_view view() const { return std::string_view{text_.data()}; }
+  constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor): a name is a text
+  operator std::string() const { return std::string{view()}; }    // NOLINT(google-explicit-constructor)
   [[nodiscard]] constexpr bool empty() const { return text_[0] == '\0'; }
 
   friend constexpr bool operator==(const Label& a, const Label& b) { return a.text_ == b.text_; }
@@ -44,6 +50,24 @@ class Label {
  private:
   std::array<char, capacity + 1> text_{};
 };
+
+/// What has a name: a label, and an enumeration with name(E), as Basis, Algorithm or Collective.
+template <class T>
+concept Named = std::same_as<T, Label> || (std::is_enum_v<T> && requires(T value) {
+  { name(value) } -> std::convertible_to<std::string_view>;
+});
+/// The name of such a value.
+template <Named T>
+[[nodiscard]] constexpr std::string_view name_of(const T& value) {
+  if constexpr (std::same_as<T, Label>)
+    return value.view();
+  else
+    return name(value);
+}
+template <class Traits, Named T>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const T& value) {
+  return out << name_of(value);
+}
 
 namespace detail {
 /// Labels of a table of names, made at compile time.

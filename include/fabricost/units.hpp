@@ -19,6 +19,8 @@
 /// A quantity is as large as its double and is passed like one. Messages of the compiler name it by its powers:
 /// `Quantity<byte<1>, second<-1>>` is a bandwidth.
 
+#include <fabricost/request_error.hpp>
+
 #include <boost/units/base_dimension.hpp>
 #include <boost/units/base_unit.hpp>
 #include <boost/units/base_units/information/byte.hpp>
@@ -33,8 +35,7 @@
 
 #include <compare>
 #include <concepts>
-#include <cstdio>     // snprintf
-#include <stdexcept>  // invalid_argument
+#include <cstdio>  // snprintf
 #include <string>
 #include <type_traits>
 
@@ -216,7 +217,7 @@ struct Unit {
     if (!point) number += text[i];
     if (point && number.back() != '.') number += '.';
   }
-  throw std::invalid_argument("payload: efficiency " + number + " is not in (0, 1]; write 97 % as 0.97");
+  throw RequestError("payload: efficiency " + number + " is not in (0, 1]; write 97 % as 0.97");
 }
 
 }  // namespace detail
@@ -419,7 +420,7 @@ template <class Q, class... Scales>
 
 /// line / 8 * efficiency, in byte/s: the payload that a line rate carries. `efficiency` is payload bits over all bits
 /// on the wire (encoding, headers), in (0, 1].
-/// \throws std::invalid_argument naming the efficiency when it is not in (0, 1], NaN included.
+/// \throws RequestError naming the efficiency when it is not in (0, 1], NaN included.
 [[nodiscard]] constexpr Bandwidth payload(LineRate line, double efficiency) {
   if (!(efficiency > 0 && efficiency <= 1)) detail::throw_efficiency_out_of_range(efficiency);
   return Bandwidth::from_value(line.value() / 8 * efficiency);

@@ -40,7 +40,7 @@ void check(const CompareRequest& r) {
   };
   if (r.train) {
     refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
-    refuse(r.ttft_seconds.has_value(), "ttft_seconds"), refuse(r.tpot_seconds.has_value(), "tpot_seconds");
+    refuse(r.ttft.has_value(), "ttft_seconds"), refuse(r.tpot.has_value(), "tpot_seconds");
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
     refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
@@ -66,7 +66,7 @@ void check(const CompareRequest& r) {
   ServeRequest out;
   out.gpus = r.gpus;
   out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
-  out.ttft_seconds = r.ttft_seconds, out.tpot_seconds = r.tpot_seconds;
+  out.ttft = r.ttft, out.tpot = r.tpot;
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
   out.top = 1;
@@ -171,8 +171,8 @@ void add_verdict(CompareAnswer& out) {
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
   std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {}", model, *r.gpus, s.isl, counted(s.osl, "token"));
-  if (s.ttft_seconds) out += ", first token within " + io::short_time_text(*s.ttft_seconds);
-  if (s.tpot_seconds) out += ", each further one within " + io::short_time_text(*s.tpot_seconds);
+  if (s.ttft) out += ", first token within " + io::short_time_text(s.ttft->value());
+  if (s.tpot) out += ", each further one within " + io::short_time_text(s.tpot->value());
   return out;
 }
 

@@ -24,12 +24,12 @@ void refuse_contradictions(const CostRequest& r) {
   if (!r.gpus && !r.plan) throw Refusal("how many GPUs? Add <gpus>, as in <gpus=16384>", true);
   if (r.plan && r.gpus && std::fabs(*r.gpus - r.plan->gpus) > 0.5)
     throw Refusal(fmt::format("<gpus>: {}, but the plan is for {:.0f}; leave it out", *r.gpus, r.plan->gpus));
-  if (r.step_seconds.has_value() + r.tokens_per_second_per_gpu.has_value() + r.mfu.has_value() + r.plan.has_value() > 1)
+  if (r.step.has_value() + r.tokens_per_second_per_gpu.has_value() + r.mfu.has_value() + r.plan.has_value() > 1)
     throw Refusal("one speed is enough: <step_seconds>, <tokens_per_second_per_gpu>, <mfu> or <plan>");
-  if (r.step_seconds && (!r.global_batch || !r.sequence))
+  if (r.step && (!r.global_batch || !r.sequence))
     throw Refusal("<step_seconds> is for a step of known tokens: add <global_batch> and <sequence>");
-  if (r.global_batch && !r.step_seconds) throw Refusal("<global_batch> is that of a step: add <step_seconds>");
-  if (r.sequence && !r.step_seconds && !r.mfu) throw Refusal("<sequence> is for a speed by <step_seconds> or <mfu>: add one of them");
+  if (r.global_batch && !r.step) throw Refusal("<global_batch> is that of a step: add <step_seconds>");
+  if (r.sequence && !r.step && !r.mfu) throw Refusal("<sequence> is for a speed by <step_seconds> or <mfu>: add one of them");
   if (r.mfu && !r.model) throw Refusal("<mfu> is of a model's FLOPs: add <model>");
   if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
 }
@@ -37,10 +37,10 @@ void refuse_contradictions(const CostRequest& r) {
 /// Tokens per second of all GPUs, from whichever speed was given.
 void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   const double sequence = r.sequence.value_or(4096);
-  if (r.step_seconds) {
+  if (r.step) {
     const double tokens = *r.global_batch * sequence;
-    out.tokens_per_second = tokens / *r.step_seconds;
-    out.rate_source = fmt::format("{:.4g} M tokens a step of {}", tokens / 1e6, io::duration_text(*r.step_seconds));
+    out.tokens_per_second = tokens / r.step->value();
+    out.rate_source = fmt::format("{:.4g} M tokens a step of {}", tokens / 1e6, io::duration_text(r.step->value()));
   } else if (r.tokens_per_second_per_gpu) {
     out.tokens_per_second = out.gpus * *r.tokens_per_second_per_gpu;
     out.rate_source = "as given";
@@ -84,7 +84,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   find_rate(out, r, model);
   out.goodput = r.goodput;
   out.share = r.share;
-  out.upgrade = r.upgrade_dollars.value_or(0);
+  out.upgrade = numbers_in(r.upgrade).value_or(0);
   if (r.hours) {
     out.seconds = hour * *r.hours;
     out.tokens = out.tokens_per_second * out.goodput * out.seconds;

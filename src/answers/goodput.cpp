@@ -61,7 +61,7 @@ struct GoodputShares {
 
 /// \param nics of a node of the machine; 0: unknown
 void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
-  if (a.flaps_per_link_year.has_value() != a.flap_stall_seconds.has_value())
+  if (a.flaps_per_link_year.has_value() != a.flap_stall.has_value())
     throw Refusal(
         "link flaps need both: <flaps_per_link_year>, how often a link drops out, and <flap_stall_seconds>, until traffic flows again");
   if (!a.flaps_per_link_year) {
@@ -71,7 +71,7 @@ void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
   }
   out.flaps = {.links = a.links.value_or(nics > 0 ? std::ceil(out.gpus / out.gpus_per_node) * nics : out.gpus),
                .per_link_hour = *a.flaps_per_link_year / hours_of_a_year,
-               .stall_seconds = *a.flap_stall_seconds,
+               .stall_seconds = a.flap_stall->value(),
                .fatal_share = a.flap_fatal.value_or(0)};
   out.question.other_failures = out.flaps.failures_per_hour() / 3600;
 }
@@ -98,13 +98,13 @@ void take_fleet(FailureQuestion& q, const FailureFleet& fleet, double gpus_per_n
 
 void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   FailureQuestion& q = out.question;
-  if (a.mttf_node_seconds.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
+  if (a.mttf_node.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
           a.fleet.has_value() >
       1)
     throw Refusal("one rate of failures is enough: <mttf_node_seconds>, <failures_per_node_day>, <failures_per_1000_node_days> or <fleet>");
   q.replaced = a.replaced.value_or(1);
-  if (a.mttf_node_seconds) {
-    q.rate = FailureRate::of_mttf(*a.mttf_node_seconds);
+  if (a.mttf_node) {
+    q.rate = FailureRate::of_mttf(a.mttf_node->value());
   } else if (a.failures_per_node_day) {
     q.rate = FailureRate::per_thousand_node_days(1000 * *a.failures_per_node_day);
   } else if (a.failures_per_1000_node_days) {
@@ -120,18 +120,18 @@ void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& fac
 void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   Checkpointing& c = out.question.checkpointing;
   if (a.model) out.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(a.model.load()).total;
-  if (a.storage_bytes_per_second && out.checkpoint_bytes <= 0)
+  if (a.storage_bandwidth && out.checkpoint_bytes <= 0)
     throw Refusal("<storage_bytes_per_second> writes the checkpoint of a model: add <model>");
-  const double written = a.storage_bytes_per_second ? out.checkpoint_bytes / *a.storage_bytes_per_second : 0;
-  if (a.drain_seconds && !a.background)
+  const double written = a.storage_bandwidth ? out.checkpoint_bytes / a.storage_bandwidth->value() : 0;
+  if (a.drain && !a.background)
     throw Refusal("<drain_seconds> is how long a checkpoint is written in the background: add <background=True>");
-  c.stall = a.checkpoint_seconds.value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
-  if (a.background) c.drain = a.drain_seconds.value_or(written > 0 ? written : facts.background_drain);
-  c.interval = a.checkpoint_every_seconds.value_or(0);
-  out.reload = a.reload_seconds.value_or(written);
-  c.recovery = a.restart_seconds.value_or(facts.recovery) + out.reload;
+  c.stall = numbers_in(a.checkpoint).value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
+  if (a.background) c.drain = numbers_in(a.drain).value_or(written > 0 ? written : facts.background_drain);
+  c.interval = numbers_in(a.checkpoint_every).value_or(0);
+  out.reload = numbers_in(a.reload).value_or(written);
+  c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
   out.question.spares = a.spares.value_or(0);
-  out.question.repair = a.repair_seconds.value_or(a.spares ? facts.repair : 0);
+  out.question.repair = numbers_in(a.repair).value_or(a.spares ? facts.repair : 0);
 }
 
 [[nodiscard]] FailingJob job_of(const GoodputRequest& a, const FailureFacts& facts) {
@@ -208,7 +208,7 @@ GoodputAnswer answer(const GoodputRequest& request) {
   out.failures_per_1000_node_days = job.question.rate.thousand_node_days();
   out.failures_per_day = day_seconds / r.mttf, out.mttf_seconds = r.mttf;
   out.checkpoint_every_seconds = c.interval, out.stall_seconds = c.stall, out.drain_seconds = c.drain;
-  out.own_interval = request.checkpoint_every_seconds.has_value();
+  out.own_interval = request.checkpoint_every.has_value();
   out.young_seconds = young_interval(c.stall, r.mttf);
   out.daly_seconds = daly_interval(c.stall, r.mttf);
   out.best_seconds = best_interval(c.stall, r.mttf, c.drain);

@@ -14,10 +14,10 @@ namespace {
   if (!r.schedule) throw Refusal(fmt::format("which schedule? Add <schedule>, one of: {}", fmt::join(pipeline_schedule_names, " ")), true);
   if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);
   if (!r.microbatches) throw Refusal("how many microbatches? Add <microbatches>, as in <microbatches=24>", true);
-  if (!r.forward_seconds) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);
+  if (!r.forward) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);
   if (!r.chunks) r.chunks = *r.schedule == PipelineSchedule::interleaved ? 2 : 1;
-  if (!r.backward_seconds) r.backward_seconds = r.forward_seconds;
-  if (!r.weight_seconds) r.weight_seconds = r.forward_seconds;
+  if (!r.backward) r.backward = r.forward;
+  if (!r.weight) r.weight = r.forward;
   if (!r.held) r.held = StageTimes{}.held_for_weight;
   return r;
 }
@@ -38,12 +38,12 @@ PipelineAnswer answer(const PipelineRequest& request) {
   PipelineAnswer out;
   out.request = filled_in(request);
   const PipelineRequest& r = out.request;
-  const StageTimes times{.forward = *r.forward_seconds,
-                         .backward = *r.backward_seconds,
-                         .weight = *r.weight_seconds,
-                         .exchange = r.exchange_seconds,
-                         .last_extra = r.head_seconds,
-                         .overlapped = r.overlapped_seconds,
+  const StageTimes times{.forward = r.forward->value(),
+                         .backward = r.backward->value(),
+                         .weight = r.weight->value(),
+                         .exchange = r.exchange.value(),
+                         .last_extra = r.head.value(),
+                         .overlapped = r.overlapped.value(),
                          .held_for_weight = *r.held};
   if (times.overlapped > 0 && !runs_both_ways(*r.schedule))
     throw Refusal("<overlapped_seconds> is for dualpipe and dualpipe_v, where a forward and a backward run as one");

@@ -86,7 +86,7 @@ Ways ways_of(const WaysRequest& asked, bool pxn) {
   if (!asked.symmetric && (asked.barrier_free || asked.ctas > 0))
     throw Refusal("<barrier_free> and <ctas> are of kernels over symmetric windows: add <symmetric>");
   if (asked.gin && asked.put == Put::none && asked.nic_block) throw Refusal("<nic_block> is known for rings, not for <gin>");
-  return {.nic_block = asked.nic_block.value_or(0),
+  return {.nic_block = numbers_in(asked.nic_block).value_or(0),
           .ctas = static_cast<unsigned short>(asked.ctas),
           .put = asked.put,
           .redop = asked.redop,
@@ -223,7 +223,7 @@ struct LoadedRequest {
       .system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
-  out.operation.bytes = Bytes::from_value(*r.bytes);
+  out.operation.bytes = *r.bytes;
   check_ranges(r);
   // the cost of a call from Python is stored beside the engines' kernels
   const bool engine = r.library && !is_nccl(*r.library);

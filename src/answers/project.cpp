@@ -30,11 +30,11 @@ constexpr double waiting_with_spares = 1e-3;
 void check(const ProjectRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!r.tokens) throw Refusal("how many tokens? Give <tokens=15e12>", true);
-  if (r.in_seconds && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
-  if (!r.gpus && !r.in_seconds && r.done_by.empty())
+  if (r.in && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
+  if (!r.gpus && !r.in && r.done_by.empty())
     throw Refusal("on how many GPUs, or in what time? Give <gpus>, <in_seconds> or <done_by>", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
-  if (r.fleet && r.mttf_node_seconds) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
+  if (r.fleet && r.mttf_node) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
   check_ranges(r);
 }
 
@@ -80,10 +80,10 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 [[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
   GoodputRequest out;
   out.system = machine, out.model = r.model;
-  out.fleet = r.fleet, out.mttf_node_seconds = r.mttf_node_seconds;
-  out.checkpoint_seconds = r.checkpoint_seconds, out.background = r.background;
-  out.restart_seconds = r.restart_seconds, out.storage_bytes_per_second = r.storage_bytes_per_second;
-  out.repair_seconds = r.repair_seconds;
+  out.fleet = r.fleet, out.mttf_node = r.mttf_node;
+  out.checkpoint = r.checkpoint, out.background = r.background;
+  out.restart = r.restart, out.storage_bandwidth = r.storage_bandwidth;
+  out.repair = r.repair;
   out.prices = r.prices;
   return out;
 }
@@ -107,8 +107,8 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   need.goodput = true, need.failures = failing(r, machine);
   GoodputRequest node = need.failures;
   node.gpus = machine.value->gpus_per_node;
-  need.in_seconds = seconds * r.use * kept_of_turns(r, answer(node));
-  if (!r.spares) *need.in_seconds *= 1 - waiting_with_spares;  // need knows of no spares
+  need.in = Time::from_value(seconds * r.use * kept_of_turns(r, answer(node)));
+  if (!r.spares) *need.in *= 1 - waiting_with_spares;  // need knows of no spares
   need.failures.spares = r.spares;
   const NeedAnswer found = answer(need);
   if (!found.value) throw RequestError(found.reason);
@@ -159,7 +159,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   out.goodput = found.goodput;
   out.interval_goodput = {found.goodput, found.goodput};
   out.interval_spares = {out.spares, out.spares};
-  if (!r.fleet && !r.mttf_node_seconds)
+  if (!r.fleet && !r.mttf_node)
     for (const GoodputOfFleet& fleet : found.by_fleet) {
       const bool own_spares = !r.spares && asked.spares;  // each fleet's own number, which is paid for
       const double kept = own_spares ? fleet.goodput_with_them : fleet.goodput;
@@ -187,7 +187,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 
 /// The time limit of the run.
 [[nodiscard]] std::optional<double> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
-  if (!calendar.done_by) return r.in_seconds;
+  if (!calendar.done_by) return numbers_in(r.in);
   return std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count();
 }
 
@@ -335,7 +335,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   r.model.value = std::make_shared<const Model>(r.model.load());
   Runs runs;
   ProjectAnswer& out = runs.all;
-  out.model = r.model.value->name, out.tokens = *r.tokens, out.in_seconds = r.in_seconds;
+  out.model = r.model.value->name, out.tokens = *r.tokens, out.in_seconds = numbers_in(r.in);
   out.global_batch = *r.global_batch, out.sequence = r.sequence;
   out.precision = precision_names[static_cast<std::size_t>(r.precision)];
   std::vector<System> systems;

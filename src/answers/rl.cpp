@@ -107,7 +107,7 @@ RlAnswer answer(const RlRequest& r) {
   q.load_rate = facts.load_rate;
   q.scale = r.scale.value_or(facts.framework), q.spread = facts.framework_spread;
   q.gpus = *r.gpus, q.updates = r.updates, q.epochs = r.epochs;
-  q.log_probs = r.log_probs, q.reference = r.reference, q.critic = r.critic, q.reward_seconds = r.reward_seconds;
+  q.log_probs = r.log_probs, q.reference = r.reference, q.critic = r.critic, q.reward_seconds = r.reward.value();
   q.colocated = r.colocated, q.overlap = r.overlap, q.train_gpus = r.train_gpus, q.top = r.top;
   const auto start = std::chrono::steady_clock::now();
   const RlPlan plan = plan_rl(q, system);

@@ -68,7 +68,7 @@ void set_format(ServingQuestion& q, const ServeRequest& r, const System& system)
 /// Sets the launch of kernels, the data offloaded to host memory, and the routing of tokens.
 void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system) {
   if (r.launch) (*r.launch == Launch::graph ? q.stack.prefill_launch : q.stack.decode_launch) = *r.launch;
-  q.host = {.weights = r.offload_weights_bytes.value_or(0), .cache = r.offload_kv_bytes.value_or(0)};
+  q.host = {.weights = numbers_in(r.offload_weights).value_or(0), .cache = numbers_in(r.offload_kv).value_or(0)};
   if (q.host.weights + q.host.cache > 0) q.host.rate = host_rate(system);
   if (!r.routing) return;
   if (!q.model.mixture()) throw Refusal(fmt::format("<routing>: {} has no experts to choose from", q.model.name));
@@ -81,7 +81,7 @@ void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system)
 ServingQuestion serving_question(const ServeRequest& r, const Model& model, const System& system) {
   ServingQuestion q;
   q.gpus = *r.gpus, q.isl = r.isl, q.osl = r.osl;
-  q.ttft = r.ttft_seconds.value_or(0), q.tpot = r.tpot_seconds.value_or(0);
+  q.ttft = numbers_in(r.ttft).value_or(0), q.tpot = numbers_in(r.tpot).value_or(0);
   q.usual_ttft = usual_ttft(q.isl);
   q.batch = r.batch, q.concurrency = r.concurrency.value_or(0);
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");

@@ -27,14 +27,14 @@ struct RankTimes {
 };
 
 void refuse_contradictions(const StragglersRequest& r) {
-  const bool by_mean = r.mean_seconds || r.deviation_seconds, by_percentile = r.p50_seconds || r.p99_seconds;
+  const bool by_mean = r.mean || r.deviation, by_percentile = r.p50 || r.p99;
   if (r.times.has_value() + by_mean + by_percentile != 1)
     throw Refusal(
         "which times? Give measured ones (<times>), or <mean_seconds> and <deviation_seconds>, or <p50_seconds> and <p99_seconds>");
   if (!r.ranks) throw Refusal("over how many ranks? Add <ranks>, as in <ranks=1024>", true);
   if (r.times && r.shape) throw Refusal("<shape> is for <mean_seconds> or <p50_seconds>; measured times have their own");
-  if (by_mean && !(r.mean_seconds && r.deviation_seconds)) throw Refusal("<mean_seconds> and <deviation_seconds> go together");
-  if (by_percentile && !(r.p50_seconds && r.p99_seconds)) throw Refusal("<p50_seconds> and <p99_seconds> go together");
+  if (by_mean && !(r.mean && r.deviation)) throw Refusal("<mean_seconds> and <deviation_seconds> go together");
+  if (by_percentile && !(r.p50 && r.p99)) throw Refusal("<p50_seconds> and <p99_seconds> go together");
   if (r.times && r.barriers) throw Refusal("<barriers> cuts a distribution in parts; measured times are cut as they were measured");
   if (!r.rails && (r.rails_lost || r.reroute || r.network_share)) throw Refusal("how many rails are there? Add <rails>, as in <rails=8>");
   if (r.rails && !r.network_share)
@@ -43,10 +43,10 @@ void refuse_contradictions(const StragglersRequest& r) {
 
 [[nodiscard]] RankTimes times_of(const StragglersRequest& r) {
   RankTimes out{.jitter = {}, .barriers = r.barriers.value_or(1), .times = {}, .measured = {}};
-  if (r.mean_seconds) {
-    out.jitter = {r.shape.value_or(JitterShape::normal), *r.mean_seconds, *r.deviation_seconds};
-  } else if (r.p50_seconds) {
-    out.jitter = jitter_of_percentiles(*r.p50_seconds, *r.p99_seconds, r.shape.value_or(JitterShape::lognormal));
+  if (r.mean) {
+    out.jitter = {r.shape.value_or(JitterShape::normal), r.mean->value(), r.deviation->value()};
+  } else if (r.p50) {
+    out.jitter = jitter_of_percentiles(r.p50->value(), r.p99->value(), r.shape.value_or(JitterShape::lognormal));
   } else {
     if (r.times->file.empty())
       out.times.seconds = r.times->seconds;

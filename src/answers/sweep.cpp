@@ -47,9 +47,9 @@ void for_each_count(const std::vector<Operation>& operations, Work&& work) {
 [[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last) {
   std::vector<CrossoverAnswer> out;
   for (int i = 0; i < curve.pieces(); ++i) {
-    const double from = std::max(first, std::ceil(curve.threshold(i)));
+    const double from = std::max(first, std::ceil(curve.threshold_bytes(i)));
     if (from > last) break;
-    const Candidate runs = curve.ran(from);
+    const Candidate runs = curve.ran_at(from);
     if (!out.empty() && from <= out.back().from_bytes) out.pop_back();  // a piece below the first size
     CrossoverAnswer change{from, std::string{name(runs.algorithm)}, std::string{name(runs.protocol)}};
     if (out.empty() || out.back().algorithm != change.algorithm || out.back().protocol != change.protocol) out.push_back(std::move(change));
@@ -74,12 +74,10 @@ SweepAnswer answer(const SweepRequest& r) {
   check_call(*system, choice, *r.operation, r.dtype);
   if (!out.by_count) {
     check_ranks(*system, operations.front());
-    std::vector<Bytes> sizes;
-    for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));
-    for (const Prediction& p : sweep(*system, operations.front(), sizes, choice)) out.rows.push_back(answer_of(*system, p));
+    for (const Prediction& p : sweep(*system, operations.front(), *r.sizes, choice)) out.rows.push_back(answer_of(*system, p));
     return out;
   }
-  for (Operation& op : operations) op.bytes = Bytes::from_value(*r.bytes);
+  for (Operation& op : operations) op.bytes = *r.bytes;
   for_each_count(operations, [&](const Operation& op) {
     check_ranks(*system, op);
     out.rows.push_back(answer_of(*system, predict(*system, op, choice)));
@@ -88,9 +86,9 @@ SweepAnswer answer(const SweepRequest& r) {
 }
 
 CrossoversAnswer answer(const CrossoversRequest& r) {
-  const std::vector<double> sizes = r.sizes && !r.sizes->empty() ? *r.sizes : std::vector<double>{8, 16 * gibibyte};
+  const std::vector<Bytes> sizes = r.sizes && !r.sizes->empty() ? *r.sizes : std::vector<Bytes>{units::B(8), units::GiB(16)};
   const auto [min, max] = std::minmax_element(sizes.begin(), sizes.end());
-  const double first = *min, last = *max;
+  const double first = min->value(), last = max->value();
   const std::vector<Operation> operations = operations_of(r);
   const auto system = machine_of(r);
   CrossoversAnswer out{

@@ -15,11 +15,11 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 /// Rate of a node's drives or client ports, byte/s.
 [[nodiscard]] double source_rate(const StorageRequest& r) {
-  if (!r.client && !r.read_bytes_per_second) throw Refusal("read from where? Add <client=ethernet-100> or <read_bytes_per_second=50e9>");
-  if (r.client && r.read_bytes_per_second) throw Refusal("<client> and <read_bytes_per_second> exclude each other");
+  if (!r.client && !r.read_bandwidth) throw Refusal("read from where? Add <client=ethernet-100> or <read_bytes_per_second=50e9>");
+  if (r.client && r.read_bandwidth) throw Refusal("<client> and <read_bytes_per_second> exclude each other");
   if (!r.client) {
     if (r.ports) throw Refusal("<ports> counts the ports of <client>; leave it out with <read_bytes_per_second>");
-    return *r.read_bytes_per_second;
+    return r.read_bandwidth->value();
   }
   const Link link = load_link(*r.client);
   try {
@@ -46,11 +46,11 @@ StorageAnswer answer(const StorageRequest& r) {
   load.node.storage_rate = source_rate(r);
   load.node.gpus = r.gpus.value_or(0);
   load.node.below_switch = !r.behind_host;
-  load.node.latency = r.latency_seconds;
-  load.node.host_memory_rate = r.host_memory_bytes_per_second.value_or(0);
-  load.store_rate = r.store_bytes_per_second.value_or(0);
+  load.node.latency = r.latency.value();
+  load.node.host_memory_rate = numbers_in(r.host_memory_bandwidth).value_or(0);
+  load.store_rate = numbers_in(r.store_bandwidth).value_or(0);
   StorageAnswer out;
-  out.made = loading_ways(system, load, {.bytes = r.bytes ? *r.bytes : *r.bytes_per_gpu, .per_gpu = !r.bytes});
+  out.made = loading_ways(system, load, {.bytes = (r.bytes ? *r.bytes : *r.bytes_per_gpu).value(), .per_gpu = !r.bytes});
   out.system = system.name, out.nodes = r.nodes, out.gpus = out.made.gpus;
   out.bytes = out.made.bytes, out.node_bytes_per_second = load.node.storage_rate;
   for (const auto& [sharing, direct, bounced] : out.made.ways) {
@@ -70,20 +70,20 @@ StorageAnswer answer(const StorageRequest& r) {
 AccessAnswer answer(const AccessRequest& r) {
   check_ranges(r);
   const System system = r.load();
-  if (r.warps && r.in_flight_bytes) throw Refusal("<warps> and <in_flight_bytes> exclude each other");
+  if (r.warps && r.in_flight) throw Refusal("<warps> and <in_flight_bytes> exclude each other");
   AccessAnswer out;
   if (r.bytes) {
-    for (const double size : *r.bytes)
+    out.bytes = numbers_in(*r.bytes);
+    for (const double size : out.bytes)
       if (!any_bytes.holds(size)) refuse_range("bytes", size, any_bytes);
-    out.bytes = *r.bytes;
   } else {
     for (double size = 64; size <= 65536; size *= 2) out.bytes.push_back(size);
   }
-  out.by_dma = !r.warps && !r.in_flight_bytes && copies_by_dma(system);
-  const double in_flight = r.in_flight_bytes.value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
+  out.by_dma = !r.warps && !r.in_flight && copies_by_dma(system);
+  const double in_flight = numbers_in(r.in_flight).value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
   const auto bounded = [](double bytes) { return std::isfinite(bytes) ? std::optional{bytes} : std::nullopt; };
   out.in_flight_bytes = bounded(in_flight);
-  out.made = access_lines(system, in_flight, r.hops.value_or(0), r.start_seconds);
+  out.made = access_lines(system, in_flight, r.hops.value_or(0), r.start.value());
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.nic_tier = system.tier(TierRole::nic)->name.view();
@@ -108,8 +108,8 @@ IncastAnswer answer(const IncastRequest& r) {
   if (!r.senders) throw Refusal("how many write at once? Add <senders>, as in <senders=8>", true);
   if (!r.bytes) throw Refusal("how much does each send? Add <bytes>, as in <bytes=1048576>", true);
   IncastAnswer out;
-  out.made = incast(system, *r.senders, *r.bytes, r.start_seconds);
-  out.system = system.name, out.senders = *r.senders, out.bytes = *r.bytes;
+  out.made = incast(system, *r.senders, r.bytes->value(), r.start.value());
+  out.system = system.name, out.senders = *r.senders, out.bytes = r.bytes->value();
   out.alone_seconds = out.made.alone, out.seconds = out.made.seconds, out.bytes_per_second = out.made.rate;
   return out;
 }

@@ -98,8 +98,8 @@ void apply_calibration(const Calibration& calibration, System& system) {
     } else {
       c.operations = shown_beside(shown, machines, c.operations, c.basis);
       c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
-      c.smallest = set.smallest;
-      c.largest = set.largest;
+      c.smallest = set.smallest.value();
+      c.largest = set.largest.value();
       c.fewest_ranks = set.fewest_ranks;
       c.most_ranks = set.most_ranks;
       c.name = set.name;

@@ -29,7 +29,7 @@ std::string written(const Parameter& p, const CalibratedSet& set, const Constant
   const double value = p.value(constants);
   switch (p.measure()) {
     case Measure::time: return fmt::format("{:.6g} us", value / microsecond);
-    case Measure::share: return rate(value * set.bandwidth);
+    case Measure::share: return rate(value * set.bandwidth.value());
     case Measure::size: return size(value);
     case Measure::number: break;
   }
@@ -85,8 +85,8 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, yaml_word(set.transport.family().view()));
   std::string measured;
-  if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
-  if (set.largest > 0) measured += fmt::format("smallest: {}, largest: {}, ", size(set.smallest), size(set.largest));
+  if (set.bandwidth > Bandwidth{}) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth.value()));
+  if (set.largest > Bytes{}) measured += fmt::format("smallest: {}, largest: {}, ", size(set.smallest.value()), size(set.largest.value()));
   measured += fmt::format("fewest_ranks: {}, most_ranks: {}", set.fewest_ranks, set.most_ranks);
   if (set.set == ConstantSet::transport) measured += fmt::format(", most_nodes: {}", set.most_nodes);
   if (!set.launches.empty()) measured += fmt::format(", launches: [{}]", words(set.launches));

@@ -84,8 +84,9 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
       by_class[of_[i].interval].push_back(fit.residuals[i]);
       set.fewest_ranks = std::min(set.fewest_ranks, of_[i].ranks);
       set.most_ranks = std::max(set.most_ranks, of_[i].ranks);
-      if (of_[i].bytes > 0) set.smallest = set.largest > 0 ? std::min(set.smallest, of_[i].bytes) : of_[i].bytes;
-      set.largest = std::max(set.largest, of_[i].bytes);
+      const Bytes size = units::B(of_[i].bytes);
+      if (size > Bytes{}) set.smallest = set.largest > Bytes{} ? std::min(set.smallest, size) : size;
+      set.largest = std::max(set.largest, size);
       if (!of_[i].launch.empty()) set.launches.insert(of_[i].launch);
       if (!of_[i].library.empty()) set.libraries.emplace(of_[i].library);
     }

@@ -225,12 +225,12 @@ void Preparation::add(const Point& point, int crossing) {
   const std::size_t machine = machine_of(system);
   const std::size_t block = block_of(set, system, fabric);
   machines[machine].block[static_cast<std::size_t>(set)] = block;
-  const double bytes = op.bytes.value();
+  const Bytes size = op.bytes;
   const auto count_in = [&](CalibratedSet& into) {
     if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
     add_measured(into.fitted_on, system.name, system.domain, static_cast<std::size_t>(op.collective));
-    into.smallest = std::min(into.smallest, bytes);
-    into.largest = std::max(into.largest, bytes);
+    into.smallest = std::min(into.smallest, size);
+    into.largest = std::max(into.largest, size);
     const int local = static_cast<int>(fabric.local());
     into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
@@ -248,7 +248,7 @@ void Preparation::add(const Point& point, int crossing) {
       its.name = "cluster-" + system.name;
       its.cluster = system.name;
       its.systems.clear(), its.fitted_on.clear(), its.launches.clear(), its.libraries.clear();
-      its.smallest = std::numeric_limits<double>::infinity(), its.largest = 0;
+      its.smallest = units::B(std::numeric_limits<double>::infinity()), its.largest = Bytes{};
       its.fewest_ranks = std::numeric_limits<int>::max(), its.most_ranks = 0;
       its.most_nodes = 1, its.points = 0;
     }
@@ -256,7 +256,7 @@ void Preparation::add(const Point& point, int crossing) {
   }
   before.push_back(error_of(std::log((host > 0 ? now.made_from.gpu_seconds : now.seconds) / seconds)));
   Series& s = series_of(machine, block, fabric, op, now.ran, across, false);
-  s.bytes.push_back(bytes);
+  s.bytes.push_back(size.value());
   s.log_seconds.push_back(std::log(seconds));
   s.weight.push_back(across && !own_ ? std::min(1.0, fits::points_per_cluster / crossing) : 1);
 }
@@ -306,12 +306,12 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   out.library = system.library;
   const Constants& c = system.constants;
   const bool known = own_ && set != ConstantSet::transport && basis != Basis::datasheet;  // earlier measurements stay valid
-  out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
-  out.largest = known ? c.largest : 0;
+  out.smallest = units::B(known ? c.smallest : std::numeric_limits<double>::infinity());
+  out.largest = units::B(known ? c.largest : 0);
   out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
   out.most_ranks = known ? c.most_ranks : 0;
   out.most_nodes = 1;  // only this fit's own points count: larger runs on other clusters do not validate this cluster's network
-  out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
+  out.bandwidth = units::B_per_s(set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate);
   sets.push_back(std::move(out));
   return at->second;
 }

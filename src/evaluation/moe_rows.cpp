@@ -98,7 +98,7 @@ class MoePredictor {
     if (s == nullptr) return 0;
     const Tier* nic = s->tier(TierRole::nic);
     const double size = 1e9;  // large, so that it shows the rate
-    const double inside = bus_factor(Collective::all_to_all, s->domain) * size / compile(*s, AllToAll{.ranks = s->domain})(size);
+    const double inside = bus_factor(Collective::all_to_all, s->domain) * size / compile(*s, AllToAll{.ranks = s->domain}).seconds(size);
     return inside / (nic->aggregate().value() * s->nodes_per_domain() / s->domain);
   }
 
@@ -146,7 +146,7 @@ class MoePredictor {
                            .copies = Copies::per_domain,
                            .bytes_per_token = token_bytes(q.hidden, narrow ? Precision::fp8 : Precision::bf16)};
     const ExpertTraffic t = expert_traffic(gate, at, x.copies, q.tokens, x.bytes_per_token);
-    return (at.domains() > 1 ? t.counted_across : t.counted_inside) / ExpertCurve(*s, x)(q.tokens) / 1e9;
+    return (at.domains() > 1 ? t.counted_across : t.counted_inside) / ExpertCurve(*s, x).seconds(q.tokens) / 1e9;
   }
 
   std::string calibration_;

@@ -47,7 +47,7 @@ namespace {
   std::string out;
   int before = 2;
   for (double size = 8; size <= 16 * gibibyte; size *= 2) {
-    const double ratio = with(size) / library(size);
+    const double ratio = with.seconds(size) / library.seconds(size);
     const int now = ratio < 0.99 ? -1 : ratio > 1.01 ? 1 : 0;
     if (now == before) continue;
     const char* word = now < 0 ? "faster" : now > 0 ? "slower" : "the same";

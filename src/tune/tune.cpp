@@ -98,7 +98,7 @@ class Question {
   /// The fastest of the surely faster pairs, else of all faster ones; but `keep` while nothing is better by
   /// the listed threshold.
   [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
-    Found out{curve_.ran(bytes)};
+    Found out{curve_.ran_at(bytes)};
     const PricedChoice now = priced(out.now, curve_.line(bytes), bytes);
     const Fabric& f = curve_.fabric();
     const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
@@ -155,7 +155,7 @@ class Question {
     };
     for (int i = 0; i <= per_octave * 23; ++i) add(std::round(tune_smallest * std::exp2(static_cast<double>(i) / per_octave)));
     for (int i = 1; i < curve_.pieces(); ++i) {
-      const double whole = std::ceil(curve_.threshold(i));
+      const double whole = std::ceil(curve_.threshold_bytes(i));
       add(whole - 1);
       add(whole);
     }
@@ -178,9 +178,9 @@ class Question {
   [[nodiscard]] std::optional<double> octaves_from_own_choice(Candidate c, double bytes) const {
     std::optional<double> nearest;
     for (int i = 0; i < curve_.pieces(); ++i) {
-      const double from = std::max(1.0, curve_.threshold(i));
-      if (!(curve_.ran(from) == c)) continue;
-      const double to = i + 1 < curve_.pieces() ? curve_.threshold(i + 1) : largest_considered;
+      const double from = std::max(1.0, curve_.threshold_bytes(i));
+      if (!(curve_.ran_at(from) == c)) continue;
+      const double to = i + 1 < curve_.pieces() ? curve_.threshold_bytes(i + 1) : largest_considered;
       const double octaves = bytes < from ? std::log2(from / bytes) : bytes > to ? std::log2(bytes / to) : 0;
       nearest = std::min(nearest.value_or(octaves), octaves);
     }

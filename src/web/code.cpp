@@ -94,7 +94,7 @@ namespace {
 
 [[nodiscard]] std::string cpp_program(const std::vector<SetField>& fields, std::string_view record) {
   std::string out = fmt::format("#include <fabricost/fabricost.hpp>\n\nint main() {{\n  fabricost::{} request;\n", record);
-  for (const SetField& field : fields) out += fmt::format("  request.{}{};\n", field.name, field.cpp);
+  for (const SetField& field : fields) out += fmt::format("  request.{}{};\n", field.member, field.cpp);
   return out + "  const auto found = fabricost::answer(request);\n}\n";
 }
 

@@ -24,9 +24,10 @@ namespace fabricost::web {
 /// One field that is set, as each face writes it.
 struct SetField {
   std::string name, option;  ///< option: empty: the command has none; its own name: it stands by itself
+  std::string member;        ///< of the request in C++
   bool flag = false;         ///< an option without a value
   std::vector<std::string> typed;
-  std::string python, cpp;  ///< its value; cpp is what follows `request.NAME`; empty: C++ is not shown
+  std::string python, cpp;  ///< its value; cpp is what follows `request.MEMBER`; empty: C++ is not shown
   bool nameless = false;    ///< not an argument of Python's function
   bool inside = false;      ///< Python has it inside an operation
   bool machine = false;
@@ -86,10 +87,18 @@ template <class T>
 }
 
 /// The text after `request.NAME`; empty where none is short enough.
+/// The unit in which C++ writes the number of a quantity.
+[[nodiscard]] constexpr std::string_view unit_in_cpp(Time /*of*/) { return "s"; }
+[[nodiscard]] constexpr std::string_view unit_in_cpp(Bytes /*of*/) { return "B"; }
+[[nodiscard]] constexpr std::string_view unit_in_cpp(Bandwidth /*of*/) { return "B_per_s"; }
+[[nodiscard]] constexpr std::string_view unit_in_cpp(Dollars /*of*/) { return "USD"; }
+
 template <class T>
 [[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
   if constexpr (std::same_as<Bare<T>, bool>)
     return python_of(value, given) == "True" ? " = true" : " = false";
+  else if constexpr (is_number<T> && HasQuantities<T>)
+    return fmt::format(" = fabricost::units::{}({})", unit_in_cpp(Bare<T>{}), python_of(numbers_in(value), given));
   else if constexpr (is_number<T>)
     return " = " + python_of(value, given);
   else if constexpr (std::is_enum_v<T>)
@@ -100,8 +109,11 @@ template <class T>
     return ".name = " + literal(joined_text_in(given, {}));
   else if constexpr (std::same_as<T, Counts>)
     return fmt::format(".values = {{{}}}", fmt::join(value.values, ", "));
-  else if constexpr (std::same_as<T, std::optional<std::vector<double>>>)
-    return fmt::format(".emplace({{{}}})", fmt::join(*value, ", "));
+  else if constexpr (std::same_as<T, std::optional<std::vector<Bytes>>>) {
+    std::string out;
+    for (const Bytes each : *value) out += fmt::format("{}fabricost::units::B({})", out.empty() ? "" : ", ", each.value());
+    return fmt::format(".emplace({{{}}})", out);
+  }
   else if constexpr (std::same_as<T, Machines>) {
     std::string out;
     for (const std::string& one : names_in(given)) out += fmt::format("{}{{{}}}", out.empty() ? "" : ", ", literal(one));
@@ -147,9 +159,10 @@ template <HasFields Request>
     const T& value = request.*(field.member);
     SetField one{.name = name,
                  .option = std::string{field.option.substr(0, field.option.find(','))},
+                 .member = name_in_cpp<T>(name),
                  .flag = std::same_as<T, bool>,
                  .typed = {},
-                 .python = parts::python_of(value, *given),
+                 .python = parts::python_of(numbers_in(value), *given),
                  .cpp = parts::cpp_of(name, value, *given),
                  .nameless = field.name.empty(),
                  .inside = field.inside,

@@ -74,7 +74,7 @@ void add_type(Json& out) {
     out["type"] = "number";
   else if constexpr (std::same_as<T, Counts>)
     out["type"] = "counts";
-  else if constexpr (faces::is_list<T> && !std::same_as<T, std::vector<double>>)
+  else if constexpr (faces::is_list<T> && !std::same_as<Numbers<T>, std::vector<double>>)
     out["type"] = "texts";
   else
     out["type"] = "text";
@@ -114,7 +114,7 @@ template <HasFields Request>
     } else {
       parts::add_type<parts::Bare<T>>(one);
     }
-    const Json by_default = parts::default_of(defaults.*(field.member), field.amount, field.range);
+    const Json by_default = parts::default_of(numbers_in(defaults.*(field.member)), field.amount, field.range);
     if (!by_default.is_null()) one["default"] = by_default;
     out.push_back(std::move(one));
   });

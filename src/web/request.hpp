@@ -59,7 +59,7 @@ struct Inner<std::optional<T>> {
 template <class T>
 using Bare = typename Inner<T>::Type;
 template <class T>
-inline constexpr bool is_number = std::same_as<Bare<T>, double> || std::same_as<Bare<T>, int>;
+inline constexpr bool is_number = std::same_as<Numbers<Bare<T>>, double> || std::same_as<Bare<T>, int>;
 
 template <class T, class Field>
 void fill(const Json& given, const std::string& name, const Field& field, T& out) {
@@ -70,7 +70,10 @@ void fill(const Json& given, const std::string& name, const Field& field, T& out
     check_list(given, name);
     for (const Json& one : given) from_text(text_in(one, name), name, field.amount, field.range, out.emplace_back());
   } else if (is_number<T> && given.is_number()) {
-    if constexpr (is_number<T>) out = static_cast<Bare<T>>(number_in(given, name, field.range, std::same_as<Bare<T>, int>));
+    if constexpr (is_number<T>) {
+      const double number = number_in(given, name, field.range, std::same_as<Bare<T>, int>);
+      out = with_units<Bare<T>>(static_cast<Numbers<Bare<T>>>(number));
+    }
   } else if (std::same_as<Bare<T>, bool> && given.is_boolean()) {
     if constexpr (std::same_as<Bare<T>, bool>) out = given.get<bool>();
   } else {

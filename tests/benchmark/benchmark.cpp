@@ -47,7 +47,7 @@ void compiled_curve(benchmark::State& state) {
   const Curve curve = compile(cluster(), all_reduce(1));
   const auto bytes = sizes();
   std::size_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(curve(bytes[i++ % bytes.size()]));
+  for (auto _ : state) benchmark::DoNotOptimize(curve.seconds(bytes[i++ % bytes.size()]));
 }
 BENCHMARK(compiled_curve);
 
@@ -57,7 +57,7 @@ void compiled_curve_with_norm(benchmark::State& state) {
   const Curve curve = compile(system, {.collective = Collective::all_reduce, .bytes = {}, .ranks = 8});
   const auto bytes = sizes();
   std::size_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(curve(bytes[i++ % bytes.size()]));
+  for (auto _ : state) benchmark::DoNotOptimize(curve.seconds(bytes[i++ % bytes.size()]));
 }
 BENCHMARK(compiled_curve_with_norm);
 

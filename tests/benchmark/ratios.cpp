@@ -131,12 +131,12 @@ int main(int argc, char** argv) {
   all.push_back(one_at_a_time("compile", mixed, 128, [&](double) { return static_cast<double>(compile(cluster, three_tiers).pieces()); }));
   all.push_back(
       one_at_a_time("compile_with_table", mixed, 128, [&](double) { return static_cast<double>(compile(pcie, eight).pieces()); }));
-  all.push_back(one_at_a_time("curve_sorted", sorted, count, [&](double b) { return plain(b); }));
-  all.push_back(one_at_a_time("curve_mixed", mixed, count, [&](double b) { return plain(b); }));
-  all.push_back(one_at_a_time("curve_with_norm_sorted", sorted, count, [&](double b) { return normed(b); }));
-  all.push_back(one_at_a_time("curve_with_norm_mixed", mixed, count, [&](double b) { return normed(b); }));
-  all.push_back(one_at_a_time("curve_pcie_sorted", sorted, count, [&](double b) { return shared(b); }));
-  all.push_back(one_at_a_time("curve_pcie_mixed", mixed, count, [&](double b) { return shared(b); }));
+  all.push_back(one_at_a_time("curve_sorted", sorted, count, [&](double b) { return plain.seconds(b); }));
+  all.push_back(one_at_a_time("curve_mixed", mixed, count, [&](double b) { return plain.seconds(b); }));
+  all.push_back(one_at_a_time("curve_with_norm_sorted", sorted, count, [&](double b) { return normed.seconds(b); }));
+  all.push_back(one_at_a_time("curve_with_norm_mixed", mixed, count, [&](double b) { return normed.seconds(b); }));
+  all.push_back(one_at_a_time("curve_pcie_sorted", sorted, count, [&](double b) { return shared.seconds(b); }));
+  all.push_back(one_at_a_time("curve_pcie_mixed", mixed, count, [&](double b) { return shared.seconds(b); }));
   all.push_back(at_once("array_sorted", plain, sorted, out));
   all.push_back(at_once("array_mixed", plain, mixed, out));
   all.push_back(at_once("array_with_norm_sorted", normed, sorted, out));

@@ -97,7 +97,7 @@ void print_request(std::string_view name) {
     if (field.option.empty() && field.name.empty()) return;
     fmt::print("| {} | {} | {} | {} | {} |\n",
                code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)),
-               code(field.name), cell(default_text(defaults.*(field.member))), range_text(field.range, field.amount), cell(field.words));
+               code(field.name), cell(default_text(numbers_in(defaults.*(field.member)))), range_text(field.range, field.amount), cell(field.words));
   });
 }
 

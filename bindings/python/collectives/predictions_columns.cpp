@@ -72,7 +72,7 @@ template <class WordOf>
   return kept(p, name, [&] {
     Words words{p};
     for_each_curve(p, [&](const Stretch& stretch, const Curve& curve, const Operation&) {
-      for (std::int64_t i = 0; i < stretch.count; ++i) words.set(stretch.place(i), word_of(curve.ran(stretch.size(i))));
+      for (std::int64_t i = 0; i < stretch.count; ++i) words.set(stretch.place(i), word_of(curve.ran_at(stretch.size(i))));
     });
     return words.array(p.shape);
   });

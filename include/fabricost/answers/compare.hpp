@@ -27,7 +27,7 @@ struct CompareRequest {
   std::optional<int> gpus;
   bool train = false, serve = false;
   std::optional<int> global_batch, sequence, max_tp, isl, osl;
-  std::optional<double> ttft_seconds, tpot_seconds;
+  std::optional<Time> ttft, tpot;
   std::optional<std::string> precision;
   NamedStack stack;
   std::vector<OwnPrice> prices;
@@ -49,8 +49,8 @@ struct CompareRequest {
         asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Training: most tensor ranks"),
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Serving: tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
-        asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
-        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
+        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
+        asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products"),
         asks(&R::stack, "stack", "--stack", "NAME", "The software"),
         asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),

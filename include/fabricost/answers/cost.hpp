@@ -57,14 +57,16 @@ inline constexpr auto ask_network = asks(&R::network, "network", "--network", "K
 struct CostRequest {
   Machine system;
   std::optional<int> gpus;
-  std::optional<double> hours, tokens, step_seconds;
+  std::optional<double> hours, tokens;
+  std::optional<Time> step;
   std::optional<int> global_batch, sequence;
   std::optional<double> tokens_per_second_per_gpu;
   NamedModel model;
   std::optional<double> mfu;
   std::optional<PlannedRate> plan;
   double goodput = 1, share = 0.01;
-  std::optional<double> upgrade_dollars, dollars_per_gpu_hour;
+  std::optional<Dollars> upgrade;
+  std::optional<double> dollars_per_gpu_hour;
   std::optional<PriceKind> price_kind;
   std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years, interest, storage_share;
   std::optional<ScaleOut> network;
@@ -81,7 +83,7 @@ struct CostRequest {
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"),
         asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"),
         asks(&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"),
-        asks(&R::step_seconds, "step_seconds", "--step-time", seconds, some_time, "TIME",
+        asks(&R::step, "step_seconds", "--step-time", seconds, some_time, "TIME",
              "Speed: seconds of a step, with <global_batch> and <sequence>"),
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step"),
         asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N",
@@ -94,7 +96,7 @@ struct CostRequest {
         asks(&R::goodput, "goodput", "--goodput", Amount::share, some_share, "X",
              "Share of the time that counts (fabricost goodput); default 1"),
         asks(&R::share, "share", "--share", Amount::share, any_share, "X", "What this share of the time costs; default 1%"),
-        asks(&R::upgrade_dollars, "upgrade_dollars", "--upgrade", large_count, {0, 1e18}, "N",
+        asks(&R::upgrade, "upgrade_dollars", "--upgrade", large_count, {0, 1e18}, "N",
              "USD that would save that share: when is it paid back?"),
         asks(&R::dollars_per_gpu_hour, "dollars_per_gpu_hour", "--price-gpu-hour", number, {1e-6, 1e6}, "X",
              "USD for a GPU-hour; default the GPU's of <prices>"),

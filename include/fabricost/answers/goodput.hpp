@@ -24,15 +24,20 @@ struct GoodputRequest {
   std::optional<int> gpus, gpus_per_node;
   Machine system;
   std::optional<std::string> fleet;
-  std::optional<double> mttf_node_seconds, failures_per_node_day, failures_per_1000_node_days, checkpoint_seconds, checkpoint_every_seconds;
+  std::optional<Time> mttf_node;
+  std::optional<double> failures_per_node_day, failures_per_1000_node_days;
+  std::optional<Time> checkpoint, checkpoint_every;
   bool background = false;
-  std::optional<double> drain_seconds, restart_seconds, reload_seconds;
+  std::optional<Time> drain, restart, reload;
   NamedModel model;
-  std::optional<double> storage_bytes_per_second;
+  std::optional<Bandwidth> storage_bandwidth;
   std::optional<int> spares;
-  std::optional<double> repair_seconds, replaced, jitter, dollars_per_gpu_hour;
+  std::optional<Time> repair;
+  std::optional<double> replaced, jitter, dollars_per_gpu_hour;
   std::string prices = "default";
-  std::optional<double> flaps_per_link_year, flap_stall_seconds, links, flap_fatal;
+  std::optional<double> flaps_per_link_year;
+  std::optional<Time> flap_stall;
+  std::optional<double> links, flap_fatal;
   std::optional<int> lost_rails, rails;
   std::optional<double> network_share;
 
@@ -44,31 +49,31 @@ struct GoodputRequest {
         asks(&R::gpus_per_node, "gpus_per_node", "--gpus-per-node", count, any_count, "N", "Default 8, or the system's"),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine: GPUs per node and price"),
         asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
-        asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
+        asks(&R::mttf_node, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
              "Mean time to failure of a node, as in 6000h"),
         asks(&R::failures_per_node_day, "failures_per_node_day", "--failures-per-node-day", number, {1e-9, 1e6}, "X", "The same as a rate"),
         asks(&R::failures_per_1000_node_days, "failures_per_1000_node_days", "--failures-per-1000-node-days", number, {1e-6, 1e9}, "X",
              "The same as papers print it"),
-        asks(&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint,-c", seconds, any_time, "TIME",
+        asks(&R::checkpoint, "checkpoint_seconds", "--checkpoint,-c", seconds, any_time, "TIME",
              "How long the job stands still for one; default 40s, <background> 0.6s"),
-        asks(&R::checkpoint_every_seconds, "checkpoint_every_seconds", "--interval", seconds, some_time, "TIME",
+        asks(&R::checkpoint_every, "checkpoint_every_seconds", "--interval", seconds, some_time, "TIME",
              "Work between checkpoints; default the best"),
         asks(&R::background, "background", "--async", "", "Checkpoints are written in the background"),
-        asks(&R::drain_seconds, "drain_seconds", "--drain", seconds, any_time, "TIME",
+        asks(&R::drain, "drain_seconds", "--drain", seconds, any_time, "TIME",
              "How long that takes; default 60s, or the model's size at <storage_bytes_per_second>"),
-        asks(&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME", "Detect, replace and restart; default 10min"),
-        asks(&R::reload_seconds, "reload_seconds", "--reload", seconds, any_time, "TIME",
+        asks(&R::restart, "restart_seconds", "--restart", seconds, any_time, "TIME", "Detect, replace and restart; default 10min"),
+        asks(&R::reload, "reload_seconds", "--reload", seconds, any_time, "TIME",
              "Load the checkpoint; default the model's size at <storage_bytes_per_second>"),
         asks(&R::model, "model", "--model,-m", "NAME", "The model: 14 bytes a parameter in a checkpoint"),
-        asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
+        asks(&R::storage_bandwidth, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
              "What the storage writes and reads, as in 2TB/s"),
         asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: there is always one"),
-        asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME",
+        asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME",
              "Until a node is back, with <spares>; default 24h"),
         asks(&R::replaced, "replaced", "--replaced", share, any_share, "X", "Share of failures that take a node away; default the fleet's"),
         asks(&R::flaps_per_link_year, "flaps_per_link_year", "--flaps-per-link-year", number, {0, 1e9}, "X",
              "How often a link drops out and comes back; needs <flap_stall_seconds>"),
-        asks(&R::flap_stall_seconds, "flap_stall_seconds", "--flap-stall", seconds, any_time, "TIME",
+        asks(&R::flap_stall, "flap_stall_seconds", "--flap-stall", seconds, any_time, "TIME",
              "Until traffic flows again: everybody waits"),
         asks(&R::links, "links", "--links", number, {1, 1e9}, "N", "Links whose flaps the job feels; default one per NIC"),
         asks(&R::flap_fatal, "flap_fatal", "--flap-fatal", share, any_share, "X",

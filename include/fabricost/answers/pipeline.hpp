@@ -26,8 +26,8 @@ namespace fabricost {
 struct PipelineRequest {
   std::optional<PipelineSchedule> schedule{};
   std::optional<int> stages{}, microbatches{}, chunks{};
-  std::optional<double> forward_seconds{}, backward_seconds{}, weight_seconds{};
-  double exchange_seconds = 0, head_seconds = 0, overlapped_seconds = 0;
+  std::optional<Time> forward{}, backward{}, weight{};
+  Time exchange{}, head{}, overlapped{};
   std::optional<double> held{};
   bool operator==(const PipelineRequest&) const = default;
 
@@ -42,15 +42,15 @@ struct PipelineRequest {
         asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
         asks(&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed),
         asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"),
-        asks(&R::forward_seconds, "forward_seconds", "--forward", seconds, stage_time, "TIME",
+        asks(&R::forward, "forward_seconds", "--forward", seconds, stage_time, "TIME",
              "Of one microbatch in all layers of a stage, as in 18.5ms", needed),
-        asks(&R::backward_seconds, "backward_seconds", "--backward", seconds, stage_time, "TIME",
+        asks(&R::backward, "backward_seconds", "--backward", seconds, stage_time, "TIME",
              "Gradient of the input alone; default as forward"),
-        asks(&R::weight_seconds, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Gradient of the weights; default as forward"),
-        asks(&R::exchange_seconds, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "One hand-over, one way; default 0ms"),
-        asks(&R::head_seconds, "head_seconds", "--head", seconds, stage_time, "TIME",
+        asks(&R::weight, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Gradient of the weights; default as forward"),
+        asks(&R::exchange, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "One hand-over, one way; default 0ms"),
+        asks(&R::head, "head_seconds", "--head", seconds, stage_time, "TIME",
              "What the last layers take more, forward and both\nbackwards together; default 0ms"),
-        asks(&R::overlapped_seconds, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
+        asks(&R::overlapped, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
              "dualpipe: a forward and a full backward run as one;\ndefault their sum"),
         asks(&R::held, "held", "--held", share, any_share, "SHARE",
              "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)")};

@@ -65,7 +65,7 @@ struct WaysRequest {
   Reduction redop = Reduction::sum;
   Put put = Put::none;
   bool gin = false, relay = false, registered = false;
-  std::optional<double> nic_block{};
+  std::optional<Bytes> nic_block{};
 
   static constexpr auto fields() {
     using R = WaysRequest;
@@ -205,7 +205,7 @@ struct PredictRequest : WaysRequest {
   std::string calibration{};
   std::vector<std::string> overrides{};
   std::optional<Path> path{};
-  std::optional<double> bytes{};
+  std::optional<Bytes> bytes{};
   std::optional<Inference> library{};
   std::optional<std::string> version{};  ///< of the engine, where `library` says none
   std::optional<LaunchMode> launch{};

@@ -32,7 +32,7 @@ struct RlRequest {
   std::optional<int> train_gpus;
   bool log_probs = true, reference = false, critic = false;
   NamedModel reward_model;
-  double reward_seconds = 0;
+  Time reward{};
   Precision precision = Precision::bf16;
   NamedStack stack{};
   std::optional<int> tp, pp, cp, ep, zero, microbatch;
@@ -69,7 +69,7 @@ struct RlRequest {
         asks(&R::reference, "reference", "--reference", "", "A forward pass of a reference model of the same shape"),
         asks(&R::critic, "critic", "--critic", "", "Train a value model of the same shape as well (PPO)"),
         asks(&R::reward_model, "reward_model", "--reward-model", "NAME", "A model that reads all answers to judge them"),
-        asks(&R::reward_seconds, "reward_seconds", "--reward-time", seconds, {0, 1e6}, "TIME", "Until all answers are judged, as 10s"),
+        asks(&R::reward, "reward_seconds", "--reward-time", seconds, {0, 1e6}, "TIME", "Until all answers are judged, as 10s"),
         asks(&R::precision, "precision", "--precision", "P", "Of training's products: bf16 (default), fp16, fp8, fp4"),
         asks(&R::stack, "stack", "--stack", "NAME", "The training software; default as a plan of training has"),
         asks(&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks of training; what is not given is searched"),

@@ -28,7 +28,8 @@ struct ServeRequest {
   NamedModel model;
   std::optional<int> gpus;
   int isl = 4096, osl = 512;
-  std::optional<double> ttft_seconds, tpot_seconds, concurrency;
+  std::optional<Time> ttft, tpot;
+  std::optional<double> concurrency;
   std::optional<int> batch;
   bool disaggregated = false;
   std::optional<WeightFormat> precision, kv_precision;
@@ -38,7 +39,7 @@ struct ServeRequest {
   std::optional<int> prefill_tp, prefill_pp, prefill_ep, prefill_dp;
   std::optional<Launch> launch;
   std::optional<Routing> routing;
-  std::optional<double> offload_weights_bytes, offload_kv_bytes;
+  std::optional<Bytes> offload_weights, offload_kv;
   std::string calibration;
   std::vector<std::string> overrides;
   bool pareto = false;
@@ -53,8 +54,8 @@ struct ServeRequest {
         detail::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens of an answer; default 512"),
-        asks(&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
-        asks(&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the mean time per further token, as 30ms"),
+        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
+        asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the mean time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"),
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
@@ -74,9 +75,9 @@ struct ServeRequest {
         asks(&R::launch, "launch", "", "HOW", "graph runs prefill in CUDA graphs too, eager nothing; default decode alone"),
         asks(&R::routing, "routing", "--routing", "HOW",
              "How tokens choose experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"),
-        asks(&R::offload_weights_bytes, "offload_weights_bytes", "--offload-weights", gibibytes, on_host, "GIB",
+        asks(&R::offload_weights, "offload_weights_bytes", "--offload-weights", gibibytes, on_host, "GIB",
              "The most of a GPU's weights that may lie in host memory; 0: none"),
-        asks(&R::offload_kv_bytes, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
+        asks(&R::offload_kv, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
              "The most of a GPU's cache that may lie there; 0: none"),
         detail::ask_calibration<R>,
         detail::ask_overrides<R>,

@@ -28,7 +28,7 @@ struct TimesGiven {
 struct StragglersRequest {
   std::optional<TimesGiven> times{};
   std::optional<int> ranks{};
-  std::optional<double> mean_seconds{}, deviation_seconds{}, p50_seconds{}, p99_seconds{};
+  std::optional<Time> mean{}, deviation{}, p50{}, p99{};
   std::optional<JitterShape> shape{};
   std::optional<int> barriers{};
   std::vector<SlowKind> slow{};
@@ -43,11 +43,11 @@ struct StragglersRequest {
         asks(&R::times, "times", "FILE", " ",
              "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like"),
         asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "N", "Ranks that wait for each other", true),
-        asks(&R::mean_seconds, "mean_seconds", "--mean", seconds, some_time, "TIME", "Of one rank's time, as in 10ms"),
-        asks(&R::deviation_seconds, "deviation_seconds", "--deviation", seconds, any_time, "TIME", "Its standard deviation"),
-        asks(&R::p50_seconds, "p50_seconds", "--p50", seconds, any_time, "TIME",
+        asks(&R::mean, "mean_seconds", "--mean", seconds, some_time, "TIME", "Of one rank's time, as in 10ms"),
+        asks(&R::deviation, "deviation_seconds", "--deviation", seconds, any_time, "TIME", "Its standard deviation"),
+        asks(&R::p50, "p50_seconds", "--p50", seconds, any_time, "TIME",
              "Median of a collective or a step, as benchmarks print it"),
-        asks(&R::p99_seconds, "p99_seconds", "--p99", seconds, any_time, "TIME", "Its 99th percentile"),
+        asks(&R::p99, "p99_seconds", "--p99", seconds, any_time, "TIME", "Its 99th percentile"),
         asks(&R::shape, "shape", "--shape", "NAME", "normal (default with <mean_seconds>), lognormal (with <p50_seconds>) or exponential"),
         asks(&R::barriers, "barriers", "--barriers", count, any_count, "K", "Times a step waits for all ranks; default 1"),
         asks(&R::slow, "slow", "--slow", "SHARE:FACTOR...", "A share of ranks that are slow by chance, and how much, as in 1%:1.1"),

@@ -25,7 +25,7 @@ struct OperationOnCounts {
   std::string calibration{};
   std::vector<std::string> overrides{};
   std::optional<Path> path{};
-  std::optional<std::vector<double>> sizes{};
+  std::optional<std::vector<Bytes>> sizes{};
 };
 
 namespace detail {
@@ -43,7 +43,7 @@ inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::si
 /// Several sizes on one count, or one size on several counts.
 struct SweepRequest : OperationOnCounts, WaysRequest {
   Choice::Rule choice = Choice::Rule::nccl;
-  std::optional<double> bytes{};
+  std::optional<Bytes> bytes{};
   std::optional<Inference> library{};
   std::optional<LaunchMode> launch{};
   bool pxn = true;

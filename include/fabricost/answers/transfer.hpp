@@ -34,13 +34,13 @@ struct OnMachine {
 
 struct StorageRequest : OnMachine {
   int nodes = 1;
-  std::optional<double> bytes, bytes_per_gpu;
+  std::optional<Bytes> bytes, bytes_per_gpu;
   std::optional<int> gpus;
   std::optional<std::string> client;
   std::optional<int> ports;
-  std::optional<double> read_bytes_per_second, store_bytes_per_second;
-  double latency_seconds = 0;
-  std::optional<double> host_memory_bytes_per_second;
+  std::optional<Bandwidth> read_bandwidth, store_bandwidth;
+  Time latency{};
+  std::optional<Bandwidth> host_memory_bandwidth;
   bool behind_host = false;
 
   static constexpr auto fields() {
@@ -54,12 +54,12 @@ struct StorageRequest : OnMachine {
               asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
               asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
               asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
-              asks(&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
+              asks(&R::read_bandwidth, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
                    "What a node's drives deliver, as \"50 GB/s\""),
-              asks(&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
+              asks(&R::store_bandwidth, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
                    "What the store gives all nodes together"),
-              asks(&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
-              asks(&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
+              asks(&R::latency, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
+              asks(&R::host_memory_bandwidth, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
                    "Rate of a node's memory, reads and writes"),
               asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports do not hang on the GPUs' switches")},
         changes());
@@ -117,11 +117,11 @@ struct StorageAnswer {
 };
 
 struct AccessRequest : OnMachine {
-  std::optional<std::vector<double>> bytes;
+  std::optional<std::vector<Bytes>> bytes;
   std::optional<int> warps;
-  std::optional<double> in_flight_bytes;  ///< infinity: no bound
+  std::optional<Bytes> in_flight;  ///< infinity: no bound
   std::optional<int> hops;
-  double start_seconds = 0;
+  Time start{};
 
   static constexpr auto fields() {
     using R = AccessRequest;
@@ -130,10 +130,10 @@ struct AccessRequest : OnMachine {
         machine(),
         Table{asks(&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"),
               asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
-              asks(&R::in_flight_bytes, "in_flight_bytes", "--in-flight", size_or_unbounded,
+              asks(&R::in_flight, "in_flight_bytes", "--in-flight", size_or_unbounded,
                    {0, std::numeric_limits<double>::infinity(), true}, "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
               asks(&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"),
-              asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+              asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
                    "What posting an RDMA message adds, as \"2 us\"")},
         changes());
   }
@@ -180,8 +180,8 @@ struct AccessAnswer {
 
 struct IncastRequest : OnMachine {
   std::optional<int> senders;
-  std::optional<double> bytes;
-  double start_seconds = 0;
+  std::optional<Bytes> bytes;
+  Time start{};
 
   static constexpr auto fields() {
     using R = IncastRequest;
@@ -189,7 +189,7 @@ struct IncastRequest : OnMachine {
     return tables(machine(),
                   Table{asks(&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true),
                         asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true),
-                        asks(&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                        asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
                              "What posting an RDMA message adds, as \"2 us\"")},
                   changes());
   }

@@ -62,8 +62,8 @@ struct CalibratedSet {
   std::vector<std::string> systems;  ///< measured machines
   std::vector<FittedOn> fitted_on;   ///< the same, with the operations measured on each
   Constants constants;               ///< contains this set and its interval widths
-  double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
-  double smallest = 0, largest = 0;  ///< measured sizes, bytes
+  Bandwidth bandwidth{};             ///< one way, that the shares refer to; 0 for a transport
+  Bytes smallest{}, largest{};       ///< measured sizes
   int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
   std::set<std::string_view> launches;  ///< how its points were launched
   std::set<std::string> libraries;      ///< libraries that ran: "nccl-2.23", or "nccl" without a stated version

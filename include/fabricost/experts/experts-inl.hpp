@@ -38,17 +38,17 @@ FABRICOST_BODY double no_more_than(const Line& line, double bytes) {
 
 namespace fabricost {
 
-FABRICOST_BODY double ExpertCurve::operator()(double tokens, double scale) const {
+FABRICOST_BODY double ExpertCurve::seconds(double tokens, double scale) const {
   if (!inside_ && !across_) return 0;
   const double position = even_ ? 0 : TokenTable::position(tokens), all = tokens * scale;
   const double inside_size = all * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
-  if (!across_) return (*inside_)(inside_size);
-  const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
+  if (!across_) return inside_->seconds(inside_size);
+  const double out = across_->seconds(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
   if (!inside_) return out;
-  if (!streamed_) return (*inside_)(inside_size) + out;
+  if (!streamed_) return inside_->seconds(inside_size) + out;
   // the exact value cannot be larger than the other part
   if (detail::no_more_than(inside_->line(inside_size), inside_size) <= out) return out + fill_;
-  return std::max((*inside_)(inside_size), out) + fill_;
+  return std::max(inside_->seconds(inside_size), out) + fill_;
 }
 
 FABRICOST_BODY ExpertTime ExpertCurve::terms(double tokens, double scale) const {
@@ -56,10 +56,10 @@ FABRICOST_BODY ExpertTime ExpertCurve::terms(double tokens, double scale) const 
   const double inside = tokens * scale * inside_imbalance_(tokens), across = tokens * scale * across_imbalance_(tokens);
   t.inside_bytes = inside * inside_bytes_;
   t.across_bytes = across * across_bytes_;
-  if (inside_) t.inside = (*inside_)(inside * inside_size_);
-  if (across_) t.across = (*across_)(across * across_size_);
+  if (inside_) t.inside = inside_->seconds(inside * inside_size_);
+  if (across_) t.across = across_->seconds(across * across_size_);
   t.fill = fill_;
-  t.seconds = (*this)(tokens, scale);
+  t.seconds = seconds(tokens, scale);
   return t;
 }
 

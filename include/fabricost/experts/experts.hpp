@@ -58,14 +58,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Seconds of one dispatch or combine for any number of tokens, compiled once; evaluation never allocates. A
+/// The time of one dispatch or combine for any number of tokens, compiled once; evaluation never allocates. A
 /// value of about 20 kB.
 class ExpertCurve {
  public:
-  /// Seconds for `tokens` tokens per rank, at least 0 (then the start-up cost).
+  /// The time for `tokens` tokens per rank, at least 0 (then the start-up cost).
   /// \param scale bytes of a token relative to the compiled ones: one curve serves a dispatch in fp8 and the
   /// combine in 16 bit
-  [[nodiscard]] double operator()(double tokens, double scale = 1) const;
+  [[nodiscard]] Time operator()(double tokens, double scale = 1) const { return Time::from_value(seconds(tokens, scale)); }
+  /// The same in seconds, for inner loops.
+  [[nodiscard]] double seconds(double tokens, double scale = 1) const;
 
   /// The same, by parts.
   [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const;
@@ -74,7 +76,7 @@ class ExpertCurve {
   [[nodiscard]] LinkTime min(double tokens, double scale = 1) const {
     const double inside = tokens * scale * inside_imbalance_(tokens) * inside_size_;
     const double across = tokens * scale * across_imbalance_(tokens) * across_size_;
-    return {inside_ ? inside_->min(inside) : 0, across_ ? across_->min(across) : 0};
+    return {inside_ ? inside_->min_seconds(inside) : 0, across_ ? across_->min_seconds(across) : 0};
   }
 
   [[nodiscard]] const ExpertPlacement& placement() const { return placement_; }

@@ -4,8 +4,8 @@
 ///
 /// A request lists each of its values once: the member, its option, unit and range, and one sentence. The
 /// command makes options, checks and help from that table; Python makes keyword arguments, defaults and
-/// docstrings; C++ uses the members. A member has the same name as in Python, with its unit at the end:
-/// `step_seconds`.
+/// docstrings; C++ uses the members. A member has the same name as in Python; one that holds a quantity lacks the unit at the end, as
+/// `Time step` of `step_seconds` does (name_in_cpp). Faces read and write its number in the coherent unit (numbers_in).
 ///
 /// An answer lists its values the same way: the JSON key ("power.rated_kW", with the unit used in JSON) and
 /// the name in Python.
@@ -16,6 +16,7 @@
 #include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/refusal.hpp>
+#include <fabricost/units.hpp>
 
 #include <array>
 #include <cmath>
@@ -63,8 +64,92 @@ struct Range {
 };
 inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
 
+/// A type of units.hpp, as Time.
+template <class T>
+inline constexpr bool is_quantity = false;
+template <class... Powers>
+inline constexpr bool is_quantity<Quantity<Powers...>> = true;
+
+namespace detail {
+template <class T>
+struct NumbersIn {
+  using Type = T;
+};
+template <class... Powers>
+struct NumbersIn<Quantity<Powers...>> {
+  using Type = double;
+};
+template <class T>
+struct NumbersIn<std::optional<T>> {
+  using Type = std::optional<typename NumbersIn<T>::Type>;
+};
+template <class T>
+struct NumbersIn<std::vector<T>> {
+  using Type = std::vector<typename NumbersIn<T>::Type>;
+};
+template <class A, class B>
+struct NumbersIn<std::pair<A, B>> {
+  using Type = std::pair<typename NumbersIn<A>::Type, typename NumbersIn<B>::Type>;
+};
+}  // namespace detail
+/// What faces hold for a T: for a quantity, also inside an optional, a vector or a pair, the double in its coherent unit; else T.
+template <class T>
+using Numbers = typename detail::NumbersIn<T>::Type;
+template <class T>
+concept HasQuantities = !std::same_as<T, Numbers<T>>;
+
+/// The value as faces hold it.
+template <class T>
+[[nodiscard]] constexpr const T& numbers_in(const T& value) {
+  return value;
+}
+template <HasQuantities T>
+[[nodiscard]] constexpr Numbers<T> numbers_in(const T& value) {
+  if constexpr (is_quantity<T>) {
+    return value.value();
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? Numbers<T>{numbers_in(*value)} : std::nullopt;
+  } else if constexpr (requires { value.first; }) {
+    return {numbers_in(value.first), numbers_in(value.second)};
+  } else {
+    Numbers<T> out;
+    for (const auto& each : value) out.push_back(numbers_in(each));
+    return out;
+  }
+}
+/// The value of a T that faces hold as `numbers`.
+template <class T>
+[[nodiscard]] constexpr T with_units(const Numbers<T>& numbers) {
+  if constexpr (!HasQuantities<T>) {
+    return numbers;
+  } else if constexpr (is_quantity<T>) {
+    return T::from_value(numbers);
+  } else if constexpr (requires { numbers.has_value(); }) {
+    return numbers ? T{with_units<typename T::value_type>(*numbers)} : std::nullopt;
+  } else if constexpr (requires { numbers.first; }) {
+    return {with_units<typename T::first_type>(numbers.first), with_units<typename T::second_type>(numbers.second)};
+  } else {
+    T out;
+    for (const auto& each : numbers) out.push_back(with_units<typename T::value_type>(each));
+    return out;
+  }
+}
+
+/// The member of C++ behind a name of Python: `step` of step_seconds, `storage_bandwidth` of storage_bytes_per_second, where the member
+/// holds a quantity; else the name.
+template <class T>
+[[nodiscard]] std::string name_in_cpp(std::string_view name) {
+  if constexpr (HasQuantities<T>) {
+    constexpr std::array<std::array<std::string_view, 2>, 4> ends{
+        {{"_bytes_per_second", "_bandwidth"}, {"_seconds", ""}, {"_bytes", ""}, {"_dollars", ""}}};
+    for (const auto& [end, instead] : ends)
+      if (name.ends_with(end)) return std::string{name.substr(0, name.size() - end.size())}.append(instead);
+  }
+  return std::string{name};
+}
+
 /// One value of a request.
-/// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, or a type of
+/// \tparam T double, a quantity, int, bool, std::string, an enumeration, an optional or a vector of these, or a type of
 /// named.hpp such as Machine. A vector is an option that may be repeated; an optional vector of numbers is
 /// one option with several values. The default of a member means "not given" and need not lie in the range.
 template <class Request, class T>
@@ -245,6 +330,8 @@ template <class T>
 [[nodiscard]] std::optional<double> number_in(const T& value) {
   if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool>)
     return static_cast<double>(value);
+  else if constexpr (is_quantity<T>)
+    return value.value();
   else if constexpr (requires {
                        typename T::value_type;
                        value.has_value();

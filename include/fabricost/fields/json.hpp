@@ -48,8 +48,8 @@ template <class T>
   else if constexpr (std::same_as<T, double>) {
     const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
     return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
-  } else if constexpr (requires { T::from_value(1.0); })
-    return json_value(static_cast<double>(value.value()), unit);
+  } else if constexpr (is_quantity<T>)
+    return json_value(value.value(), unit);
   else if constexpr (requires { value.view(); })
     return Json(value.view());
   else if constexpr (std::is_enum_v<T>)

@@ -72,17 +72,17 @@ FABRICOST_BODY const Imbalance& GroupCosts::load(const Gate& gate, const Routing
 
 FABRICOST_BODY LinkTime GroupCosts::min(Collective collective, Placement place, double bytes) {
   if (place.ranks() < 2 || bytes <= 0) return {};
-  const double least = curve(collective, place).min(bytes);
+  const double least = curve(collective, place).min_seconds(bytes);
   return place.domains > 1 ? LinkTime{0, least} : LinkTime{least, 0};
 }
 
 FABRICOST_BODY double GroupCosts::half_width(Collective collective, Placement place, double bytes, Path path) {
   const Curve& at = curve(collective, place, path);
-  return certainty_of(system_.constants, at.fabric(), collective, at.ran(bytes), at.line(bytes), bytes).half_width;
+  return certainty_of(system_.constants, at.fabric(), collective, at.ran_at(bytes), at.line(bytes), bytes).half_width;
 }
 
 FABRICOST_BODY LinkTime GroupCosts::min_send(bool across, double bytes) {
-  const double least = message(across).min(bytes * crowd(across));
+  const double least = message(across).min_seconds(bytes * crowd(across));
   return across ? LinkTime{0, least} : LinkTime{least, 0};
 }
 

@@ -51,7 +51,7 @@ class GroupCosts {
 
   /// Seconds; `bytes` as nccl-tests counts them (operation.hpp). 0 for a single rank.
   [[nodiscard]] double seconds(Collective collective, Placement place, double bytes) {
-    return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
+    return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place).seconds(bytes);
   }
 
   /// Seconds that its bytes need at the links' full one-way rate: no exchange is shorter, whatever hides it.
@@ -68,7 +68,7 @@ class GroupCosts {
   [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks);
 
   /// Seconds of one message: inside the domain, or (`across`) from NIC to NIC.
-  [[nodiscard]] double send(bool across, double bytes) { return message(across)(bytes * crowd(across)); }
+  [[nodiscard]] double send(bool across, double bytes) { return message(across).seconds(bytes * crowd(across)); }
   /// Of those, what its bytes need at the links' full one-way rate.
   [[nodiscard]] LinkTime min_send(bool across, double bytes);
 

@@ -163,7 +163,7 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
   if (q.kernel == MoeKernel::nccl) {
     const ExpertExchange x{
         .gate = q.gate, .routing = q.routing, .placement = out.placement, .copies = Copies::per_expert, .bytes_per_token = work.bytes};
-    term("exchange", out.placement.domains() > 1 ? across : inside, ExpertCurve(system, x)(q.tokens));
+    term("exchange", out.placement.domains() > 1 ? across : inside, ExpertCurve(system, x).seconds(q.tokens));
     out.basis = operation_basis(c.basis, c.operations, Collective::all_to_all);
   } else {
     const MoeCost& cost = out.cost = price_kernel(work, c.moe, q.phase, q.kernel, out.precision == Precision::fp4);

@@ -65,10 +65,10 @@ using WayKernels = FixedList<WayKernel, 4>;
 template <class Curve>
 void append_part(Curve& to, const Curve& from, double first, double until) {
   for (int i = 0; i < from.pieces(); ++i) {
-    const double begins = from.threshold(i), ends = i + 1 < from.pieces() ? from.threshold(i + 1) : std::numeric_limits<double>::infinity();
+    const double begins = from.threshold_bytes(i), ends = i + 1 < from.pieces() ? from.threshold_bytes(i + 1) : std::numeric_limits<double>::infinity();
     if (ends <= first || begins >= until) continue;
     const double inside = std::max(begins, first);
-    to.append(from.ran(inside), from.line(inside), std::min(ends, until));
+    to.append(from.ran_at(inside), from.line(inside), std::min(ends, until));
   }
 }
 
@@ -77,7 +77,7 @@ template <class Curve>
 [[nodiscard]] Curve fastest_of(const Curve& library, const WayKernels& kernels) {
   const auto pick = [&](double bytes) {
     int best = -1;
-    double min = library(bytes);
+    double min = library.seconds(bytes);
     for (int i = 0; i < kernels.size(); ++i)
       if (const double t = kernels[i].line(bytes); bytes < kernels[i].until && t < min) min = t, best = i;
     return best;
@@ -90,7 +90,7 @@ template <class Curve>
       out.append(kernels[which].candidate, kernels[which].line, until);
   };
   const auto nearer = [&](double at, double next) {
-    for (int i = 0; i < library.pieces(); ++i) next = towards_jumps(library.line(library.threshold(i)), at, next);
+    for (int i = 0; i < library.pieces(); ++i) next = towards_jumps(library.line(library.threshold_bytes(i)), at, next);
     for (int i = 0; i < kernels.size(); ++i) {
       next = towards_jumps(kernels[i].line, at, next);
       next = towards_size(kernels[i].until, at, next);
@@ -133,7 +133,7 @@ template <class On>
   if (w.nic_block > 0)
     out.change_lines([&](Candidate ran, Line& line) { fill_nics_in_blocks(line, f, op.collective, ran.algorithm, w.nic_block); });
   if (w.relay) {
-    const double peers = f.local() - 1, each = schedule_of(out.ran(prior::ways::relay_from).algorithm, op.collective, f).bytes(0) / peers;
+    const double peers = f.local() - 1, each = schedule_of(out.ran_at(prior::ways::relay_from).algorithm, op.collective, f).bytes(0) / peers;
     const Curve relayed = on(with_relays(f));
     Curve both{f};
     const double from = prior::ways::relay_from / each;

@@ -27,23 +27,26 @@ class Curve {
   static constexpr int max_lines = 16;
   static constexpr int max_pieces = 32;
 
-  /// Seconds for S bytes, within 1e-9 of the line there. \param bytes at least 0
-  [[nodiscard]] double operator()(double bytes) const {
+  /// The time at a size, within 1e-9 of the line there. \param size at least 0
+  [[nodiscard]] Time operator()(Bytes size) const { return Time::from_value(seconds(size.value())); }
+  /// The pair that runs at a size.
+  [[nodiscard]] Candidate ran(Bytes size) const { return ran_at(size.value()); }
+  /// The time that the bytes of the pair that runs need at the links' full rate, whatever the constants (price/lower_bound.hpp).
+  [[nodiscard]] Time min(Bytes size) const { return Time::from_value(min_seconds(size.value())); }
+  /// First size of piece i.
+  [[nodiscard]] Bytes threshold(int i) const { return Bytes::from_value(threshold_bytes(i)); }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] int pieces() const { return pieces_; }
+
+  /// The same in plain numbers of bytes and seconds, for inner loops.
+  [[nodiscard]] double seconds(double bytes) const {
     const double known = table_(bytes);
     return known == known ? known : lines_[piece(bytes)](bytes);
   }
-  [[nodiscard]] Time operator()(Bytes bytes) const { return Time::from_value((*this)(bytes.value())); }
-
-  /// The pair that runs at a size.
-  [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
+  [[nodiscard]] Candidate ran_at(double bytes) const { return candidates_[piece(bytes)]; }
   [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
-  /// Seconds that the bytes of the pair that runs need at the links' full rate, whatever the constants
-  /// (price/lower_bound.hpp).
-  [[nodiscard]] double min(double bytes) const { return line(bytes).min * bytes; }
-  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
-  [[nodiscard]] int pieces() const { return pieces_; }
-  /// First size, in bytes, of piece i.
-  [[nodiscard]] double threshold(int i) const { return i == 0 ? 0 : until_[static_cast<std::size_t>(i - 1)]; }
+  [[nodiscard]] double min_seconds(double bytes) const { return line(bytes).min * bytes; }
+  [[nodiscard]] double threshold_bytes(int i) const { return i == 0 ? 0 : until_[static_cast<std::size_t>(i - 1)]; }
 
   /// The piece a size lies in.
   [[nodiscard]] int piece_at(double bytes) const {

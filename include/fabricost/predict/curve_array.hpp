@@ -73,7 +73,7 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
   const auto size = static_cast<std::size_t>(groups * group_size);
   Block pieces, sorted, times;
   std::memset(pieces.data(), 0, size * sizeof(double));
-  for (int piece = 1; piece < curve.pieces(); ++piece) count_threshold(curve.threshold(piece), bytes, pieces.data(), groups);
+  for (int piece = 1; piece < curve.pieces(); ++piece) count_threshold(curve.threshold_bytes(piece), bytes, pieces.data(), groups);
   std::array<std::uint8_t, block_size> line;
   std::array<int, Curve::max_lines> count{}, at{};
   for (std::size_t i = 0; i < size; ++i) {
@@ -110,7 +110,7 @@ inline void evaluate_few_pieces(const Curve& curve, int first, int last, const d
   const auto size = static_cast<std::size_t>(groups * group_size);
   std::array<std::uint16_t, block_size + 1> place;  // the place of a size outside the piece is written, then overwritten
   for (int piece = first; piece <= last; ++piece) {
-    const double from = curve.threshold(piece), until = piece < last ? curve.threshold(piece + 1) : 1e18;
+    const double from = curve.threshold_bytes(piece), until = piece < last ? curve.threshold_bytes(piece + 1) : 1e18;
     std::size_t count = 0;
     for (std::size_t i = 0; i < size; ++i) {
       place[count] = static_cast<std::uint16_t>(i);
@@ -183,7 +183,7 @@ inline constexpr std::size_t few_sizes = 12;  ///< up to this many are as fast o
     if (!evaluate_block(curve, bytes.data() + at, seconds + at, block_groups)) return at;
   const std::size_t rest = bytes.size() - at;
   if (rest <= few_sizes) {
-    for (; at < bytes.size() && bytes[at] >= 0 && bytes[at] < 1e18; ++at) seconds[at] = curve(bytes[at]);
+    for (; at < bytes.size() && bytes[at] >= 0 && bytes[at] < 1e18; ++at) seconds[at] = curve.seconds(bytes[at]);
     return at;
   }
   // the last group is filled up with the last size

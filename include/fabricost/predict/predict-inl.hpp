@@ -37,7 +37,7 @@ FABRICOST_BODY Prediction finish(const Curve& curve, const System& system, const
   const double bytes = op.bytes.value();
   Prediction p = asked(op, choice, [&] { return curve.fabric(); });
   p.made_from.engine = engine;
-  complete(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
+  complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 
@@ -120,7 +120,7 @@ FABRICOST_BODY Prediction detail::predict_without_host(const System& system, con
     return p;
   }
   const Curve curve = detail::compile_on(f, system, op, choice);
-  detail::complete(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
+  detail::complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 

@@ -10,8 +10,8 @@ namespace fabricost {
 FABRICOST_BODY double ServingMachine::all_reduce_seconds(int ranks, double bytes, Launch launch) {
   if (ranks < 2 || bytes <= 0) return 0;
   const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
-  const double seconds = curve(bytes);
-  if (launch == Launch::graph || curve.ran(bytes).kernel == ReduceKernel::library) return seconds;
+  const double seconds = curve.seconds(bytes);
+  if (launch == Launch::graph || curve.ran_at(bytes).kernel == ReduceKernel::library) return seconds;
   return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
 }
 
@@ -26,7 +26,7 @@ FABRICOST_BODY double ServingMachine::exchange_seconds(const Model& m, int ranks
     const double out = weights == WeightFormat::bf16 || weights == WeightFormat::int4 ? all : all / 2;
     best = std::min(best, nccl_.seconds(Collective::all_gather, ways.at, out) + nccl_.seconds(Collective::reduce_scatter, ways.at, all));
   }
-  if (ways.messages != nullptr) best = std::min(best, (*ways.messages)(tokens, ways.narrow) + (*ways.messages)(tokens));
+  if (ways.messages != nullptr) best = std::min(best, ways.messages->seconds(tokens, ways.narrow) + ways.messages->seconds(tokens));
   return best;
 }
 

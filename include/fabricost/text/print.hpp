@@ -1,8 +1,10 @@
 #pragma once
 /// \file print.hpp
-/// Quantities in streams, fmt::format and, where the standard library has it, std::format: `out << memory`, `fmt::format("{:>10}", time)`.
+/// Quantities and names in streams, fmt::format and, where the standard library has it, std::format: `out << memory`,
+/// `fmt::format("{:>10}", time)`, `fmt::format("{}", p.basis)`.
 /// The format is that of the text, so it takes width and alignment. To print in a unit of your choice, count it: `in(time, us).value()`.
 
+#include <fabricost/label.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
 
@@ -65,13 +67,23 @@ struct AsText {
     return text_of(value);
   }
 };
+struct AsName {
+  template <class Value>
+  [[nodiscard]] std::string_view operator()(const Value& value) const {
+    return name_of(value);
+  }
+};
 }  // namespace fabricost::detail
 
 #if __has_include(<fmt/format.h>)
 template <fabricost::Printed Q>
 struct fmt::formatter<Q> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsText> {};
+template <fabricost::Named T>
+struct fmt::formatter<T> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsName> {};
 #endif
 #ifdef __cpp_lib_format
 template <fabricost::Printed Q>
 struct std::formatter<Q> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsText> {};
+template <fabricost::Named T>
+struct std::formatter<T> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsName> {};
 #endif

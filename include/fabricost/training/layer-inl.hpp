@@ -190,9 +190,9 @@ FABRICOST_BODY LayerExchanges LayerModel::exchanges(LayerParts parts) const {
     const double token = token_bytes(m.hidden, Precision::bf16);
     const double kept = stack.capacity > 0 ? std::min(1.0, stack.capacity) : 1, chosen = T / l.tp, rows = chosen * kept;
     const LinkTime least = costs.experts(gate_of(m), at, copies, token, Routing{}).min(rows);
-    double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack))(chosen);
+    double once = costs.experts(gate_of(m), at, copies, token, routing_of(stack)).seconds(chosen);
     if (stack.capacity > 0)  // the fullest rank takes no more than its places
-      once = std::min(once, costs.experts(gate_of(m), at, copies, token, Routing{})(chosen * stack.capacity));
+      once = std::min(once, costs.experts(gate_of(m), at, copies, token, Routing{}).seconds(chosen * stack.capacity));
     // dispatch and combine, forward and backward
     const Placement ranks{at.per_domain, at.ranks / at.per_domain};
     out.add({StepGroup::expert, Collective::all_to_all, ranks, token * rows * m.top_k, once, 2, 2, stack.expert_exposed, 2, least});

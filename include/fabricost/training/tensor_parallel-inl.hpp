@@ -105,17 +105,17 @@ FABRICOST_BODY TensorMessages expert_tensor_backward(const Model& m, const Tenso
   return out;
 }
 
-FABRICOST_BODY double TensorCurve::operator()(Collective collective, double bytes) const {
+FABRICOST_BODY double TensorCurve::seconds(Collective collective, double bytes) const {
   if (ranks_ == 1 || bytes <= 0) return 0;
   const auto& curve = collective == Collective::all_gather       ? all_gather_
                       : collective == Collective::reduce_scatter ? reduce_scatter_
                                                                  : all_reduce_;
-  return curve ? (*curve)(bytes) : 0.5 * (*all_reduce_)(bytes);  // half an all-reduce where only that is forced
+  return curve ? curve->seconds(bytes) : 0.5 * all_reduce_->seconds(bytes);  // half an all-reduce where only that is forced
 }
 
-FABRICOST_BODY double TensorCurve::operator()(const TensorMessages& messages) const {
+FABRICOST_BODY double TensorCurve::seconds(const TensorMessages& messages) const {
   double out = 0;
-  for (const TensorMessage& m : messages) out += m.count * (*this)(m.collective, m.bytes);
+  for (const TensorMessage& m : messages) out += m.count * seconds(m.collective, m.bytes);
   return out;
 }
 

@@ -116,10 +116,13 @@ class TensorCurve {
   }
 
   [[nodiscard]] int ranks() const { return ranks_; }
-  /// Seconds of one collective; 0 over one rank.
-  [[nodiscard]] double operator()(Collective collective, double bytes) const;
+  /// The time of one collective; 0 over one rank.
+  [[nodiscard]] Time operator()(Collective collective, Bytes size) const { return Time::from_value(seconds(collective, size.value())); }
   /// The sum over all messages, one after the other.
-  [[nodiscard]] double operator()(const TensorMessages& messages) const;
+  [[nodiscard]] Time operator()(const TensorMessages& messages) const { return Time::from_value(seconds(messages)); }
+  /// The same in plain numbers of bytes and seconds, for inner loops.
+  [[nodiscard]] double seconds(Collective collective, double bytes) const;
+  [[nodiscard]] double seconds(const TensorMessages& messages) const;
 
  private:
   int ranks_ = 1;

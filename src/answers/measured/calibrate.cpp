@@ -30,7 +30,7 @@ namespace {
                 .mean_error = set.mape / 100};
   constexpr std::array<std::string_view, 4> units{"seconds", "bytes_per_second", "bytes", ""};
   for (const FittedConstant& c : set.fitted) {
-    const double scale = c.measure == Measure::share ? set.bandwidth : 1;
+    const double scale = c.measure == Measure::share ? set.bandwidth.value() : 1;
     out.constants.push_back({.set = set.name,
                              .name = std::string{c.key},
                              .unit = std::string{units[static_cast<std::size_t>(c.measure)]},

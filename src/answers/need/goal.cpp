@@ -77,10 +77,10 @@ Goal goal_of(const NeedRequest& r) {
                    .measure = {},
                    .against = Against::unbounded});
   }
-  if (r.step_seconds)
-    all.push_back({.words = "a step of at most " + io::duration_text(*r.step_seconds),
+  if (r.step)
+    all.push_back({.words = "a step of at most " + io::duration_text(r.step->value()),
                    .measured = "step, s",
-                   .limit = *r.step_seconds,
+                   .limit = r.step->value(),
                    .measure = [](const Outcome& o, double by) { return o.seconds * by; }});
   if (r.mfu)
     all.push_back({.words = fmt::format("an MFU of at least {:.3g} %", 100 * *r.mfu),
@@ -96,13 +96,13 @@ Goal goal_of(const NeedRequest& r) {
                    .measure = {},
                    .against = Against::least});
   if (!r.share_of.empty()) all.push_back(share_goal(r.share_of));
-  if (r.tokens.has_value() != r.in_seconds.has_value())
+  if (r.tokens.has_value() != r.in.has_value())
     throw Refusal("a run has tokens and a time: give both <tokens=15T> and <in_seconds=5184000>");
-  if (r.in_seconds)
-    all.push_back({.words = fmt::format("{} tokens in at most {}{}", io::count_text(*r.tokens), io::duration_text(*r.in_seconds),
+  if (r.in)
+    all.push_back({.words = fmt::format("{} tokens in at most {}{}", io::count_text(*r.tokens), io::duration_text(r.in->value()),
                                         r.goodput ? ", with failures" : ""),
                    .measured = "run, days",
-                   .limit = *r.in_seconds / day_seconds,
+                   .limit = r.in->value() / day_seconds,
                    .measure = [](const Outcome& o, double by) { return o.steps * o.seconds * by / o.kept / day_seconds; }});
   else if (r.goodput)
     throw Refusal("<goodput> is of a run: add <tokens=15T> and <in_seconds=5184000>");

@@ -75,9 +75,9 @@ struct Broken {
     if (!value || *value > most) out.add(what, value ? text(*value) : "not known", text(most), value ? *value / most : unknown);
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
-  if (q.in_seconds)
-    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end), *q.in_seconds, io::duration_text);
-  if (q.budget_dollars) limit("money", measure_of(r, BestMachine::cheapest, end), *q.budget_dollars, io::dollars_text);
+  if (q.in)
+    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end), q.in->value(), io::duration_text);
+  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), io::dollars_text);
   if (q.megawatts) limit("MW", r.site_watts ? std::optional{*r.site_watts / 1e6} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
@@ -131,7 +131,7 @@ struct BestRun {
   constexpr double nothing_reaches = 2;
   const double peak = Processor::of(system).peak(r.precision), any = 1e300;
   const double flops = *r.tokens * training_flops_per_token(*r.model.value, r.sequence, FlopConvention::matmul, Scores::causal);
-  const double seconds = q.in_seconds.value_or(any) * r.use;
+  const double seconds = numbers_in(q.in).value_or(any) * r.use;
   const double watts =
       rated_power_per_gpu(system, prices.power).value.value() * prices.power.load.value * r.pue.value_or(prices.power.pue.value);
   const double least = peak > 0 ? flops / (nothing_reaches * peak * seconds) : 0;
@@ -148,10 +148,10 @@ struct BestRun {
                     : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
                                                         : "the soonest";
   const auto say = [&out](const std::string& words) { out += ", " + words; };
-  if (q.in_seconds) say("in at most " + io::duration_text(*q.in_seconds));
+  if (q.in) say("in at most " + io::duration_text(q.in->value()));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
-  if (q.budget_dollars) say("for at most " + io::dollars_text(*q.budget_dollars));
+  if (q.budget) say("for at most " + io::dollars_text(q.budget->value()));
   if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
   if (q.racks) say(fmt::format("at most {} racks", *q.racks));
   return out;
@@ -176,7 +176,7 @@ struct BestRun {
     const bool owned = server_price_of(system, prices).value > Dollars{},
                powered = rated_power_per_gpu(system, prices.power).value > Watts{};
     const bool priced = prices.kind == PriceKind::owned ? owned && powered : rent_of(system, prices).value > DollarRate{};
-    if (q.by == BestMachine::cheapest || q.budget_dollars ? priced : powered) out.all.push_back({.name = one.name, .value = nullptr});
+    if (q.by == BestMachine::cheapest || q.budget ? priced : powered) out.all.push_back({.name = one.name, .value = nullptr});
   }
   return out;
 }

@@ -66,9 +66,14 @@ inline void from_text(const std::string& text, std::string_view option, const Am
 inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, double& out) {
   out = amount_of(text, option, amount, range);
 }
+template <class Q>
+requires is_quantity<Q>
+void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, Q& out) {
+  out = Q::from_value(amount_of(text, option, amount, range));
+}
 /// "64B:64KiB:x2"
-inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, std::vector<double>& out) {
-  for (const Bytes& size : io::sizes_of(text, option)) out.push_back(size.value());
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, std::vector<Bytes>& out) {
+  out = io::sizes_of(text, option);
 }
 template <class T>
 void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, std::optional<T>& out) {

@@ -59,7 +59,7 @@ template <HasFields Request>
       using T = typename std::remove_cvref_t<decltype(field)>::Value;
       if constexpr (!is_list<T>) {
         constexpr bool whole = std::same_as<T, int> || std::same_as<T, std::optional<int>>;
-        constexpr bool number = whole || std::same_as<T, double> || std::same_as<T, std::optional<double>>;
+        constexpr bool number = whole || std::same_as<Numbers<T>, double> || std::same_as<Numbers<T>, std::optional<double>>;
         if (!field.name.empty() && std::find(others.begin(), others.end(), field.name) == others.end())
           all.push_back({field.name, field.option.substr(std::min<std::size_t>(2, field.option.size())), number, whole, field.range});
       }

@@ -16,7 +16,7 @@ namespace {
 [[nodiscard]] std::string value_text(const CalibratedSet& set, const FittedConstant& c, double value) {
   switch (c.measure) {
     case Measure::time: return figure(value * 1e6) + " us";
-    case Measure::share: return figure(value * set.bandwidth / 1e9) + " GB/s";
+    case Measure::share: return figure(value * set.bandwidth.value() / 1e9) + " GB/s";
     case Measure::size: return figure(value / mebibyte) + " MiB";
     case Measure::number: break;
   }

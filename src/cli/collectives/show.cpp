@@ -15,7 +15,7 @@ struct ShowTyped : ShowRequest {
   bool svg = false;
   std::optional<Collective> operation{};
   int nodes = 0, ranks = 0;
-  std::optional<double> bytes{};
+  std::optional<Bytes> bytes{};
 
   static constexpr auto fields() {
     using R = ShowTyped;

@@ -48,7 +48,7 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
   if (!a.in_flight_bytes) return "with no bound on bytes in flight";
   const std::string in_flight = bytes_text(*a.in_flight_bytes) + " in flight";
-  return request.in_flight_bytes ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
+  return request.in_flight ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
 [[nodiscard]] std::string crossover_text(std::string_view what, double meet, double from, double largest) {

@@ -29,7 +29,7 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
   TextTable facts{"", ">", ""};
   facts.row("step", seconds_text(a.step_seconds), "the longest stage, first to last piece");
   facts.row("work", seconds_text(a.work_seconds),
-            a.request.overlapped_seconds > 0 ? "microbatches x (forward + backward + weight), less what pairs that run as one save"
+            a.request.overlapped > Time{} ? "microbatches x (forward + backward + weight), less what pairs that run as one save"
                                              : "microbatches x (forward + backward + weight)");
   facts.row("bubble", seconds_text(a.bubble_seconds),
             fmt::format("{:.2f} % of the step, {:.2f} % of the work", 100 * a.bubble_over_total, 100 * a.bubble_over_ideal));

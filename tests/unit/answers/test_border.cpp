@@ -11,10 +11,16 @@
 #include <fabricost/answers/design/need.hpp>
 #include <fabricost/answers/goodput.hpp>
 #include <fabricost/answers/pipeline.hpp>
+#include <fabricost/answers/rl.hpp>
+#include <fabricost/answers/serve.hpp>
+#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/transfer.hpp>
 
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,7 +30,7 @@ using namespace fabricost;
 template <class Request, class Field>
 std::optional<bool> takes(const Field& field, const std::string& text) {
   using T = typename Field::Value;
-  if constexpr (std::same_as<T, double> || std::same_as<T, std::optional<double>>) {
+  if constexpr (std::same_as<Numbers<T>, double> || std::same_as<Numbers<T>, std::optional<double>>) {
     Request request;
     try {
       from_text(text, field.name, field.amount, field.range, request.*(field.member));
@@ -69,9 +75,66 @@ TEST_CASE("a number without unit is refused for every time and rate of every que
   CHECK(seen.size() > 20);
 }
 
+/// The fields that are a time, a size or a rate, each with whether C++ holds a quantity.
+template <class... Requests>
+std::vector<std::pair<std::string, bool>> held() {
+  std::vector<std::pair<std::string, bool>> out;
+  const auto list = [&]<class Request>() {
+    for_each_field<Request>([&](const auto& field) {
+      using T = typename std::remove_cvref_t<decltype(field)>::Value;
+      const Amount a = field.amount;
+      if (a == Amount::seconds || a == Amount::bytes_per_second || a == Amount::one_way_rate || a == Amount::size ||
+          a == Amount::size_or_unbounded || a == Amount::gibibytes || field.name.ends_with("_dollars"))
+        out.emplace_back(field.name, HasQuantities<T>);
+    });
+  };
+  (list.template operator()<Requests>(), ...);
+  return out;
+}
+
+TEST_CASE("every time, size and rate of a request is a quantity in C++", "[answers]") {
+  const auto all = held<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest,
+                        NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest,
+                        PipelineRequest, StorageRequest, AccessRequest, IncastRequest>();
+  CHECK(all.size() > 60);
+  for (const auto& [name, quantity] : all) {
+    INFO(name);
+    CHECK(quantity);
+  }
+}
+
+TEST_CASE("a quantity of a request is typed, checked, shown and named as its number", "[answers]") {
+  ServeRequest request;
+  const auto put = [&](std::string_view name, const std::string& text) {
+    for_each_field<ServeRequest>([&](const auto& field) {
+      if constexpr (HasQuantities<typename std::remove_cvref_t<decltype(field)>::Value>)
+        if (field.name == name) from_text(text, field.name, field.amount, field.range, request.*(field.member));
+    });
+  };
+  put("tpot_seconds", "30ms"), put("offload_kv_bytes", "2");
+  CHECK(request.tpot == units::ms(30));
+  CHECK(request.offload_kv == units::GiB(2));
+  CHECK_THROWS_WITH(put("tpot_seconds", "30s"), Catch::Contains("tpot_seconds"));
+  request.tpot = units::s(30);
+  CHECK_THROWS_AS(check_ranges(request), Refusal);
+
+  const std::optional<std::pair<Time, Time>> span{{units::us(5), units::ms(1)}};
+  const std::optional<std::pair<double, double>> numbers = numbers_in(span);
+  CHECK((numbers->first == 5e-6 && numbers->second == 1e-3));
+  CHECK(with_units<std::optional<std::pair<Time, Time>>>(numbers) == span);
+  CHECK(numbers_in(std::vector{units::KiB(1), units::B(3)}) == std::vector{1024.0, 3.0});
+  CHECK_FALSE(numbers_in(std::optional<Bytes>{}).has_value());
+  static_assert(std::same_as<decltype(numbers_in(request.stack)), const std::string&>);
+
+  CHECK(name_in_cpp<Time>("step_seconds") == "step");
+  CHECK(name_in_cpp<std::optional<Bandwidth>>("storage_bytes_per_second") == "storage_bandwidth");
+  CHECK(name_in_cpp<Bytes>("bytes_per_gpu") == "bytes_per_gpu");
+  CHECK(name_in_cpp<double>("search_seconds") == "search_seconds");
+}
+
 TEST_CASE("no token takes longer than ten seconds", "[answers]") {
   ServeRequest request;
-  request.system.name = "dgx-h100", request.model.name = "llama3-8b", request.gpus = 8, request.tpot_seconds = 30;
+  request.system.name = "dgx-h100", request.model.name = "llama3-8b", request.gpus = 8, request.tpot = units::s(30);
   CHECK_THROWS_WITH(answer(request), Catch::Contains("tpot_seconds") && Catch::Contains("not from 0 to 10"));
 }
 

@@ -29,8 +29,8 @@ std::string refused(const Request& request) {
 
 TEST_CASE("A step waits for the slowest: exponential times, slow ones, a lost rail", "[answers]") {
   const StragglersAnswer a = answer(StragglersRequest{.ranks = 4,
-                                                      .mean_seconds = 1,
-                                                      .deviation_seconds = 1,
+                                                      .mean = units::s(1),
+                                                      .deviation = units::s(1),
                                                       .shape = JitterShape::exponential,
                                                       .slow = {{0.01, 1.5}},
                                                       .rails = 8,
@@ -50,17 +50,17 @@ TEST_CASE("A step waits for the slowest: exponential times, slow ones, a lost ra
 TEST_CASE("Rules of stragglers name fields", "[answers]") {
   using R = StragglersRequest;
   CHECK(refused(R{.ranks = 8}).find("mean_seconds and deviation_seconds, or p50_seconds and p99_seconds") != std::string::npos);
-  CHECK(refused(R{.mean_seconds = 1, .deviation_seconds = 0.1}) == "over how many ranks? Add ranks, as in ranks = 1024");
-  CHECK(refused(R{.ranks = 8, .mean_seconds = 1}) == "mean_seconds and deviation_seconds go together");
-  CHECK(refused(R{.ranks = 8, .mean_seconds = 0, .deviation_seconds = 0.1}) == "mean_seconds: 0 is not above 0");
-  CHECK(refused(R{.ranks = 8, .mean_seconds = 1, .deviation_seconds = 0.1, .reroute = LostRail::spread}) ==
+  CHECK(refused(R{.mean = units::s(1), .deviation = units::s(0.1)}) == "over how many ranks? Add ranks, as in ranks = 1024");
+  CHECK(refused(R{.ranks = 8, .mean = units::s(1)}) == "mean_seconds and deviation_seconds go together");
+  CHECK(refused(R{.ranks = 8, .mean = units::s(0), .deviation = units::s(0.1)}) == "mean_seconds: 0 is not above 0");
+  CHECK(refused(R{.ranks = 8, .mean = units::s(1), .deviation = units::s(0.1), .reroute = LostRail::spread}) ==
         "how many rails are there? Add rails, as in rails = 8");
   CHECK(refused(R{.times = TimesGiven{.file = {}, .seconds = {0.0}}, .ranks = 8}).starts_with("times: "));
 }
 
 TEST_CASE("A pipeline that is asked again with everything filled in is the same", "[answers]") {
   const PipelineAnswer a =
-      answer(PipelineRequest{.schedule = PipelineSchedule::one_f_one_b, .stages = 8, .microbatches = 24, .forward_seconds = 1});
+      answer(PipelineRequest{.schedule = PipelineSchedule::one_f_one_b, .stages = 8, .microbatches = 24, .forward = units::s(1)});
   CHECK(a.bubble_seconds == Approx(7 * 3));  // arXiv 2104.04473
   CHECK(a.by_stage().size() == 8);
   CHECK(a.by_stage().front().work.size() == a.run.bars.front().size());
@@ -72,7 +72,7 @@ TEST_CASE("A pipeline that is asked again with everything filled in is the same"
   CHECK(!worded<PipelineSchedule>(""));
   CHECK(refused(PipelineRequest{}).starts_with("which schedule? Add schedule, one of: none gpipe 1f1b"));
   CHECK(refused(PipelineRequest{
-                    .schedule = PipelineSchedule::gpipe, .stages = 4, .microbatches = 8, .forward_seconds = 1, .overlapped_seconds = 1})
+                    .schedule = PipelineSchedule::gpipe, .stages = 4, .microbatches = 8, .forward = units::s(1), .overlapped = units::s(1)})
             .starts_with("overlapped_seconds is for dualpipe"));
 }
 
@@ -81,14 +81,14 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   CHECK(refused(met).starts_with("which machine? Add system"));
   met.system = Machine{"dgx-h100", {}};
   CHECK(refused(met) == "how many write at once? Add senders, as in senders = 8");
-  met.senders = 8, met.bytes = 1 << 30;
+  met.senders = 8, met.bytes = units::GiB(1);
   const IncastAnswer all = answer(met);
   CHECK(all.seconds / all.alone_seconds == Approx(8).epsilon(0.01));
 
   StorageRequest load;
   load.system = met.system, load.nodes = 16;
   CHECK(refused(load) == "how much? Add bytes (all of it) or bytes_per_gpu");
-  load.bytes = 810e9;
+  load.bytes = units::GB(810);
   CHECK(refused(load).starts_with("read from where? Add client = ethernet-100 or read_bytes_per_second"));
   load.client = "nvlink-4";
   CHECK(refused(load).starts_with("client = nvlink-4: no network reaches a store"));
@@ -98,9 +98,9 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   CHECK(ways.ways[0].direct_seconds == Approx(16 * ways.ways[1].direct_seconds));
 
   AccessRequest access;
-  access.system = met.system, access.bytes = {{64, -1}};
+  access.system = met.system, access.bytes = {{units::B(64), units::B(-1)}};
   CHECK(refused(access).starts_with("bytes: -1"));
-  access.bytes = {{64, 4096}};
+  access.bytes = {{units::B(64), units::KiB(4)}};
   const AccessAnswer lines = answer(access);
   CHECK(lines.in_flight_bytes == warp_window);
   CHECK(lines.sizes()[1].store_seconds == lines.store_seconds[1]);

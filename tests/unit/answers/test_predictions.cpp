@@ -25,7 +25,7 @@ std::string refusal_of(const Request& request) {
   return {};
 }
 
-const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective::all_reduce, .bytes = 64 * 1024};
+const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective::all_reduce, .bytes = units::KiB(64)};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ TEST_CASE("A prediction is the model's, of a machine by name and of one that is 
 
 TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
-    PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = 256e6, .lost_rails = 1};
+    PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = units::MB(256), .lost_rails = 1};
     PredictRequest by_value = by_name;
     by_value.system = {name, std::make_shared<const System>(load_system(name))};
     CAPTURE(name);
@@ -79,15 +79,15 @@ TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
 
 TEST_CASE("Rules of an operation name fields", "[answers]") {
   using R = PredictRequest;
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .bytes = 1}).starts_with("which operation? One of: all_reduce, "));
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .bytes = 1}).starts_with("which machine? Add system = NAME"));
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .bytes = units::B(1)}).starts_with("which operation? One of: all_reduce, "));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .bytes = units::B(1)}).starts_with("which machine? Add system = NAME"));
   CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_reduce}).starts_with("how much? Add bytes"));
   CHECK(refusal_of(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
   CHECK(refusal_of(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
   CHECK(refusal_of(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
   CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = LaunchMode::eager, .fused_norm = true}) ==
         "fused_norm is known inside a CUDA graph; leave launch = eager out");
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = LaunchMode::eager}) ==
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = units::B(1), .launch = LaunchMode::eager}) ==
         "launch = eager is known for all_reduce alone, not for all_gather");
   PredictRequest lost = all_reduce;
   lost.lost_rails = 8;
@@ -109,13 +109,13 @@ TEST_CASE("The story of a prediction is told with it", "[answers]") {
 TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   SweepRequest sizes;
   sizes.system = {"dgx-h100"}, sizes.operation = Collective::all_reduce;
-  sizes.sizes = {1024, 65536};
+  sizes.sizes = {units::KiB(1), units::KiB(64)};
   const SweepAnswer many = answer(sizes);
   REQUIRE(many.rows.size() == 2);
   CHECK(many.rows[1].seconds == Approx(answer(all_reduce).seconds));
   SweepRequest counts = sizes;
   counts.sizes.reset();
-  counts.bytes = 65536;
+  counts.bytes = units::KiB(64);
   counts.nodes.values = {1, 2, 4};
   CHECK(answer(counts).rows[2].nodes == 4);
   CHECK(answer(counts).by_count);
@@ -129,16 +129,16 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
 
 TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
   CrossoversRequest r;
-  r.system = {"dgx-b200"}, r.operation = Collective::all_reduce, r.sizes = {1024, 1e9};
+  r.system = {"dgx-b200"}, r.operation = Collective::all_reduce, r.sizes = {units::KiB(1), units::GB(1)};
   const CrossoversAnswer a = answer(r);
   REQUIRE(a.rows.size() == 1);
   CHECK(a.rows[0].ranks == 8);
   REQUIRE(a.rows[0].runs.size() > 1);
   CHECK(a.rows[0].runs[0].from_bytes == 1024);
   const CrossoverAnswer& second = a.rows[0].runs[1];
-  PredictRequest there{.system = {"dgx-b200"}, .operation = Collective::all_reduce, .bytes = second.from_bytes};
+  PredictRequest there{.system = {"dgx-b200"}, .operation = Collective::all_reduce, .bytes = units::B(second.from_bytes)};
   CHECK(answer(there).algorithm.view() == second.algorithm);
-  there.bytes = second.from_bytes - 1;
+  there.bytes = units::B(second.from_bytes - 1);
   CHECK(answer(there).algorithm.view() == a.rows[0].runs[0].algorithm);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("Collectives at once: typed words are the request's values", "[answers
 
 TEST_CASE("a release of NCCL is asked for by its name, and refused where another library runs") {
   using R = PredictRequest;
-  R r{.system = {"dgx-a100"}, .operation = Collective::all_reduce, .bytes = 1048576};
+  R r{.system = {"dgx-a100"}, .operation = Collective::all_reduce, .bytes = units::MiB(1)};
   const double newest = answer(r).seconds;
   r.library = engine_named("nccl-2.22", "library");
   CHECK(answer(r).seconds == newest);
@@ -208,7 +208,7 @@ TEST_CASE("a launch that adds nothing, between domains or with a library of whic
 }
 
 TEST_CASE("a put posted by the GPU is refused on a cloud's own network cards and says elsewhere on what it rests") {
-  PredictRequest r{.system = {"superpod-h100"}, .operation = Collective::send_recv, .bytes = 65536};
+  PredictRequest r{.system = {"superpod-h100"}, .operation = Collective::send_recv, .bytes = units::KiB(64)};
   r.path = Path::nic, r.gin = true;
   REQUIRE(answer(r).assumed.size() == 1);
   CHECK(answer(r).assumed[0].find("GB200") != std::string::npos);
@@ -250,7 +250,7 @@ TEST_CASE("A release of NCCL that nothing is known of is refused with those that
   CHECK(why("ncl").find("did you mean nccl?") != std::string::npos);
   for (const double bytes : {1024.0, 65536.0, 1e6, 1e9}) {
     PredictRequest silent = all_reduce, said = all_reduce, newest = all_reduce;
-    silent.bytes = said.bytes = newest.bytes = bytes;
+    silent.bytes = said.bytes = newest.bytes = units::B(bytes);
     said.library = engine_named("nccl", "library");
     newest.library = engine_named("nccl-2.30", "library");
     CHECK(answer(silent).seconds == answer(said).seconds);
@@ -260,7 +260,7 @@ TEST_CASE("A release of NCCL that nothing is known of is refused with those that
 
 TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
   const auto copy = [](const char* system, Path path, double bytes) {
-    return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = bytes});
+    return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = units::B(bytes)});
   };
   for (const char* system : {"dgx-h100", "dgx-h200", "alps-gh200", "gb300-nvl72", "l40s-pcie", "dgx-a100"})
     for (const double bytes : {4096.0, 1e6, 1e9}) {
@@ -289,7 +289,7 @@ TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and 
 TEST_CASE("A buffer that no GPU holds is priced and said to be assumed", "[answers]") {
   const auto assumed_of = [](double bytes) {
     PredictRequest large = all_reduce;
-    large.bytes = bytes;
+    large.bytes = units::B(bytes);
     return answer(large).assumed;
   };
   CHECK(assumed_of(64e9).empty());

@@ -309,12 +309,12 @@ TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[cal
   const Calibration fit = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200"});
   CHECK(fit.points == 1);
   CHECK(fit.median_after < fit.median_before);
-  CHECK(fit.sets[0].smallest == 512);  // what was measured of this generation before still counts
-  CHECK(fit.sets[0].largest == 512.0 * 1024 * 1024);
+  CHECK(fit.sets[0].smallest == units::B(512));  // what was measured of this generation before still counts
+  CHECK(fit.sets[0].largest == units::MiB(512));
   const Calibration blind =
       calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
-  CHECK(blind.sets[0].smallest == 2048);
-  CHECK(blind.sets[0].largest == 2048);
+  CHECK(blind.sets[0].smallest == units::KiB(2));
+  CHECK(blind.sets[0].largest == units::KiB(2));
   CHECK(fit.sets[0].fewest_ranks == 2);
   System lonely = load_system("dgx-b200");
   std::erase_if(lonely.tiers, [](const Tier& t) { return t.role == TierRole::nic || t.role == TierRole::network; });

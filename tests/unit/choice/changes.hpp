@@ -14,7 +14,7 @@ double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
   const Curve curve = compile(system, op);
   double from = -1;
   for (double s = 512; s <= 8 * GiB; s *= 2) {
-    if (!wanted(curve.ran(s)))
+    if (!wanted(curve.ran_at(s)))
       from = -1;
     else if (from < 0)
       from = s;

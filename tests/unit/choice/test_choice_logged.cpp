@@ -93,7 +93,7 @@ TEST_CASE("what NCCL printed that it chose is what we say it chooses", "[choice]
       for (const Stated& line : lines) {
         INFO(line.bytes << " bytes: " << name(line.chosen.algorithm) << " " << name(line.chosen.protocol));
         ++said;
-        same += curve.ran(line.bytes) == line.chosen ? 1 : 0;
+        same += curve.ran_at(line.bytes) == line.chosen ? 1 : 0;
         // and what NCCL believes it takes is what we believe it believes
         CHECK(believed(table, line.chosen, line.bytes) == Approx(line.microseconds * 1e-6).epsilon(0.03));
       }
@@ -110,7 +110,7 @@ TEST_CASE("a ring was chosen between three domains of GB200 without in-switch re
     System s = systems::machine("gb200", Generation::blackwell, gpus, gpus,
                                 {systems::scale_up(TierKind::switched, gpus, 18, 50, 40.1), systems::nics(gpus, 50, systems::infiniband)});
     s.cpu = Cpu::arm;
-    CHECK(compile(s, {.nodes = 3}).ran(16 * GiB) == Candidate{Algorithm::ring, Protocol::simple});
+    CHECK(compile(s, {.nodes = 3}).ran_at(16 * GiB) == Candidate{Algorithm::ring, Protocol::simple});
   }
 }
 

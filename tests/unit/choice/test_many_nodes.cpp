@@ -36,22 +36,22 @@ TEST_CASE("without LL128 LL stays until Simple", "[choice]") {
   CHECK(leaves_ll(s, {.nodes = 16}) == 0.5);
   for (const int nodes : {2, 4, 16, 64}) {
     const Curve curve = compile(s, {.nodes = nodes});
-    for (double bytes = 8; bytes < 1e11; bytes *= 2) CHECK(curve.ran(bytes).protocol != Protocol::ll128);
+    for (double bytes = 8; bytes < 1e11; bytes *= 2) CHECK(curve.ran_at(bytes).protocol != Protocol::ll128);
   }
 }
 
 TEST_CASE("two nodes run trees at NVLink's bus unless a NIC for each A100 feeds a ring", "[choice]") {
-  CHECK(compile(systems::grace_hopper_quad(), {.nodes = 2}).ran(1e9).algorithm == Algorithm::tree);
-  CHECK(compile(systems::ampere_box(), {.nodes = 2}).ran(1e9).algorithm == Algorithm::ring);
+  CHECK(compile(systems::grace_hopper_quad(), {.nodes = 2}).ran_at(1e9).algorithm == Algorithm::tree);
+  CHECK(compile(systems::ampere_box(), {.nodes = 2}).ran_at(1e9).algorithm == Algorithm::ring);
   System slow = systems::ampere_box();  // four NICs of 100 Gbit/s
   slow.tiers[1] = systems::nics(4, 12.5, systems::efa_v1);
-  CHECK(compile(slow, {.nodes = 2}).ran(1e9).algorithm == Algorithm::tree);
+  CHECK(compile(slow, {.nodes = 2}).ran_at(1e9).algorithm == Algorithm::tree);
 }
 
 TEST_CASE("two nodes of eight H100 change from LL128 to in-switch trees at 8 MiB", "[choice]") {
   CHECK(stays_from(systems::hopper_box(), {.nodes = 2}, [](Candidate c) { return c.algorithm == Algorithm::nvls_tree; }) == 8);
   const Curve curve = compile(systems::hopper_box(), {.nodes = 2});
-  CHECK(curve.ran(4 * MiB).protocol == Protocol::ll128);
+  CHECK(curve.ran_at(4 * MiB).protocol == Protocol::ll128);
 }
 
 TEST_CASE("two nodes of four H100 change from LL128 to Simple at 256 MiB", "[choice]") {
@@ -66,7 +66,7 @@ TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Pascal between
     for (const Collective c : {Collective::all_reduce, Collective::all_gather}) {
       const Curve curve = compile(s, {.collective = c, .nodes = 4});
       for (double bytes = 8; bytes < 1e11; bytes *= 1.5)
-        if (curve.ran(bytes).protocol == Protocol::ll128) return true;
+        if (curve.ran_at(bytes).protocol == Protocol::ll128) return true;
     }
     return false;
   };
@@ -96,7 +96,7 @@ TEST_CASE("the host's maker moves the end of LL between nodes", "[choice]") {
     const Curve curve = compile(s, {.collective = Collective::all_gather, .nodes = 2});
     double last = 0;
     for (double bytes = 1024; bytes < 1e10; bytes *= 1.01)
-      if (curve.ran(bytes).protocol == Protocol::ll) last = bytes;
+      if (curve.ran_at(bytes).protocol == Protocol::ll) last = bytes;
     return last;
   };
   CHECK(end(Cpu::intel) == end(Cpu::arm));
@@ -109,7 +109,7 @@ TEST_CASE("switches of the network reduce when the network offers it", "[choice]
   bool seen = false;
   const Curve curve = compile(s, {.nodes = 16});
   for (double bytes = 8; bytes < 1e11; bytes *= 2) {
-    const Algorithm a = curve.ran(bytes).algorithm;
+    const Algorithm a = curve.ran_at(bytes).algorithm;
     seen = seen || a == Algorithm::collnet_direct || a == Algorithm::collnet_chain;
   }
   CHECK(seen);
@@ -120,7 +120,7 @@ TEST_CASE("one GPU to a node gathers by parallel aggregated trees or rings", "[c
     for (const int nodes : {2, 8, 64}) {
       const Curve curve = compile(systems::lone_gpus(), {.collective = c, .nodes = nodes});
       for (double bytes = 8; bytes < 1e11; bytes *= 2) {
-        const Algorithm a = curve.ran(bytes).algorithm;
+        const Algorithm a = curve.ran_at(bytes).algorithm;
         CHECK((a == Algorithm::pat || a == Algorithm::ring));
       }
     }

@@ -22,10 +22,10 @@ struct Change {
 std::vector<Change> changes(const System& system, const Operation& op) {
   const Curve curve = compile(system, op);
   std::vector<Change> out;
-  Candidate now = curve.ran(256);
+  Candidate now = curve.ran_at(256);
   for (double s = 512; s <= 8192 * MiB; s *= 2) {
-    if (curve.ran(s) == now) continue;
-    now = curve.ran(s);
+    if (curve.ran_at(s) == now) continue;
+    now = curve.ran_at(s);
     out.push_back({s, now});
   }
   return out;
@@ -41,7 +41,7 @@ std::string text(const std::vector<Change>& list) {
 }
 void expect(const System& system, const Operation& op, const std::vector<Change>& wanted) {
   INFO(system.name << " " << name(op.collective) << " " << name(op.dtype) << " on " << op.ranks);
-  CHECK(compile(system, op).ran(256) ==
+  CHECK(compile(system, op).ran_at(256) ==
         Candidate{op.collective == Collective::all_to_all ? Algorithm::direct : Algorithm::ring, Protocol::ll});
   CHECK(text(changes(system, op)) == text(wanted));
 }
@@ -90,8 +90,8 @@ TEST_CASE("all_to_all sends LL up to 16 KiB for each peer", "[choice]") {
     for (const int n : {2, 3, 4, 8}) {
       INFO(s.name << " " << n);
       const Curve curve = compile(s, {.collective = Collective::all_to_all, .ranks = n});
-      CHECK(curve.ran(16384.0 * n) == Candidate{Algorithm::direct, Protocol::ll});
-      CHECK(curve.ran(16384.0 * n + 1) == Candidate{Algorithm::direct, Protocol::simple});
+      CHECK(curve.ran_at(16384.0 * n) == Candidate{Algorithm::direct, Protocol::ll});
+      CHECK(curve.ran_at(16384.0 * n + 1) == Candidate{Algorithm::direct, Protocol::simple});
     }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("over PCIe there is no LL128 and Simple starts early", "[choice]") {
     const Curve curve = compile(s, {.collective = Collective::all_to_all, .ranks = n});
     double last = 0;
     for (double v = 1024; v <= MiB; v *= 2)
-      if (curve.ran(v * n).protocol == Protocol::ll) last = v;
+      if (curve.ran_at(v * n).protocol == Protocol::ll) last = v;
     return last;
   };
   CHECK(exchange_limit(2) == 64 * KiB);
@@ -120,7 +120,7 @@ TEST_CASE("trees never win inside one node", "[choice]") {
     for (const int n : {2, 4, 8}) {
       const Curve curve = compile(s, {.ranks = n});
       for (double bytes = 8; bytes < 1e11; bytes *= 1.7)
-        if (curve.ran(bytes).algorithm == Algorithm::tree)
+        if (curve.ran_at(bytes).algorithm == Algorithm::tree)
           FAIL_CHECK(s.name << " all_reduce ranks " << n << " size " << bytes << " runs a tree");
     }
 }
@@ -129,25 +129,25 @@ TEST_CASE("in-switch reduction needs all eight ranks of a server", "[choice]") {
   for (const System& s : {systems::hopper_box(), systems::blackwell_box()})
     for (const int n : {2, 4}) {
       const Curve curve = compile(s, {.ranks = n});
-      for (double bytes = 8; bytes < 1e11; bytes *= 2) CHECK(curve.ran(bytes).algorithm == Algorithm::ring);
+      for (double bytes = 8; bytes < 1e11; bytes *= 2) CHECK(curve.ran_at(bytes).algorithm == Algorithm::ring);
     }
 }
 
 TEST_CASE("a rack reduces in its switches when the message is large", "[choice]") {
-  CHECK(compile(systems::rack(), {}).ran(1e9) == Candidate{Algorithm::nvls, Protocol::simple});
+  CHECK(compile(systems::rack(), {}).ran_at(1e9) == Candidate{Algorithm::nvls, Protocol::simple});
 }
 
 TEST_CASE("restricting algorithm or protocol restricts what runs", "[choice]") {
   const System s = systems::hopper_box();
   const Operation op{.collective = Collective::all_reduce, .ranks = 8};
   for (double bytes = 8; bytes < 1e11; bytes *= 3) {
-    CHECK(compile(s, op, {.algorithm = Algorithm::ring}).ran(bytes).algorithm == Algorithm::ring);
-    CHECK(compile(s, op, {.protocol = Protocol::ll128}).ran(bytes).protocol == Protocol::ll128);
+    CHECK(compile(s, op, {.algorithm = Algorithm::ring}).ran_at(bytes).algorithm == Algorithm::ring);
+    CHECK(compile(s, op, {.protocol = Protocol::ll128}).ran_at(bytes).protocol == Protocol::ll128);
   }
   // among what is left the tuner still chooses by size
   const Curve rings = compile(s, op, {.algorithm = Algorithm::ring});
-  CHECK(rings.ran(1e3).protocol == Protocol::ll);
-  CHECK(rings.ran(1e9).protocol == Protocol::simple);
+  CHECK(rings.ran_at(1e3).protocol == Protocol::ll);
+  CHECK(rings.ran_at(1e9).protocol == Protocol::simple);
 }
 
 TEST_CASE("what cannot run is refused with the reason", "[choice]") {

@@ -169,11 +169,11 @@ TEST_CASE("a curve with a plugin gives the prediction's pick on both sides of ev
           const Curve curve = compile(s, {.collective = op, .ranks = ranks, .nodes = nodes});
           CAPTURE(name(plugin), name(op), nodes, ranks);
           for (int i = 1; i < curve.pieces(); ++i)
-            for (const double bytes : {curve.threshold(i) - 1, curve.threshold(i), curve.threshold(i) + 1})
-              CHECK(curve.ran(bytes) == ran_at(s, op, nodes, bytes, ranks));
+            for (const double bytes : {curve.threshold_bytes(i) - 1, curve.threshold_bytes(i), curve.threshold_bytes(i) + 1})
+              CHECK(curve.ran_at(bytes) == ran_at(s, op, nodes, bytes, ranks));
           for (double bytes = 8; bytes < 2e11; bytes *= 1.37) {
             CAPTURE(bytes);
-            CHECK(curve.ran(bytes) == ran_at(s, op, nodes, bytes, ranks));
+            CHECK(curve.ran_at(bytes) == ran_at(s, op, nodes, bytes, ranks));
           }
         }
   }

@@ -13,7 +13,7 @@ namespace {
 Candidate chosen(const System& system, Operation op, double bytes, const Choice& choice = {}) {
   op.bytes = Bytes::from_value(bytes);
   const Prediction p = predict(system, op, choice);
-  CHECK(compile(system, op, choice).ran(bytes) == p.ran);  // the same rows, walked
+  CHECK(compile(system, op, choice).ran_at(bytes) == p.ran);  // the same rows, walked
   return p.ran;
 }
 constexpr Candidate plain_ll{Algorithm::ring, Protocol::ll}, plain_simple{Algorithm::ring, Protocol::simple};

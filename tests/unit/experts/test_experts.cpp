@@ -106,12 +106,13 @@ TEST_CASE("a copy for each expert is the library's all_to_all") {
   for (const int ranks : {8, 32}) {
     const ExpertCurve curve{box, exchange(deepseek, place_experts(ranks, 8), Copies::per_expert)};
     for (const double tokens : {1.0, 128.0, 4096.0})
-      CHECK(curve(tokens) ==
+      CHECK(curve.seconds(tokens) ==
             Approx(predict(box, AllToAll{.bytes = Bytes::from_value(tokens * 8 * 7392), .ranks = ranks}).seconds).epsilon(1e-12));
   }
   // any number of ranks of a rack, also one that no whole trays make
   const ExpertCurve rack{systems::rack(), exchange({288, 8}, {36, 18}, Copies::per_expert)};
-  CHECK(rack(1024) > 0);
+  CHECK(rack.seconds(1024) > 0);
+  CHECK(rack(1024, 0.5) == Time::from_value(rack.seconds(1024, 0.5)));
 }
 
 TEST_CASE("forwarding hides behind the network when streamed, and adds otherwise") {
@@ -161,7 +162,7 @@ TEST_CASE("one curve serves tokens of another width") {
   const ExpertCurve narrow{box, x};
   x.bytes_per_token = 14336;
   const ExpertCurve wide{box, x};
-  for (const double tokens : {1.0, 100.0, 4096.0}) CHECK(narrow(tokens, 14336.0 / 7392) == Approx(wide(tokens)).epsilon(1e-12));
+  for (const double tokens : {1.0, 100.0, 4096.0}) CHECK(narrow.seconds(tokens, 14336.0 / 7392) == Approx(wide.seconds(tokens)).epsilon(1e-12));
 }
 
 TEST_CASE("every shipped machine with a domain prices an exchange inside it, and across where it has NICs") {
@@ -176,20 +177,20 @@ TEST_CASE("every shipped machine with a domain prices an exchange inside it, and
       const ExpertCurve near{s, exchange(deepseek, {ranks, ranks}, copies)};
       double last = 0;
       for (const double tokens : {0.0, 1.0, 333.0, 1e5}) {
-        CHECK(std::isfinite(near(tokens)));
-        CHECK(near(tokens) >= last);
-        last = near(tokens);
+        CHECK(std::isfinite(near.seconds(tokens)));
+        CHECK(near.seconds(tokens) >= last);
+        last = near.seconds(tokens);
       }
       ++inside;
       if (s.tier(TierRole::nic) == nullptr) continue;
       const ExpertCurve far{s, exchange(deepseek, {2 * ranks, ranks}, copies, {RoutingKind::uniform})};
-      CHECK(std::isfinite(far(1e5)));
-      CHECK(far(1e5) > 0);
+      CHECK(std::isfinite(far.seconds(1e5)));
+      CHECK(far.seconds(1e5) > 0);
       // no faster than the bytes at the rate of the NICs a domain has, all its GPUs in use
       const Tier& nic = *s.tier(TierRole::nic);
       const double rate =
           nic.aggregate().value() * s.nodes_per_domain() / nic.shared_by / std::max(1, copies == Copies::per_domain ? s.domain : ranks);
-      CHECK(far(1e5) >= 0.999 * far.terms(1e5).across_bytes / rate);
+      CHECK(far.seconds(1e5) >= 0.999 * far.terms(1e5).across_bytes / rate);
       ++across;
     }
   }
@@ -208,17 +209,17 @@ TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the
     const ExpertCurve shared{box, beside};
     double last = 0;
     for (const double tokens : {1.0, 64.0, 512.0, 4096.0, 32768.0}) {
-      CHECK(even(tokens) >= last);
-      CHECK(uniform(tokens) >= even(tokens));
-      CHECK(skewed(tokens) >= even(tokens));
-      CHECK(shared(tokens) >= even(tokens));
-      last = even(tokens);
+      CHECK(even.seconds(tokens) >= last);
+      CHECK(uniform.seconds(tokens) >= even.seconds(tokens));
+      CHECK(skewed.seconds(tokens) >= even.seconds(tokens));
+      CHECK(shared.seconds(tokens) >= even.seconds(tokens));
+      last = even.seconds(tokens);
     }
-    CHECK(skewed(4096) > 1.2 * even(4096));
-    CHECK(uniform(32768) < 1.1 * even(32768));
-    CHECK(shared(32768) > 1.5 * even(32768));
+    CHECK(skewed.seconds(4096) > 1.2 * even.seconds(4096));
+    CHECK(uniform.seconds(32768) < 1.1 * even.seconds(32768));
+    CHECK(shared.seconds(32768) > 1.5 * even.seconds(32768));
   }
-  CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}(4096) == 0);
+  CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}.seconds(4096) == 0);
 }
 
 TEST_CASE("impossible placements are refused with what would do") {
@@ -242,7 +243,7 @@ TEST_CASE("a compiled exchange answers in nanoseconds", "[.speed]") {
       const ExpertCurve curve{box, exchange(deepseek, {32, 8}, copies, {kind, 1.2})};
       const auto compiled = std::chrono::steady_clock::now();
       double sum = 0;
-      for (int i = 0; i < 1000000; ++i) sum += curve(1 + (i & 4095));
+      for (int i = 0; i < 1000000; ++i) sum += curve.seconds(1 + (i & 4095));
       const auto done = std::chrono::steady_clock::now();
       WARN(name(copies) << ", " << name(kind) << ": compiled in " << (compiled - start) / 1us << " us, answers in "
                         << static_cast<double>((done - compiled) / 1ns) / 1e6 << " ns (" << sum << ")");

@@ -96,21 +96,23 @@ TEST_CASE("messages cost what the library predicts for each") {
   const TensorCurve curve{box, 8};
   const TensorQuestion q = question(8, 4096);
   const double one = predict(box, AllReduce{.bytes = Bytes::from_value(4096 * 16384.0), .ranks = 8}).seconds;
-  CHECK(curve(tensor_forward(m, q)) == Approx(2 * one).epsilon(1e-12));
-  CHECK(curve(tensor_backward(m, q)) == Approx(2 * one).epsilon(1e-12));
+  CHECK(curve.seconds(tensor_forward(m, q)) == Approx(2 * one).epsilon(1e-12));
+  CHECK(curve.seconds(tensor_backward(m, q)) == Approx(2 * one).epsilon(1e-12));
   const TensorQuestion s = question(8, 4096, true);
   const double pair = predict(box, AllGather{.bytes = Bytes::from_value(4096 * 16384.0), .ranks = 8}).seconds +
                       predict(box, ReduceScatter{.bytes = Bytes::from_value(4096 * 16384.0), .ranks = 8}).seconds;
-  CHECK(curve(tensor_forward(m, s)) == Approx(2 * pair).epsilon(1e-12));
-  CHECK(TensorCurve{box, 1}(tensor_forward(m, q)) == 0);
+  CHECK(curve.seconds(tensor_forward(m, s)) == Approx(2 * pair).epsilon(1e-12));
+  CHECK(curve(tensor_forward(m, q)) == Time::from_value(curve.seconds(tensor_forward(m, q))));
+  CHECK(curve(Collective::all_reduce, units::MiB(4)).value() == curve.seconds(Collective::all_reduce, 4 * 1024 * 1024));
+  CHECK(TensorCurve{box, 1}.seconds(tensor_forward(m, q)) == 0);
   CHECK_THROWS_WITH((TensorCurve{box, 0}), Catch::Contains("at least 1"));
   // 16 ranks leave the domain
-  CHECK(TensorCurve{box, 16}(Collective::all_reduce, 4096 * 16384.0) > one);
+  CHECK(TensorCurve{box, 16}.seconds(Collective::all_reduce, 4096 * 16384.0) > one);
 }
 
 TEST_CASE("an all-reduce of 402.7 MB over 4 A100 takes what LLMCompass measured") {
   // 2.891 ms, a prefill of GPT-3's layer with tensor parallelism of 4
-  const double ms = 1e3 * TensorCurve{load_system("dgx-a100"), 4}(Collective::all_reduce, 402.7e6);
+  const double ms = 1e3 * TensorCurve{load_system("dgx-a100"), 4}.seconds(Collective::all_reduce, 402.7e6);
   WARN("402.7 MB over 4 A100: " << ms << " ms, published 2.891");
   CHECK(ms == Approx(2.891).epsilon(0.05));
 }
@@ -130,7 +132,7 @@ TEST_CASE("pricing a layer's messages takes nanoseconds", "[.speed]") {
   double sum = 0;
   for (int i = 0; i < 1000000; ++i) {
     const TensorQuestion q = question(8, 1 + (i & 4095), (i & 1) != 0);
-    sum += curve(tensor_forward(m, q)) + curve(tensor_backward(m, q));
+    sum += curve.seconds(tensor_forward(m, q)) + curve.seconds(tensor_backward(m, q));
   }
   WARN("a layer forward and backward: " << static_cast<double>((std::chrono::steady_clock::now() - start) / 1ns) / 1e6 << " ns (" << sum
                                         << ")");

@@ -74,6 +74,23 @@ TEST_CASE("print: fmt and std::format take quantities with width and alignment",
 #endif
 }
 
+TEST_CASE("print: labels and named enumerations are their names in streams, formats and texts", "[print]") {
+  const Label ring = "ring";
+  CHECK(streamed(ring) == "ring");
+  CHECK(streamed(Basis::sibling) == "sibling");
+  CHECK(streamed(Algorithm::nvls_tree) == "nvls_tree");
+  CHECK(fmt::format("{}|{:>6}|{:<12}|{}", ring, ring, Basis::calibrated, Collective::all_reduce) == "ring|  ring|calibrated  |all_reduce");
+#ifdef __cpp_lib_format
+  CHECK(std::format("{:>6}|{}", ring, Basis::datasheet) == "  ring|datasheet");
+#endif
+  const std::string text = ring;
+  const std::string_view view = ring;
+  CHECK((text == "ring" && view == "ring" && std::string{ring} == "ring"));
+  std::string appended = "a ";
+  appended += ring;
+  CHECK(appended == "a ring");
+}
+
 TEST_CASE("print: a prediction is one line with its time, interval, rate and what runs", "[print]") {
   System box;
   Tier links;
@@ -109,7 +126,7 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   PredictRequest request;  // the example of docs/how-to/cpp-tool.md
   request.system.name = "dgx-h100";
   request.operation = Collective::all_reduce;
-  request.bytes = 256.0 * 1024 * 1024;
+  request.bytes = 256 * MiB;
   const double microseconds = json_of(answer(request))["time_us"];
   const auto machine = load_system("dgx-h100");
   CHECK(microseconds == Approx(1e6 * predict(machine, AllReduce{.bytes = 256 * MiB}).seconds));

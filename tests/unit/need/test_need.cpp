@@ -96,7 +96,10 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
     if (unknown.ends_with("bandwidth")) r.over += unknown == "hbm.bandwidth" ? "GB/s" : "GB/s per direction";
     const bool by_step = random() % 2 == 0;
     const double limit = by_step ? std::exp2(-2 + static_cast<double>(random() % 70) / 10) : 0.05 * static_cast<double>(1 + random() % 12);
-    (by_step ? r.step_seconds : r.mfu) = limit;
+    if (by_step)
+      r.step = units::s(limit);
+    else
+      r.mfu = limit;
     r.most = i % 3 == 0;
     const NeedAnswer found = answer(r);
 
@@ -169,7 +172,7 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
 
 TEST_CASE("the most of a count is refined between what holds and what does not") {
   NeedRequest r = asked("sequence");
-  r.step_seconds = 4;
+  r.step = units::s(4);
   r.most = true;
   const NeedAnswer found = answer(r);
   REQUIRE(found.satisfied);
@@ -195,7 +198,7 @@ TEST_CASE("a tighter goal never needs less, a looser one never more") {
 TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more") {
   NeedRequest r = asked("nodes");
   r.gpus.reset();
-  r.global_batch = 1024, r.tokens = 1e12, r.in_seconds = 30 * 86400.0;
+  r.global_batch = 1024, r.tokens = 1e12, r.in = units::h(30 * 24);
   const NeedAnswer sound = answer(r);
   REQUIRE(sound.satisfied);
   const PlannedLayout& at = *sound.layout;
@@ -209,7 +212,7 @@ TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more")
 
 TEST_CASE("where nothing is enough the answer says what comes nearest and what binds there") {
   NeedRequest r = asked("nic.bandwidth");
-  r.step_seconds = 1e-3;
+  r.step = units::ms(1);
   const NeedAnswer found = answer(r);
   CHECK_FALSE(found.satisfied);
   CHECK_FALSE(found.value);
@@ -218,13 +221,13 @@ TEST_CASE("where nothing is enough the answer says what comes nearest and what b
 
 TEST_CASE("serving: the rate of the answer is enough, and one value below it is not") {
   NeedServeRequest r;
-  r.unknown = "nodes", r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.tpot_seconds = 0.03, r.tokens_per_second = 40000;
+  r.unknown = "nodes", r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.tpot = units::ms(30), r.tokens_per_second = 40000;
   const NeedAnswer found = answer(r);
   REQUIRE(found.satisfied);
   CHECK(found.deployment->tokens_per_second >= 40000);
   CHECK(found.deployment->tpot_seconds <= 0.03);
   ServeRequest less;
-  less.system = r.system, less.model = r.model, less.tpot_seconds = r.tpot_seconds;
+  less.system = r.system, less.model = r.model, less.tpot = r.tpot;
   less.gpus = static_cast<int>(*found.next_smaller) * 8;
   CHECK(answer(less).layouts.front().tokens_per_second < 40000);
 }

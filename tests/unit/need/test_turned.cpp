@@ -17,7 +17,7 @@ TEST_CASE("need answers at each value what plan answers for the machine with tha
     plan.system.name = "dgx-h100", plan.model.name = "mixtral-8x7b", plan.gpus = 64, plan.global_batch = 128, plan.top = 1;
     NeedRequest need;
     static_cast<PlanRequest&>(need) = plan;
-    need.unknown = dial, need.over = value, need.step_seconds = 1e6;
+    need.unknown = dial, need.over = value, need.step = units::s(1e6);
     plan.overrides = {std::string{"dial."} + dial + "=" + value};
     const NeedAnswer found = answer(need);
     REQUIRE(found.layout);

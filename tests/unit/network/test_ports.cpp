@@ -24,7 +24,7 @@ PredictRequest exchange_of(std::vector<std::string> overrides, int nodes) {
   r.system.name = "superpod-h100";
   r.overrides = std::move(overrides);
   r.nodes = nodes;
-  r.bytes = 4.0 * (1ULL << 30);
+  r.bytes = units::GiB(4);
   return r;
 }
 

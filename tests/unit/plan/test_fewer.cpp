@@ -221,7 +221,7 @@ TEST_CASE("need finds no number of nodes that fails above one that is enough") {
   r.gpus.reset();
   const PlannedLayout at28 = answer(request("llama3-8b", "dgx-h100", 28 * 8, 512, 8192)).layouts.front();
   r.unknown = "nodes", r.over = "20,24,28,29,30,31,32,33,40";
-  r.step_seconds = (1 + 2 * plainer_within) * at28.step_seconds;
+  r.step = units::s((1 + 2 * plainer_within) * at28.step_seconds);
   const NeedAnswer a = answer(r);
   REQUIRE(a.value);
   CHECK(*a.value <= 28);

@@ -66,7 +66,7 @@ TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rat
       const Curve curve = compile(c.system, c.operation, support::forced(pair));
       const double max = max_bus_bandwidth(pair, c.operation.collective, w);
       for (const double bytes : support::random_sizes(i)) {
-        const double busbw = bytes / curve(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
+        const double busbw = bytes / curve.seconds(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
         report.expect(busbw <= max * (1 + 1e-12), c, pair, bytes, [&] {
           return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
         });
@@ -120,8 +120,8 @@ TEST_CASE("the least time knows no fitted constant and is the same in a curve", 
     const Fabric f = fabric_of(c.system, c.operation);
     for (const Candidate pair : support::pairs_of(c)) {
       const Curve here = compile(c.system, c.operation, support::forced(pair)), there = compile(other, c.operation, support::forced(pair));
-      CHECK(here.min(1e9) == there.min(1e9));
-      CHECK(here.min(1e9) == 1e9 * min_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
+      CHECK(here.min_seconds(1e9) == there.min_seconds(1e9));
+      CHECK(here.min_seconds(1e9) == 1e9 * min_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
     }
   }
 }
@@ -139,8 +139,8 @@ TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses",
         const bool rings = pair.algorithm == Algorithm::ring && w.N > 1;  // g - 1 of g hops are inside
         const double inside = w.g > 1 ? s.bytes(0) * bytes / w.gpu * (rings ? (w.g - 1) / w.g : 1) : 0;
         const double across = w.N > 1 ? s.bytes(1) * bytes / w.domain : 0;
-        report.expect(curve(bytes) >= std::max(inside, across) * (1 - 1e-12), c, pair, bytes, [&] {
-          return std::to_string(std::max(inside, across) / curve(bytes))
+        report.expect(curve.seconds(bytes) >= std::max(inside, across) * (1 - 1e-12), c, pair, bytes, [&] {
+          return std::to_string(std::max(inside, across) / curve.seconds(bytes))
               .append(inside > across ? " of the time are needed inside," : " of the time are needed across,");
         });
       }

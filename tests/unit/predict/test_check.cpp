@@ -132,7 +132,7 @@ void ask_all(Tally& tally, const std::string& what, const System& s) {
           if (bytes != 8.0 || rule != Choice::Rule::nccl) continue;
           tally.ask(what + ", compile", s, [&] {
             const Curve curve = compile(s, op, choice);
-            return curve.fabric().ranks() < 2 || (is_time(curve(8)) && is_time(curve(1e6)) && is_time(curve(1e10)));
+            return curve.fabric().ranks() < 2 || (is_time(curve.seconds(8)) && is_time(curve.seconds(1e6)) && is_time(curve.seconds(1e10)));
           });
         }
   Choice engine;

@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
+#include <concepts>
 #include <limits>
 #include <random>
 #include <stdexcept>
@@ -26,11 +27,11 @@ void compare(support::Report& report, const support::Case& c, const Choice& choi
     if (!(bytes >= 0 && bytes < 1e13)) continue;  // beyond, rounding decides between equals
     op.bytes = Bytes::from_value(bytes);
     const Prediction p = predict(c.system, op, choice);
-    const double t = curve(bytes);
+    const double t = curve.seconds(bytes);
     report.expect(std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds &&
-                      curve.ran(bytes) == p.ran,
+                      curve.ran_at(bytes) == p.ran,
                   c, p.ran, bytes, [&] {
-                    const Candidate other = curve.ran(bytes);
+                    const Candidate other = curve.ran_at(bytes);
                     return std::string{"the curve runs "}
                         .append(name(other.algorithm))
                         .append(" ")
@@ -45,7 +46,7 @@ void compare(support::Report& report, const support::Case& c, const Choice& choi
 std::vector<double> sizes_of(const Curve& curve, int number) {
   std::vector<double> sizes = support::random_sizes(number);
   for (int i = 0; i < curve.pieces(); ++i)
-    for (const double s : around(curve.threshold(i))) sizes.push_back(s);
+    for (const double s : around(curve.threshold_bytes(i))) sizes.push_back(s);
   for (int octave = 0; octave < 34; ++octave)
     for (const double s : {64 * std::exp2(octave) - 1, 64 * std::exp2(octave)}) sizes.push_back(s);
   return sizes;
@@ -104,7 +105,7 @@ TEST_CASE("a curve of the fastest is the fastest but for three hundredths near i
       if (!(bytes >= 0 && bytes < 1e13)) continue;  // beyond, rounding decides between equals
       op.bytes = Bytes::from_value(bytes);
       const Prediction p = predict(c.system, op, fastest);
-      const double t = curve(bytes);
+      const double t = curve.seconds(bytes);
       report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03, c, p.ran, bytes,
                     [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
     }
@@ -181,4 +182,20 @@ TEST_CASE("sizes that are no sizes are refused", "[predict]") {
   CHECK_THROWS_AS(powers_of_two(units::B(0), units::MiB(1)), RequestError);
   CHECK_THROWS_AS(powers_of_two(units::B(1), Bytes::from_value(std::numeric_limits<double>::infinity())), RequestError);
   CHECK_THROWS_AS(powers_of_two(units::B(1), Bytes::from_value(nan)), RequestError);
+}
+
+TEST_CASE("a curve takes sizes and gives times; plain numbers go through functions that say so", "[predict]") {
+  static_assert(std::same_as<decltype(std::declval<const Curve&>()(units::MiB(1))), Time>);
+  static_assert(!std::invocable<const Curve&, double> && !std::invocable<const Curve&, int>);
+  const Curve curve = compile(systems::hopper_box(), AllReduce{.ranks = 8});
+  REQUIRE(curve.pieces() > 1);
+  const Bytes second = curve.threshold(1);
+  CHECK(second.value() == curve.threshold_bytes(1));
+  CHECK(curve.ran(second) == curve.ran_at(second.value()));
+  CHECK_FALSE(curve.ran(second) == curve.ran(units::B(8)));
+  for (const Bytes size : {units::B(8), second, units::GiB(1)}) {
+    CHECK(curve(size).value() == curve.seconds(size.value()));
+    CHECK(curve.min(size).value() == curve.min_seconds(size.value()));
+    CHECK(curve.min(size) < curve(size));
+  }
 }

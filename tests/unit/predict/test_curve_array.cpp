@@ -20,7 +20,7 @@ std::vector<double> mixed_sizes(const Curve& curve, int number, std::size_t coun
   std::uniform_real_distribution<double> power{0, 36};
   std::vector<double> out{0, 1};
   for (int i = 0; i < curve.pieces(); ++i)
-    for (const double step : {-1.0, 0.0, 1.0}) out.push_back(std::max(0.0, curve.threshold(i) + step));
+    for (const double step : {-1.0, 0.0, 1.0}) out.push_back(std::max(0.0, curve.threshold_bytes(i) + step));
   while (out.size() < count) out.push_back(std::exp2(power(random)));
   std::shuffle(out.begin(), out.end(), random);
   return out;
@@ -31,8 +31,8 @@ void expect_same(support::Report& report, const support::Case& c, const Curve& c
   std::vector<double> seconds(sizes.size(), -1);
   evaluate(curve, sizes, seconds, threads);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double alone = curve(sizes[i]);
-    report.expect(std::fabs(seconds[i] / alone - 1) <= (curve.table().empty() ? 5e-14 : 1e-9), c, curve.ran(sizes[i]), sizes[i],
+    const double alone = curve.seconds(sizes[i]);
+    report.expect(std::fabs(seconds[i] / alone - 1) <= (curve.table().empty() ? 5e-14 : 1e-9), c, curve.ran_at(sizes[i]), sizes[i],
                   [&] { return std::to_string(seconds[i]) + " s among others, " + std::to_string(alone) + " s alone:"; });
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("any number of sizes is answered, and nothing beyond it", "[predict]")
     std::vector<double> seconds(count + 1, -1);
     evaluate(curve, sizes, {seconds.data(), count});
     for (std::size_t i = 0; i < count; ++i)
-      if (!(std::fabs(seconds[i] / curve(sizes[i]) - 1) < 1e-9)) FAIL_CHECK(count << " sizes, the one at " << i << ": " << seconds[i]);
+      if (!(std::fabs(seconds[i] / curve.seconds(sizes[i]) - 1) < 1e-9)) FAIL_CHECK(count << " sizes, the one at " << i << ": " << seconds[i]);
     if (seconds[count] != -1) FAIL_CHECK(count << " sizes: one more was written");
   }
 }

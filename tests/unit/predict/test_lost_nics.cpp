@@ -85,7 +85,7 @@ TEST_CASE("the words say what lost NICs cost", "[predict][lost]") {
   r.operation = Collective::all_to_all;
   r.system.name = "superpod-h100";
   r.nodes = 4;
-  r.bytes = 1e9;
+  r.bytes = units::GB(1);
   r.lost_rails = 1;
   const auto says = [&](const std::string& words) {  // wherever the lines break
     std::istringstream text(answer(r).text);

@@ -68,7 +68,7 @@ TEST_CASE("time never falls with size, but for what larger chunks and more chann
     double last = 0, last_exact = 0;
     const double rounding = curve.table().empty() ? 1e-13 : 1e-9;
     for (const double bytes : support::random_sizes(c.number)) {
-      const double t = curve(bytes);
+      const double t = curve.seconds(bytes);
       const double exact = curve.line(bytes)(bytes);
       const double saved = curve.line(bytes).jumps.empty() ? 0 : 0.5;
       report.expect(t >= last * (1 - saved - rounding) && exact >= last_exact * (1 - saved - 1e-13), c, pair, bytes);
@@ -93,10 +93,10 @@ void more_bandwidth(Report& report, bool recount) {
       if ((after.fabric().channels.count != before.fabric().channels.count) != recount) continue;
       if (recount && pair.protocol == Protocol::ll) continue;
       for (const double bytes : support::random_sizes(c.number))
-        report.expect(after(bytes) <= before(bytes) * (1 + 1e-12), c, pair, bytes, [&] {
+        report.expect(after.seconds(bytes) <= before.seconds(bytes) * (1 + 1e-12), c, pair, bytes, [&] {
           return std::string{faster.tiers[tier].name.c_str()}
               .append(" x 1.1 takes ")
-              .append(std::to_string(after(bytes) / before(bytes)))
+              .append(std::to_string(after.seconds(bytes) / before.seconds(bytes)))
               .append(" of the time,");
         });
     }
@@ -127,7 +127,7 @@ TEST_CASE("less taper of the network never costs time", "[predict][property]") {
     System wider = c.system;
     for (Tier& t : wider.tiers) t.oversubscription = 1 + (t.oversubscription - 1) / 2;
     const Curve after = compile(wider, c.operation, support::forced(pair));
-    for (const double bytes : support::random_sizes(c.number)) report.expect(after(bytes) <= before(bytes) * (1 + 1e-12), c, pair, bytes);
+    for (const double bytes : support::random_sizes(c.number)) report.expect(after.seconds(bytes) <= before.seconds(bytes) * (1 + 1e-12), c, pair, bytes);
   });
   check(report);
 }
@@ -141,7 +141,7 @@ TEST_CASE("more latency of any tier never saves time", "[predict][property]") {
       slower.tiers[tier].latency.value += units::us(0.7);
       const Curve after = compile(slower, c.operation, support::forced(pair));
       for (const double bytes : support::random_sizes(c.number))
-        report.expect(after(bytes) >= before(bytes) * (1 - 1e-12), c, pair, bytes,
+        report.expect(after.seconds(bytes) >= before.seconds(bytes) * (1 - 1e-12), c, pair, bytes,
                       [&] { return std::string{slower.tiers[tier].name.c_str()}.append(" + 0.7 us,"); });
     }
   });
@@ -165,7 +165,7 @@ TEST_CASE("the fastest pair is never slower than any forced one", "[predict][pro
       op.bytes = Bytes::from_value(bytes);
       const double min = predict(c.system, op, fastest).seconds;
       for (int pair = 0; pair < pairs.count; ++pair) {
-        const double t = curves[static_cast<std::size_t>(pair)](bytes);
+        const double t = curves[static_cast<std::size_t>(pair)].seconds(bytes);
         report.expect(min <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes,
                       [&] { return std::to_string(min / t).append(" times slower than"); });
       }
@@ -183,8 +183,8 @@ TEST_CASE("what NCCL picks can run", "[predict][property]") {
     const Curve curve = compile(c.system, c.operation);
     for (const double bytes : support::random_sizes(i)) {
       bool possible = false;
-      for (const Candidate pair : pairs) possible = possible || pair == curve.ran(bytes);
-      report.expect(possible, c, curve.ran(bytes), bytes);
+      for (const Candidate pair : pairs) possible = possible || pair == curve.ran_at(bytes);
+      report.expect(possible, c, curve.ran_at(bytes), bytes);
     }
   }
   check(report);

@@ -52,7 +52,7 @@ TEST_CASE("a size that was not given is asked for, and one of zero is the latenc
   CHECK_THROWS_WITH(predict(box, AllReduce{}), Contains("how much?"));
   CHECK_THROWS_WITH(predict(box, SendRecv{}), Contains("how much?"));
   CHECK(predict(box, AllReduce{.bytes = Bytes::from_value(0)}).seconds > 0);
-  CHECK(compile(box, AllReduce{})(1e6) == Approx(predict(box, some).seconds));
+  CHECK(compile(box, AllReduce{}).seconds(1e6) == Approx(predict(box, some).seconds));
 }
 
 TEST_CASE("a name that a result cannot hold is refused, not cut") {

@@ -10,13 +10,13 @@ using namespace fabricost;
 namespace {
 
 double seconds(const System& system, const Operation& op, Candidate pair, double bytes) {
-  return compile(system, op, {.algorithm = pair.algorithm, .protocol = pair.protocol})(bytes);
+  return compile(system, op, {.algorithm = pair.algorithm, .protocol = pair.protocol}).seconds(bytes);
 }
 /// Seconds per byte of S where latency no longer matters.
 double slope(const System& system, const Operation& op, Candidate pair) {
   const double large = 1e15;
   const Curve curve = compile(system, op, {.algorithm = pair.algorithm, .protocol = pair.protocol});
-  return (curve(2 * large) - curve(large)) / large;
+  return (curve.seconds(2 * large) - curve.seconds(large)) / large;
 }
 System fitted_hopper() {
   System s = systems::hopper_box();
@@ -110,9 +110,9 @@ TEST_CASE("low-latency rings stay flat while channels fill and then grow with wh
     const Curve curve =
         compile(s, {.collective = Collective::all_gather, .ranks = n}, {.algorithm = Algorithm::ring, .protocol = Protocol::ll});
     const double one = 4096.0 * n, full = one * 24;
-    CHECK(curve(full) - curve(one) == Approx(ll.channels_cost * (1 - 1.0 / 24)));
-    CHECK(curve(full * 1.0001) - curve(full) > 0.68 * n * 4096 / channel_rate);  // the next chunk's round begins
-    CHECK(curve(2 * full) - curve(full) == Approx(n * 4096 / channel_rate));
+    CHECK(curve.seconds(full) - curve.seconds(one) == Approx(ll.channels_cost * (1 - 1.0 / 24)));
+    CHECK(curve.seconds(full * 1.0001) - curve.seconds(full) > 0.68 * n * 4096 / channel_rate);  // the next chunk's round begins
+    CHECK(curve.seconds(2 * full) - curve.seconds(full) == Approx(n * 4096 / channel_rate));
   }
 }
 

@@ -39,27 +39,27 @@ TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it
   q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.megawatts = 4;
   double looser = 0;
   for (const double days : {60.0, 52.0, 45.0, 38.0}) {
-    q.in_seconds = days * day;
+    q.in = units::s(days * day);
     const NeedMachineAnswer a = answer(q);
     CAPTURE(days, a.value.value_or("none"), a.reason);
     REQUIRE(a.satisfied);
     CHECK(*a.measure >= looser);
-    CHECK(a.run->seconds <= *q.in_seconds);
+    CHECK(a.run->seconds <= q.in->value());
     looser = *a.measure;
   }
-  q.in_seconds = 60 * day, q.budget_dollars = looser;
+  q.in = units::s(60 * day), q.budget = units::USD(looser);
   CHECK(answer(q).satisfied);
 }
 
 TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
   for (const BestMachine by : {BestMachine::cheapest, BestMachine::soonest}) {
     auto q = bought<NeedMachineRequest>("dgx-h100,gb200-nvl72");
-    q.in_seconds = 20 * day, q.megawatts = 0.6, q.by = by;
+    q.in = units::s(20 * day), q.megawatts = 0.6, q.by = by;
     const NeedMachineAnswer found = answer(q);
     REQUIRE(found.satisfied);
     for (int gpus = 32; gpus <= 512; gpus += 32) {
       auto one = bought<ProjectRequest>("dgx-h100,gb200-nvl72");
-      one.gpus = gpus, one.in_seconds = q.in_seconds;
+      one.gpus = gpus, one.in = q.in;
       for (const ProjectedRun& r : answer(one).rows) {
         if (!r.trouble.empty() || !*r.in_time || *r.site_watts > *q.megawatts * 1e6) continue;
         CAPTURE(gpus, r.system, found.run->gpus, *found.value);
@@ -138,7 +138,7 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   CHECK(run.layout->stack == planned.stack);
   CHECK(run.step_seconds == Approx(planned.layouts.front().step_seconds));
   NeedRequest need;
-  need.unknown = "gpus", need.over = "256", need.step_seconds = 1e6;
+  need.unknown = "gpus", need.over = "256", need.step = units::s(1e6);
   need.system = plan.system, need.model = plan.model, need.global_batch = 512;
   CHECK(answer(need).layout->step_seconds == Approx(planned.layouts.front().step_seconds));
   ExploreRequest explore;

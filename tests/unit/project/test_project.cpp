@@ -90,16 +90,16 @@ TEST_CASE("GPUs are the least that end in time, as need finds them, with spares 
   for (const double use : {1.0, 0.5}) {
     ProjectRequest q = asked("dgx-h100,dgx-b200", 0);
     // a limit that no count misses by minutes: the next count that divides the batch may be half as many again
-    q.in_seconds = 21 * 86400.0, q.use = use;
+    q.in = units::h(21 * 24), q.use = use;
     for (const ProjectedRun& r : answer(q).rows) {
       CAPTURE(r.system, r.trouble, use);
       REQUIRE(r.trouble.empty());
       CHECK(r.gpus_found);
       CHECK(*r.in_time);
-      CHECK(r.seconds <= *q.in_seconds);
+      CHECK(r.seconds <= q.in->value());
       NeedRequest n;
       n.unknown = "gpus", n.system.name = r.system, n.model = q.model, n.global_batch = q.global_batch;
-      n.tokens = q.tokens, n.in_seconds = *q.in_seconds * use, n.goodput = true;
+      n.tokens = q.tokens, n.in = *q.in * use, n.goodput = true;
       const NeedAnswer least = answer(n);
       CHECK(r.gpus >= *least.value);  // turns and spares take a little
       CHECK(r.gpus <= 1.1 * *least.value + 8);
@@ -129,7 +129,7 @@ TEST_CASE("time, money and energy follow tokens; half of each day takes more tha
   q.use = turn / 86400 * 0.9;
   CHECK_THAT(message_of([&] { (void)answer(q); }), Contains("stopping and starting again"));
   ProjectRequest slow = asked("dgx-h100");
-  slow.mttf_node_seconds = 30 * 86400.0;
+  slow.mttf_node = units::h(30 * 24);
   const ProjectedRun failing = answer(slow).rows[0];
   CHECK(failing.goodput < one.goodput);
   CHECK(failing.seconds > one.seconds);
@@ -185,8 +185,8 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
       for (const ProjectedRun& r : all.rows) low = std::min(low, value(r)), high = std::max(high, value(r));
       return any(0.9 * low, 1.1 * high);
     };
-    if (random() % 2 == 0) q.in_seconds = of([](const ProjectedRun& r) { return r.seconds; });
-    if (random() % 2 == 0) q.budget_dollars = of([](const ProjectedRun& r) { return *r.dollars; });
+    if (random() % 2 == 0) q.in = units::s(of([](const ProjectedRun& r) { return r.seconds; }));
+    if (random() % 2 == 0) q.budget = units::USD(of([](const ProjectedRun& r) { return *r.dollars; }));
     if (random() % 2 == 0) q.megawatts = of([](const ProjectedRun& r) { return *r.site_watts / 1e6; });
     if (random() % 2 == 0) q.racks = static_cast<int>(of([](const ProjectedRun& r) { return *r.racks; }));
     const auto measure = [&](const ProjectedRun& r) {
@@ -197,7 +197,7 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
     };
     const ProjectedRun* best = nullptr;
     for (const ProjectedRun& r : all.rows) {
-      const bool keeps = r.seconds <= q.in_seconds.value_or(1e300) && *r.dollars <= q.budget_dollars.value_or(1e300) &&
+      const bool keeps = r.seconds <= numbers_in(q.in).value_or(1e300) && *r.dollars <= numbers_in(q.budget).value_or(1e300) &&
                          *r.site_watts / 1e6 <= q.megawatts.value_or(1e300) && *r.racks <= q.racks.value_or(1 << 30);
       if (keeps && (best == nullptr || measure(r) < measure(*best))) best = &r;
     }
@@ -224,7 +224,7 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
     q.systems.all = {{.name = "meta-24k-roce", .value = nullptr}};
     q.model.name = "llama3-405b", q.stack.name = "meta-llama3";
     q.gpus = 16384, q.global_batch = 2048, q.sequence = 8192, q.tokens = 15.6e12;
-    q.storage_bytes_per_second = 2e12;
+    q.storage_bandwidth = units::TB_per_s(2);
     const ProjectedRun r = answer(q).rows[0];
     INFO(r.gpu_hours << " h, goodput " << r.goodput);
     CHECK(inside(30.84e6, r.interval_gpu_hours));
@@ -285,7 +285,7 @@ TEST_CASE("a day is written in three ways, and nothing else is one") {
 TEST_CASE("a run that must end by a day is one that must end within the days left") {
   ProjectRequest by = asked("dgx-h100", 0), within = by;
   by.start = "2027-01-01", by.done_by = "2027-01-31";
-  within.in_seconds = 30 * 86400.0;
+  within.in = units::h(30 * 24);
   const ProjectedRun one = answer(by).rows[0], other = answer(within).rows[0];
   CHECK(one.gpus == other.gpus);
   CHECK(one.seconds == other.seconds);
@@ -318,7 +318,7 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
   };
   CHECK_THAT(refused([](ProjectRequest& q) { q.done_by = "soon"; }), Contains("is no day") && Contains("2027-Q1"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.done_by = "2026-01"; }), Contains("not after"));
-  CHECK_THAT(refused([](ProjectRequest& q) { q.in_seconds = 1e6; }), Contains("one end"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.in = units::s(1e6); }), Contains("one end"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h10", "2027-02"}}; }), Contains("dgx-h100"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h100", "2027"}}; }), Contains("is no day"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.systems.all = {{.name = "mtia-400-rack", .value = nullptr}}; }), Contains("is not known"));

@@ -104,7 +104,7 @@ TEST_CASE("Draining is what decoding token by token gives") {
 TEST_CASE("The terms of an iteration sum to it, and its interval holds it") {
   for (const RlOverlap overlap : {RlOverlap::none, RlOverlap::one_step, RlOverlap::continuous}) {
     RlRequest r = small();
-    r.overlap = overlap, r.reward_seconds = 3, r.reference = true;
+    r.overlap = overlap, r.reward = units::s(3), r.reference = true;
     for (const PlannedRl& p : answer(r).layouts) {
       CHECK(sum(p) == Approx(p.iteration_seconds).epsilon(1e-12));
       CHECK(p.interval_seconds.first <= p.iteration_seconds);

@@ -30,7 +30,7 @@ ServeRequest request(const std::string& model, const std::string& system, int gp
 
 TEST_CASE("the rate of every deployment has a range, the same that a comparison states") {
   ServeRequest r = request("llama3-70b", "dgx-h100", 8);
-  r.ttft_seconds = 1, r.tpot_seconds = 0.04;
+  r.ttft = units::s(1), r.tpot = units::ms(40);
   const ServeAnswer plan = answer(r);
   for (const PlannedDeployment& one : plan.layouts) {
     const auto [low, high] = one.interval_tokens_per_second_per_gpu;
@@ -67,11 +67,11 @@ TEST_CASE("a search without a limit on TTFT keeps the usual one, and says so; a 
   const ServeAnswer usual = answer(r);
   CHECK(usual.ttft_limit_seconds == usual_ttft(2000));
   for (const PlannedDeployment& one : usual.layouts) CHECK(one.ttft_seconds <= usual.ttft_limit_seconds);
-  r.ttft_seconds = 86400;
+  r.ttft = units::h(24);
   const ServeAnswer lifted = answer(r);
   CHECK(lifted.ttft_limit_seconds == 86400);
   CHECK(lifted.layouts.front().tokens_per_second_per_gpu > usual.layouts.front().tokens_per_second_per_gpu);
-  r.ttft_seconds.reset(), r.concurrency = 500;  // a given load is priced as it is
+  r.ttft.reset(), r.concurrency = 500;  // a given load is priced as it is
   CHECK(answer(r).ttft_limit_seconds == 0);
   CHECK(usual_ttft(128000) == 32);
 }
@@ -88,7 +88,7 @@ TEST_CASE("weights are taken as published where that is narrower than 16 bit") {
 
 TEST_CASE("experts distributed and split at once are searched where the engine runs them, and refused where not") {
   ServeRequest r = request("deepseek-v3", "dgx-h200", 32);
-  r.isl = 2048, r.osl = 512, r.ttft_seconds = 1, r.tpot_seconds = 0.03, r.stack = "trtllm";
+  r.isl = 2048, r.osl = 512, r.ttft = units::s(1), r.tpot = units::ms(30), r.stack = "trtllm";
   const double searched = answer(r).layouts.front().tokens_per_second_per_gpu;
   r.tp = 2, r.pp = 1, r.ep = 2, r.dp = 16;
   CHECK(searched >= answer(r).layouts.front().tokens_per_second_per_gpu);

@@ -116,7 +116,7 @@ TEST_CASE("TensorRT-LLM's kernels run inside a rack; on a box, or across racks, 
                           .placement = {8, 8},
                           .copies = Copies::per_rank,
                           .bytes_per_token = token_bytes(m.hidden, Precision::bf16)}};
-  CHECK(box.machine.exchange_seconds(m, 8, 8, 256, WeightFormat::bf16, ServingPhase::decode) == Approx(2 * nccl(256)));
+  CHECK(box.machine.exchange_seconds(m, 8, 8, 256, WeightFormat::bf16, ServingPhase::decode) == Approx(2 * nccl.seconds(256)));
   CHECK(rack.machine.exchange_seconds(m, 128, 128, 256, WeightFormat::fp8, ServingPhase::decode) >
         rack.machine.exchange_seconds(m, 64, 64, 256, WeightFormat::fp8, ServingPhase::decode));
 }

@@ -35,7 +35,7 @@ TEST_CASE("a question in JSON is answered as C++ answers it") {
   request.system.name = "dgx-h100";
   request.operation = Collective::all_reduce;
   request.nodes = 2;
-  request.bytes = 256.0 * 1024 * 1024;
+  request.bytes = units::MiB(256);
   const PredictAnswer same = answer(request);
   CHECK(found["time_us"].get<double>() == same.seconds * 1e6);
   CHECK(static_cast<int>(found["terms"].size()) == static_cast<int>(same.terms.size()));
@@ -132,6 +132,7 @@ TEST_CASE("lists of machines, slow ranks and groups are written as each language
   const Json slow = code("stragglers", {{"mean_seconds", "100ms"}, {"deviation_seconds", "2ms"}, {"ranks", 8}, {"slow", {"1%:1.5"}}});
   CHECK(has(slow["python"], "slow=[(0.01, 1.5)]"));
   CHECK(has(slow["cpp"], "request.slow = {{0.01, 1.5}};"));
+  CHECK(has(slow["cpp"], "request.mean = fabricost::units::s(0.1);"));
   const Json share = code("share", {{"system", "dgx-h100"}, {"layout", "tp=8,dp"}, {"collectives", {"all_reduce 1GiB over dp"}}});
   CHECK(has(share["cpp"], R"(request.layout = fabricost::layout_from("tp=8,dp", "layout");)"));
   CHECK(has(share["cpp"], R"(request.collectives = {fabricost::grouped_from("all_reduce 1GiB over dp")};)"));

@@ -112,7 +112,7 @@ TEST_CASE("no step, and no fast end of its interval, is shorter than its exchang
     double inside = 0, across = 0;  // every call, at its links' full rate
     for (const StepExchange& x : parts_of(job, costs).exchanges) {
       if (x.group == StepGroup::expert || x.group == StepGroup::stages) continue;
-      (x.at.domains > 1 ? across : inside) += x.count * costs.curve(x.collective, x.at).min(x.bytes);
+      (x.at.domains > 1 ? across : inside) += x.count * costs.curve(x.collective, x.at).min_seconds(x.bytes);
     }
     REQUIRE(t.least >= std::max(inside, across) * (1 - 1e-9));
     bound += low == t.least;

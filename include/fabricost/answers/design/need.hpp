@@ -36,7 +36,9 @@ inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "The large
 
 struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
-  std::optional<double> step_seconds, mfu, scaling, tokens, in_seconds;
+  std::optional<Time> step;
+  std::optional<double> mfu, scaling, tokens;
+  std::optional<Time> in;
   bool goodput = false, most = false;
   GoodputRequest failures{};  ///< the request for goodput, without GPUs
 
@@ -52,14 +54,14 @@ struct NeedRequest : PlanRequest {
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               detail::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
-              asks(&R::step_seconds, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
+              asks(&R::step, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
               asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
               asks(&R::scaling, "scaling", "--scaling", share, some_share, "SHARE",
                    "Goal: at least so much of the tokens per GPU that the least\nvalue gives, as in 50%"),
               asks(&R::share_of, "share_of", "--for", "TERM below X%",
                    "Goal: a term's largest share of the step, as in \"expert below 10%\""),
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
-              asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
+              asks(&R::in, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
               asks(&R::goodput, "goodput", "--goodput", "", "With <in_seconds>: failures and checkpoints count")});
   }
 };
@@ -148,7 +150,8 @@ inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", 
 struct NeedMachineRequest : ProjectRequest {
   std::string unknown = "machine";
   BestMachine by = BestMachine::cheapest;
-  std::optional<double> budget_dollars, megawatts;
+  std::optional<Dollars> budget;
+  std::optional<double> megawatts;
   std::optional<int> racks;
   std::string delivered_by;
 
@@ -159,7 +162,7 @@ struct NeedMachineRequest : ProjectRequest {
         Table{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
         Table{
             asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
-            asks(&R::budget_dollars, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
+            asks(&R::budget, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
             asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
             asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers"),
             asks(&R::delivered_by, "delivered_by", "--delivered-by", "DAY", "Limit: when the machine can be had, as in 2027-Q1")});

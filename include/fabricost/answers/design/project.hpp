@@ -47,11 +47,14 @@ inline constexpr std::array<std::string_view, 6> not_of_a_project{"--system,-s",
 
 struct ProjectRequest : PlanRequest {
   Machines systems;
-  std::optional<double> tokens, in_seconds;
+  std::optional<double> tokens;
+  std::optional<Time> in;
   std::string done_by, start;
   std::vector<OwnDelivery> deliveries;
   std::optional<std::string> fleet;
-  std::optional<double> mttf_node_seconds, checkpoint_seconds, restart_seconds, storage_bytes_per_second, repair_seconds;
+  std::optional<Time> mttf_node, checkpoint, restart;
+  std::optional<Bandwidth> storage_bandwidth;
+  std::optional<Time> repair;
   bool background = false;
   std::optional<int> spares;
   double use = 1;
@@ -70,7 +73,7 @@ struct ProjectRequest : PlanRequest {
                    true),
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
               asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs; default the least that end in time"),
-              asks(&R::in_seconds, "in_seconds", "--in", seconds, some_time, "TIME",
+              asks(&R::in, "in_seconds", "--in", seconds, some_time, "TIME",
                    "The longest run, as in 60d; without <gpus>, the least that\nholds it is found"),
               asks(&R::done_by, "done_by", "--done-by", "DAY",
                    "The run must end by then: 2027-03-31, 2027-03 or 2027-Q1;\nit starts when the machine can be had"),
@@ -79,17 +82,17 @@ struct ProjectRequest : PlanRequest {
                    "When one machine can be had, repeatable: dgx-b300=2027-02;\ndefault what its maker announced")},
         detail::fields_without<PlanRequest, detail::not_of_a_project>(),
         Table{asks(&R::fleet, "fleet", "--fleet", "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
-              asks(&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
+              asks(&R::mttf_node, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
                    "Mean time to failure of a node, as in 6000h"),
-              asks(&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint", seconds, any_time, "TIME",
+              asks(&R::checkpoint, "checkpoint_seconds", "--checkpoint", seconds, any_time, "TIME",
                    "How long the job stands still for one; default 40s, <background> 0.6s"),
               asks(&R::background, "background", "--async", "", "Checkpoints are written in the background"),
-              asks(&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME",
+              asks(&R::restart, "restart_seconds", "--restart", seconds, any_time, "TIME",
                    "Detect, replace and restart; default 10min"),
-              asks(&R::storage_bytes_per_second, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
+              asks(&R::storage_bandwidth, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
                    "What the storage writes and reads, as in 2TB/s"),
               asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: enough to wait 0.1 % at most"),
-              asks(&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
+              asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"),
               asks(&R::use, "use", "--use", Amount::share, some_share, "X",
                    "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
               asks(&R::own_prices, "own_prices", "--price", "NAME=USD",
