@@ -38,7 +38,7 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
              a.sharp.switches);
   if (several) page.say("One after the other they would take {}.", seconds_text(a.in_turn_seconds));
   page.say(
-      "Ends after: they start together, and links are shared anew whenever one ends. Wire slowed and for ever: as long as all of them run. "
+      "Ends: they start together, and links are shared anew whenever one ends. Slowed and for ever: as long as all of them run. "
       "What a collective spends on latency is not slowed down.");
 }
 
