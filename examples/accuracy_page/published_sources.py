@@ -12,6 +12,7 @@ import pathlib
 import re
 import tempfile
 import urllib.parse
+import warnings
 
 import fabricost as fc
 import numpy as np
@@ -71,7 +72,9 @@ def read_text(run, text, table=False):
         if shipped(run["system"]):  # some formats need it; others are read, to be refused by name when they are priced
             shape["system"] = run["system"]
         points = fc.read_log(file, **shape)
-        reasons = fc.validate(file, **shape).skipped if shipped(run["system"]) else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fc.FabricostWarning)  # what is wrong with a run stands in the page
+            reasons = fc.validate(file, **shape).skipped if shipped(run["system"]) else {}
     for column in ("launch", "library_version"):  # what the text does not say
         if column in run and (column == "launch" or not any(points[column])):
             points = with_text(points, column, run[column])
