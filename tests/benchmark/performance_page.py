@@ -6,7 +6,7 @@
 
 Times of C++ come from fabricost_ratios, those of Python from the package where it can be imported (build/python), both as ratios of
 times of one round. Other programs are timed where they are named. A claim is an upper bound of a ratio; the page lists it beside the
-figure, for processors whose pow() is quick (AMD's), and the check allows it half as much again, because test machines do other work too."""
+figure, for processors whose pow() is quick (AMD's), and the check allows twice as much, because test machines do other work too."""
 import argparse
 import csv
 import io
@@ -19,7 +19,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SLACK = 1.5
+SLACK = 2  # machines differ and are shared
 
 # name, what it is, what it is compared with (a column of fabricost_ratios), the most it may be
 CLAIMS = [

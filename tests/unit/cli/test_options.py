@@ -30,14 +30,14 @@ SERVES = [f"{DENSE} -g 8 {SERVED}", f"{EXPERTS} -g 8 {SERVED}", f"{DENSE} -g 16 
 RUN = "--tokens 1T --in 2000d"
 QUESTIONS = {
     "plan": [f"plan --train {one}" for one in TRAINED] + [f"plan --serve {one}" for one in SERVES] +
-            ["plan --rl -m llama3-8b -s dgx-h100 -g 64 --prompts 64 --osl 1024"],
+            [f"plan --rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
     "explore": [f"explore --train {one} --vary headroom=0.05,0.1" for one in TRAINED] +
-               [f"explore --serve {one} --vary headroom=0.05,0.1" for one in SERVES],
+               [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s" for one in SERVES],
     "need": [f"need headroom --train {one} --over 0.05,0.1 --most --step 1h" for one in TRAINED] +
             [f"need gpus --train {DENSE} {STEP} --over 16,32 {RUN} --goodput"] +
             [f"need hbm.bandwidth --serve {one} --over 2000,4000GB/s --tokens-per-second 10" for one in SERVES] +
             [f"need machine --train {DENSE},dgx-a100 {STEP} --tokens 1T --in 9000d"],
-    "project": [f"project {one} --tokens 1T" for one in TRAINED],
+    "project": [f"project {one} --tokens 1T" for one in [*TRAINED, "-m llama3-70b -s dgx-h100 -g 64 -b 128"]],
 }
 BEFORE_THE_ANSWER = {"--help", "--json", "--train", "--serve", "--rl", "--csv", "--trace", "--threads"}  # its form, and its question
 BY_KIND = {"N": ["2", "4", "8", "1"], "K": ["1", "3"], "X": ["0.5", "2", "0.1"], "YES": ["yes", "no"], "F": ["bf16", "fp16", "fp32"],
