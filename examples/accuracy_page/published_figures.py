@@ -6,7 +6,7 @@ import re
 import fabricost as fc
 import numpy as np
 import yaml
-from published_sources import ROOT, shipped
+from published_sources import ROOT, shipped, validated
 
 LAUNCHES = {"graph": "launch not said", "queued": "queued", "process": "a process per GPU", "threads": "threads",
             "one_process": "one process", "xla": "module of XLA", "eager": "from Python"}
@@ -146,11 +146,11 @@ class Figures:
                 groups[fitted, key[0], run["system"], key[1]].append((run, some))
         self.samples = {}
         for key, members in groups.items():
-            report = fc.validate([some for _, some in members])
+            report = validated([some for _, some in members])
             if report.points:
                 self.samples[key] = report.samples
             for run, some in members:
-                own = fc.validate(some)
+                own = validated(some)
                 for why, rows in own.skipped.items():
                     self.exclude("not priced", run, why.split(";")[0], rows)
                 self.rows[run["id"]] += len(some) - sum(own.skipped.values())
@@ -158,7 +158,7 @@ class Figures:
                     self.by_run[run["id"]].append(own.samples)
         for entry in self.excluded.values():
             given = [p for p in entry[2] if len(p) and shipped(str(p["system"][0]))]
-            report = fc.validate(given) if given else None
+            report = validated(given) if given else None
             entry[2] = Errors([report.samples] if report and report.points else [])
 
     def exclude(self, kind, run, why, rows, points=()):

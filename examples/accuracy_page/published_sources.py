@@ -56,6 +56,13 @@ def load(path=SOURCES):
 
 # --- reading ---
 
+def validated(points, **shape):
+    """fc.validate without its warnings: the page says what is wrong with a run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fc.FabricostWarning)
+        return fc.validate(points, **shape)
+
+
 def read_text(run, text, table=False):
     """(points, rows our reader cannot use by reason) of a text, described as sources.yaml describes the run."""
     if "operation" in run and not table:
@@ -72,9 +79,7 @@ def read_text(run, text, table=False):
         if shipped(run["system"]):  # some formats need it; others are read, to be refused by name when they are priced
             shape["system"] = run["system"]
         points = fc.read_log(file, **shape)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", fc.FabricostWarning)  # what is wrong with a run stands in the page
-            reasons = fc.validate(file, **shape).skipped if shipped(run["system"]) else {}
+        reasons = validated(file, **shape).skipped if shipped(run["system"]) else {}
     for column in ("launch", "library_version"):  # what the text does not say
         if column in run and (column == "launch" or not any(points[column])):
             points = with_text(points, column, run[column])

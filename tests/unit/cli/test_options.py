@@ -32,7 +32,9 @@ QUESTIONS = {
     "plan": [f"plan --train {one}" for one in TRAINED] + [f"plan --serve {one}" for one in SERVES] +
             [f"plan --rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
     "explore": [f"explore --train {one} --vary headroom=0.05,0.1" for one in TRAINED] +
-               [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s" for one in SERVES],
+               [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s"
+                for one in [*SERVES, f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated",
+                            "-m llama3-70b -s dgx-h100 -g 8 --isl 32768 --osl 512"]],
     "need": [f"need headroom --train {one} --over 0.05,0.1 --most --step 1h" for one in TRAINED] +
             [f"need gpus --train {DENSE} {STEP} --over 16,32 {RUN} --goodput"] +
             [f"need hbm.bandwidth --serve {one} --over 2000,4000GB/s --tokens-per-second 10" for one in SERVES] +
@@ -55,7 +57,7 @@ VALUES = {
     "--vary": ["dial.nic.bandwidth=10,20GB/s per direction", "zero=1,2"], "--objective": ["mfu", "$/token"], "--limit": ["mfu=0.9", "tpot=1ms"],
     "--price": ["dgx-h100=9", "h100-sxm=9"], "--price-kind": ["reserved", "owned"], "--fleet": ["meta_rsc_1", "delta_h100", "alps"],
     "--delivery": ["dgx-h100=2029-01-01"], "--network": ["rail", "fat_tree", "none"], "--by": ["soonest", "fewest_gpus"],
-    "--kv-precision": ["fp8"], "--ttft": ["10ms", "50ms", "1s"], "--tpot": ["5ms", "8ms", "20ms"], "--batch": ["16"], "--in": ["100d"],
+    "--kv-precision": ["fp8", "bf16"], "--ttft": ["10ms", "50ms", "1s"], "--tpot": ["5ms", "8ms", "20ms"], "--batch": ["16"], "--in": ["100d"],
     "--tokens": ["2T"], "--step": ["10ms"], "--mfu": ["0.9"], "--scaling": ["90%"], "--within": ["1%"], "--tokens-per-second": ["1e7"],
     "--budget": ["1000"], "--megawatts": ["0.001"], "--stack-scale": ["1.5"], "--done-by": ["2026-12-30", "2035-01-01"],
     "--checkpoint": ["1h"], "--exp-avg-dtype": ["bf16", "fp8"], "--exp-avg-sq-dtype": ["bf16", "fp8"],
