@@ -3,7 +3,6 @@ import collections
 import csv
 import re
 
-import fabricost as fc
 import numpy as np
 import yaml
 from published_sources import ROOT, shipped, validated
