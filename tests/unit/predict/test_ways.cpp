@@ -203,7 +203,7 @@ TEST_CASE("NICs filled in blocks wait for the fullest", "[predict]") {
   const System s = two_nics();
   for (const int n : {4, 16}) {
     for (const double block : {1048576.0, 4194304.0}) {
-      const Operation op = AllGather{.ranks = n, .nodes = n};
+      const Operation op = AllGather{.bytes = MiB(1), .ranks = n, .nodes = n};
       for (double message = 65536; message < 1e9; message *= 1.7) {
         const double bytes = message * n;
         const auto moved = [&](const Ways& ways) { return ring_line(s, op, ways).volume(bytes); };
