@@ -48,7 +48,8 @@ double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
     case Algorithm::ring:  // g - 1 of g hops are inside; where the borders are differs from channel to channel
       return w.g > 1 ? std::min(w.gpu * w.g / (w.g - 1), w.domain) : w.domain;
     case Algorithm::tree:
-    case Algorithm::nvls_tree: return (w.N <= 2 ? 2 : 1) * w.domain;
+    // halves go over two trees; a node has at most one neighbour among two nodes, two and one among three (3/2 S a way), three and one beyond
+    case Algorithm::nvls_tree: return (w.N <= 2 ? 2 : w.N <= 3 ? 4.0 / 3 : 1) * w.domain;
     case Algorithm::collnet_direct:
     case Algorithm::collnet_chain: return 2 * w.domain;
     default: return w.domain * (w.n - 1) / (w.n - w.g);  // (N-1)/N S leave a domain in each half
