@@ -257,7 +257,7 @@ void use_datasheet(System& system) {
 /// What belongs to a board, as usual ones have it: the library's constants hold on other boards, the rates of the board that was measured
 /// do not. Over slower links than those of the board whose GPUs write to each other, that board's bytes a second are within reach, over
 /// faster ones its share, and a usual share beyond is not believed. Staging through host memory is in nothing faster than such GPUs.
-void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, const std::vector<std::string>& boards, Faults& faults) {
+void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, const std::vector<std::string>& chain, Faults& faults) {
   const PcieConstants& usual = detail::pcie_prior;
   c.ll_share = usual.ll_share;
   c.simple_share = usual.simple_share;
@@ -271,7 +271,7 @@ void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, co
   const PcieConstants& peers = measured.pcie;
   // a board that was measured with its peers on has its own rate as the limit
   const double link = tier.link_bandwidth.value();
-  const double scale = among(reader.systems, boards) || link <= 0 ? 1 : std::max(1.0, reader.measured_rate() / link);
+  const double scale = among(reader.systems, chain) || link <= 0 ? 1 : std::max(1.0, reader.measured_rate() / link);
   const auto limit = [](double& own, double most) { own = std::min(own, most); };
   for (std::size_t i = 0; i < c.ll_share.size(); ++i) limit(c.ll_share[i], scale * peers.ll_share[i]);
   for (std::size_t i = 0; i < c.simple_share.size(); ++i) limit(c.simple_share[i], scale * peers.simple_share[i]);
@@ -292,7 +292,7 @@ void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, co
 }  // namespace
 
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
-                      std::span<const std::string> extended, Faults& faults) {
+                      const std::vector<std::string>& chain, Faults& faults) {
   Constants& c = system.constants;
   c = {};
   const std::vector<std::string> self{system.name};
@@ -300,9 +300,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   if (!measured_library) use_datasheet(system);
   if (calibration == "none") return;
 
-  std::vector<std::string> boards = self;  // a machine that extends another has its board
-  boards.insert(boards.end(), extended.begin(), extended.end());
-  bool own_board = false;
+  bool own_board = false;  // the PCIe box is the measured one, or extends it
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
     of_transport ? reader.read_transport() : reader.read();
@@ -351,7 +349,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       const bool own_library = part.library == Library::other || part.library == system.library;
       const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
-      own_board = part.set == ConstantSet::pcie && among(reader.systems, boards);
+      own_board = part.set == ConstantSet::pcie && among(reader.systems, chain);
     }
   };
 
@@ -374,7 +372,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         shipped("pcie-oneccl");
       } else {
         shipped(tier.peer_to_peer ? "pcie-peers" : "pcie");
-        if (!own_board) take_usual_board(c.pcie, tier, library, boards, faults);
+        if (!own_board) take_usual_board(c.pcie, tier, library, chain, faults);
       }
     }
   }

@@ -6,7 +6,6 @@
 
 #include <fabricost/hardware/system.hpp>
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +19,8 @@ struct Altered {
 };
 
 /// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels shipped
-/// sets of kernels to read \param extended the names of the machines that this one extends
+/// sets of kernels to read \param chain names of the machines that this one extends, and its own (SpecStore::resolve)
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
-                      std::span<const std::string> extended, Faults& faults);
+                      const std::vector<std::string>& chain, Faults& faults);
 
 }  // namespace fabricost::io

@@ -34,11 +34,8 @@ FABRICOST_BODY const Curve& GroupCosts::curve(Collective collective, Placement p
   std::unique_ptr<Curve>& at = curves_[key];
   if (!at) {
     // as few nodes as hold the ranks of a domain, in every domain
-    const int nodes_of_domain = (place.local + system_.gpus_per_node - 1) / std::max(1, system_.gpus_per_node);
-    const Operation op{.collective = collective,
-                       .ranks = place.ranks(),
-                       .nodes = place.domains > 1 ? place.domains * std::max(1, nodes_of_domain) : 0,
-                       .path = path};
+    const int nodes = place.domains > 1 ? place.domains * detail::nodes_of(Levels{place.local}, system_.gpus_per_node) : 0;
+    const Operation op{.collective = collective, .ranks = place.ranks(), .nodes = nodes, .path = path};
     const Levels levels = place.domains > 1 ? Levels{place.local, place.domains} : Levels{place.local};
     Fabric fabric = fabric_on(system_, op, levels);
     if (place.domains > 1) fabric.outer_rate = std::min(fabric.outer_rate, domain_rate() * place.local / system_.domain);
