@@ -86,13 +86,13 @@ template <class T>
     return literal(joined_text_in(given, {}));
 }
 
-/// The text after `request.NAME`; empty where none is short enough.
 /// The unit in which C++ writes the number of a quantity.
 [[nodiscard]] constexpr std::string_view unit_in_cpp(Time /*of*/) { return "s"; }
 [[nodiscard]] constexpr std::string_view unit_in_cpp(Bytes /*of*/) { return "B"; }
 [[nodiscard]] constexpr std::string_view unit_in_cpp(Bandwidth /*of*/) { return "B_per_s"; }
 [[nodiscard]] constexpr std::string_view unit_in_cpp(Dollars /*of*/) { return "USD"; }
 
+/// The text after `request.MEMBER`; empty where none is short enough.
 template <class T>
 [[nodiscard]] std::string cpp_of(const std::string& name, const T& value, const Json& given) {
   if constexpr (std::same_as<Bare<T>, bool>)
