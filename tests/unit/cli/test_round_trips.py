@@ -72,6 +72,12 @@ def check_answer(answer, size):
     assert answer["basis"] in ("calibrated", "sibling", "datasheet")
 
 
+def apart_by_file(system):
+    """How far a machine and a file that only extends it may be apart: over PCIe the rates that a file states count where the machine
+    itself was not measured, and one virtual machine was measured further below its link than any board."""
+    return 0.02 if system == "l40s-aiconfigurator" else 0.01 if "pcie" in system else 0
+
+
 def main(tool, how_many):
     print(f"seed {SEED}")
     chance = random.Random(SEED)
@@ -102,8 +108,7 @@ def main(tool, how_many):
             if times:
                 saved.write_text(f"extends: {question.system}\n", encoding="utf-8")
                 again = json.loads(ask(tool, [*question.words, "--size", str(question.sizes[0]), "--system", str(saved)]))
-                # over PCIe the rates that a file states count where the machine itself was not measured
-                if abs(again["time_us"] - times[0][0]) > (0.02 if "pcie" in question.system or "l40s" in question.system else 0) * times[0][0]:
+                if abs(again["time_us"] - times[0][0]) > apart_by_file(question.system) * times[0][0]:
                     print(f"FAILED: {question.system} and a file that extends it differ: {' '.join(question.words)}")
                     return 1
     print(f"{answered} answers of {how_many} questions")

@@ -84,7 +84,7 @@ def test_a_plans_own_timeline_is_what_the_plan_says_here_and_elsewhere(folder):
 
 def test_terms_of_a_plan_and_of_its_timeline_are_the_same(folder):
     plan = folder / "plan.json"
-    words = ("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 64, "--global-batch", 128, "--tp", 4, "--pp", 4, "--vp", 1,
+    words = ("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 64, "--global-batch", 128, "--stack", "megatron-core", "--tp", 4, "--pp", 4, "--vp", 1,
              "--microbatch", 1, "--schedule", "1f1b", "--top", 1)
     plan.write_text(PLAN.works(*words, "--trace", folder / "run", "--json"))
     against = found(folder / "run", "--system", "dgx-h100", "--against", plan)["against"]
@@ -92,8 +92,7 @@ def test_terms_of_a_plan_and_of_its_timeline_are_the_same(folder):
     step = rows["step"][1]
     for names in (["step"], ["compute"], ["tensor"], ["data"], ["pipeline", "bubble", "waiting", "other"]):  # who waits for whom is one
         run, plan_s = (sum(rows[name][side] for name in names) for side in (0, 1))
-        # the head of the last stage is work in the timeline, and in the plan a bubble of the other stages
-        assert abs(run - plan_s) < 0.015 * step, (names, rows)
+        assert abs(run - plan_s) < 0.01 * step, (names, rows)
     assert len(against["findings"]) >= 1
     other = folder / "other.json"
     other.write_text(PLAN.works(*words[:3], "dgx-h200", *words[4:], "--json"))

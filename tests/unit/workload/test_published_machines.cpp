@@ -119,7 +119,7 @@ TEST_CASE("recipes on Blackwell are priced with wide intervals, narrower precisi
   CHECK(rows[1].row.predicted < rows[0].row.predicted);
   CHECK(rows[2].row.predicted < rows[1].row.predicted);
   // its program ran on Hopper, and on Blackwell under other names; fp4 is surer of nothing
-  CHECK(rows[0].row.high / rows[0].row.predicted > 1.15);
+  CHECK(rows[0].row.high / rows[0].row.predicted > 1.2);
   CHECK(rows[2].row.high / rows[2].row.predicted > rows[0].row.high / rows[0].row.predicted);
   // a GPU without fp4 cannot run a recipe in it
   tables::Cells hopper = with("nemo_h100", "NVFP4");

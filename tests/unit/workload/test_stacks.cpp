@@ -35,7 +35,7 @@ TEST_CASE("every shipped stack loads, and the fitted ones say on what", "[stacks
     const Stack s = load_stack(name);
     INFO(name);
     CHECK(s.name == name);
-    CHECK(s.scale > 0.6);
+    CHECK(s.scale > 0.64);
     CHECK(s.scale < 1.4);
     CHECK(s.spread > 0.01);
     fitted += !s.seen.on.empty();
