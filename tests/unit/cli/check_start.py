@@ -14,7 +14,7 @@ import tempfile
 
 RUNS = 40
 MOST_MS = 16.0
-SLACK = 1.5  # neighbours on the same core, caches they empty
+SLACK = 2  # other machines, neighbours on the same core, caches they empty
 QUESTIONS = ["--help", "systems", "show dgx-h100", "models", "predict all_reduce --system dgx-h100 --size 256MiB",
              "predict all_reduce --system aws-p5 --nodes 8 --size 1GiB --json"]
 
@@ -40,7 +40,7 @@ def main():
         spent = milliseconds([command, *question.split()])
         print(f"{spent:6.1f} ms  {question}")
         if spent > MOST_MS * SLACK:
-            faults.append(f"{question}: {spent:.1f} ms; at most {MOST_MS} and half as much again")
+            faults.append(f"{question}: {spent:.1f} ms; more than {SLACK} times {MOST_MS}")
     strip = sys.argv[3] if len(sys.argv) == 4 else shutil.which("strip")
     if strip:
         with tempfile.TemporaryDirectory() as folder:

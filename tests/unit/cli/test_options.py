@@ -26,19 +26,18 @@ TRAINED = [f"{DENSE} -g 16 {STEP}", f"{DENSE} -g 16 {STEP} {HELD}", f"{DENSE} -g
            f"{DENSE} -g 16 {STEP} {HELD} --recompute selective", f"{DENSE} -g 16 {STEP} {HELD} --recompute full",
            f"{DENSE} -g 16 {STEP} {HELD} --precision fp8", "-m deepseek-v3 -s dgx-h100 -g 512 -b 512 --precision fp8"]
 SERVES = [f"{DENSE} -g 8 {SERVED}", f"{EXPERTS} -g 8 {SERVED}", f"{DENSE} -g 16 {SERVED} --disaggregated",
-          f"{DENSE} -g 8 {SERVED} --tp 8 --batch 4"]
+          f"{DENSE} -g 8 {SERVED} --tp 8 --batch 4", f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated"]
 RUN = "--tokens 1T --in 2000d"
 QUESTIONS = {
     "plan": [f"plan --train {one}" for one in TRAINED] + [f"plan --serve {one}" for one in SERVES] +
             [f"plan --rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
     "explore": [f"explore --train {one} --vary headroom=0.05,0.1" for one in TRAINED] +
                [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s"
-                for one in [*SERVES, f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated",
-                            "-m llama3-70b -s dgx-h100 -g 8 --isl 32768 --osl 512"]],
+                for one in [*SERVES, "-m llama3-70b -s dgx-h100 -g 8 --isl 32768 --osl 512"]],
     "need": [f"need headroom --train {one} --over 0.05,0.1 --most --step 1h" for one in TRAINED] +
             [f"need gpus --train {DENSE} {STEP} --over 16,32 {RUN} --goodput"] +
             [f"need hbm.bandwidth --serve {one} --over 2000,4000GB/s --tokens-per-second 10" for one in SERVES] +
-            [f"need machine --train {DENSE},dgx-a100 {STEP} --tokens 1T --in 9000d"],
+            [f"need machine --train {DENSE},dgx-a100 -g 16 {STEP} --tokens 1T --in 9000d"],
     "project": [f"project {one} --tokens 1T" for one in [*TRAINED, "-m llama3-70b -s dgx-h100 -g 64 -b 128"]],
 }
 BEFORE_THE_ANSWER = {"--help", "--json", "--train", "--serve", "--rl", "--csv", "--trace", "--threads"}  # its form, and its question
