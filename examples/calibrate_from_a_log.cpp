@@ -1,6 +1,7 @@
 // Calibrates a machine from a log: constants fitted to its points, and how far off predictions are before and after.
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/readings/points.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <cstdio>

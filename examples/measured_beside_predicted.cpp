@@ -3,12 +3,14 @@
 ///
 ///   measured_beside_predicted [LOG [SYSTEM]]
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/validation/validate.hpp>
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 int main(int argc, char** argv) {
   using namespace fabricost;

@@ -1,5 +1,6 @@
 // A machine described in code instead of a file: eight GPUs on a switch, four such nodes on one NIC a GPU. No file is read.
 #include <fabricost/fabricost.hpp>
+#include <fabricost/hardware/check.hpp>
 
 #include <cstdio>
 

@@ -4,6 +4,9 @@
 #include "sections.hpp"
 #include "table.hpp"
 
+#include <fabricost/algorithms/schedule_of.hpp>
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -4,6 +4,7 @@
 #include "sections.hpp"
 #include "table.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <array>

@@ -7,6 +7,7 @@
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/hardware/tuner.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "sections.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
 

@@ -4,6 +4,7 @@
 #include "sections.hpp"
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <span>

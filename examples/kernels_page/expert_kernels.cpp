@@ -7,6 +7,7 @@
 #include <fabricost/specs/load.hpp>
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <span>
 

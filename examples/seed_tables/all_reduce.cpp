@@ -4,6 +4,7 @@
 
 #include "specs.hpp"
 
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/text/quantity.hpp>
 

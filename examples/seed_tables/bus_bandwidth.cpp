@@ -5,11 +5,13 @@
 #include "specs.hpp"
 
 #include <fabricost/readings/points.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 namespace seed_tables {

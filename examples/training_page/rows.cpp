@@ -5,6 +5,7 @@
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/on_threads.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/stacks.hpp>
 

@@ -4,7 +4,6 @@
 /// copied, so a large capacity costs nothing: a prediction makes five such lists.
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -28,8 +27,8 @@ class FixedList {
 
   // not constexpr: g++ 12 would then write all places of a list inside an aggregate
   FixedList() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would write them too
-  constexpr FixedList(const FixedList& other) { append(other); }
-  constexpr FixedList& operator=(const FixedList& other) {
+  FixedList(const FixedList& other) { append(other); }
+  FixedList& operator=(const FixedList& other) {
     if (this != &other) {
       count_ = 0;
       append(other);
@@ -39,9 +38,9 @@ class FixedList {
   ~FixedList() = default;
 
   /// \throws std::length_error beyond `capacity` items
-  constexpr void add(const T& item) {
+  void add(const T& item) {
     if (count_ >= N) detail::refuse_item(N);
-    std::construct_at(items_ + count_, item);
+    ::new (static_cast<void*>(items_ + count_)) T(item);
     ++count_;
   }
   /// Constructs the item in place. Copying a temporary would cause a store-forwarding stall (narrow stores
@@ -71,8 +70,8 @@ class FixedList {
   [[nodiscard]] constexpr T& operator[](int i) { return items_[i]; }
 
  private:
-  constexpr void append(const FixedList& other) {
-    for (const T& item : other) std::construct_at(items_ + count_++, item);
+  void append(const FixedList& other) {
+    for (const T& item : other) ::new (static_cast<void*>(items_ + count_++)) T(item);
   }
 
   int count_ = 0;

@@ -2,7 +2,11 @@
 /// Predicts and explains one operation.
 
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/choice/releases.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/predict/complete.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/predict/lost_nics.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 

@@ -3,6 +3,7 @@
 
 #include <fabricost/answers/share.hpp>
 #include <fabricost/hardware/slice.hpp>
+#include <fabricost/predict/by_ways.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>

@@ -4,6 +4,8 @@
 #include "calibrate/kernel_sets.hpp"
 #include "validation/machines.hpp"
 
+#include <fabricost/predict/compile.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/validation/leave_out.hpp>
 

@@ -3,6 +3,8 @@
 
 #include "calibrate/preparation.hpp"
 
+#include <fabricost/predict/complete.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>

@@ -1,6 +1,8 @@
 /// \file context.cpp
 /// Derived properties that several rules need; thresholds by name, and values of variables that match.
 
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "diagnose/context.hpp"
 
 #include "text/ascii.hpp"

@@ -12,7 +12,9 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <span>

@@ -10,12 +10,14 @@
 #include "text/line_reader.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>

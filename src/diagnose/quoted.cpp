@@ -9,6 +9,7 @@
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
+#include <fabricost/predict/compile.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 

@@ -1,6 +1,8 @@
 /// \file signals_adapter.cpp
 /// The path between GPU and network adapter: GPUDirect RDMA, and adapters on the wrong side of the CPU.
 
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>

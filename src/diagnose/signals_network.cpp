@@ -1,6 +1,8 @@
 /// \file signals_network.cpp
 /// The network between nodes: whether a fabric is expected and sockets carry the traffic, ports and adapters that differ.
 
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>

@@ -2,6 +2,8 @@
 /// Fewer adapters in use than present: idle ones among those NCCL lists, one where the machine has several,
 /// none of the topology's.
 
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>

@@ -7,11 +7,13 @@
 
 #include <fabricost/evaluation/ops.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <regex>

@@ -10,6 +10,7 @@
 #include <fabricost/specs/serving.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>

@@ -6,6 +6,7 @@
 #include "specs/stacks.hpp"
 
 #include <fabricost/evaluation/workload.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>

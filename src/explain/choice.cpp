@@ -5,6 +5,12 @@
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/algorithms/schedule_of.hpp>
+#include <fabricost/choice/candidates.hpp>
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/choice/pick.hpp>
+#include <fabricost/choice/plugin.hpp>
+#include <fabricost/price/price.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>

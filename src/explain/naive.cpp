@@ -5,6 +5,7 @@
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/price/internode.hpp>
 #include <fabricost/text/quantity.hpp>
 

@@ -2,8 +2,10 @@
 /// \file parts.hpp
 /// The sections of an explanation, one function each. Private to the sources.
 
+#include <fabricost/choice/pick.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/explain.hpp>
+#include <fabricost/predict/complete.hpp>
 
 #include <optional>
 #include <string>

@@ -4,6 +4,7 @@
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/predict/compile.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>

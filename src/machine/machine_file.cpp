@@ -6,6 +6,8 @@
 
 #include <fabricost/machine/this_machine.hpp>
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 namespace fabricost {

@@ -11,6 +11,7 @@
 #include "specs/parts/identities.hpp"
 #include "text/csv.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>

@@ -6,11 +6,13 @@
 #include "specs/store.hpp"
 #include "text/ascii.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load_model.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <system_error>
 

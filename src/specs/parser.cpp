@@ -6,6 +6,7 @@
 #include "specs/sources/contained.hpp"
 #include "specs/sources/yaml.hpp"
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 

@@ -8,11 +8,13 @@
 #include "specs/parts/identities.hpp"
 #include "text/ascii.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load_model.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <tuple>

@@ -6,6 +6,7 @@
 
 #include "text/line_reader.hpp"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>

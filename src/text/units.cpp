@@ -14,6 +14,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace fabricost::io {
 

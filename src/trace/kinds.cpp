@@ -9,6 +9,7 @@
 #include "text/ascii.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>

@@ -10,6 +10,7 @@
 ///
 /// No prices here: answers/trace adds predictions. Private to the sources.
 
+
 #include "readings/traces/traced.hpp"
 
 #include <algorithm>

@@ -8,9 +8,11 @@
 #include "trace/laid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace fabricost::laid::parts {
 

@@ -13,6 +13,7 @@
 #include <fabricost/error.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <tuple>
 

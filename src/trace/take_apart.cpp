@@ -1,9 +1,11 @@
 /// \file take_apart.cpp
 /// Splits each call into wire and waiting, and each rank's time by its use.
 
+
 #include "trace/laid.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fabricost::laid {
 

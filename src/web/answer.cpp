@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <utility>

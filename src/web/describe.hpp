@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <type_traits>

@@ -9,6 +9,7 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 

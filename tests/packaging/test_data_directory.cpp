@@ -2,10 +2,12 @@
 #include "specs/data_directory.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/version.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>

@@ -3,7 +3,9 @@
 /// Random machines, constants and operations for properties that must hold for all of them. The seed is
 /// fixed; a failing case prints as one line that says how to reproduce it.
 
+#include <fabricost/choice/candidates.hpp>
 #include <fabricost/fabricost.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 
 #include "systems.hpp"
 

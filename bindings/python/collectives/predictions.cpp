@@ -8,6 +8,8 @@
 #include "collectives/grid.hpp"
 #include "fields.hpp"
 
+#include <fabricost/predict/compile.hpp>
+#include <fabricost/predict/complete.hpp>
 #include <fabricost/predict/curve_threads.hpp>
 #include <fabricost/predict/predict.hpp>
 

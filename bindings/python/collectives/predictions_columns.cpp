@@ -8,6 +8,7 @@
 #include "collectives/grid.hpp"
 
 #include <fabricost/explain/assumed.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>

@@ -30,6 +30,22 @@
 
 namespace fabricost {
 
+namespace detail {
+
+/// floor(log2(S / 64)), from 0 to 23, read from the exponent: bytes are never subnormal.
+[[nodiscard]] inline std::size_t octave_of(double bytes) {
+  if (bytes < 64) return 0;
+  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bytes) >> 52) - 1023;
+  return static_cast<std::size_t>(std::min(23, exponent - 6));
+}
+[[nodiscard]] inline double correction_at(const double* correction, double bytes) {
+  return correction == nullptr ? 1 : correction[octave_of(bytes)];
+}
+/// floor(log2(n)) of a whole number from 1 on.
+[[nodiscard]] inline int whole_doublings(double n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; }
+
+}  // namespace detail
+
 /// One row of the tuner's model.
 struct TunerRow {
   Candidate candidate;
@@ -49,21 +65,14 @@ struct TunerTable {
   /// The tuner's estimate for a row, in seconds.
   [[nodiscard]] double believed(const TunerRow& row, double bytes) const;
   /// The part of it spent on bytes; `octave` is that of the bytes.
-  [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave);
+  [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave) {
+    const double volume = bytes * row.per_byte;
+    return row.correction == nullptr ? volume : volume / row.correction[octave];
+  }
   void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
     if (algorithm_rate > 0) rows.add({c, latency, 1 / algorithm_rate, correction});
   }
 };
-
-namespace detail {
-
-/// floor(log2(S / 64)), from 0 to 23, read from the exponent: bytes are never subnormal.
-[[nodiscard]] std::size_t octave_of(double bytes);
-[[nodiscard]] double correction_at(const double* correction, double bytes);
-/// floor(log2(n)) of a whole number from 1 on.
-[[nodiscard]] inline int whole_doublings(double n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; }
-
-}  // namespace detail
 
 namespace detail {
 
@@ -77,7 +86,15 @@ struct TunerPick {
   double exchange_limit = 0;
   double peers = 1;
 
-  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr);
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
+    if (!(algorithm_rate > 0)) return;
+    const TunerRow row{c, latency, 1 / algorithm_rate, correction};
+    const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
+    if (any && !(t < min)) return;
+    any = true;
+    min = t;
+    best = c;
+  }
 };
 
 /// Rows whose lower envelope changes at given sizes: each next line is half as steep and meets the last there.

@@ -6,6 +6,7 @@
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/evaluation/workload.hpp>
 
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <variant>

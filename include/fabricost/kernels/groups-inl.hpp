@@ -4,6 +4,9 @@
 
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/kernels/groups.hpp>
+#include <fabricost/predict/by_ways.hpp>
+#include <fabricost/predict/compile.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/uncertainty.hpp>
 
 namespace fabricost {

@@ -3,7 +3,10 @@
 /// Bodies of moe_kernels.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/refusal.hpp>
 
 namespace fabricost {
 

@@ -5,6 +5,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/model/dimension.hpp>
 
+#include <utility>
+
 namespace fabricost::detail {
 
 FABRICOST_BODY std::vector<int> divisors(int n, int max) {

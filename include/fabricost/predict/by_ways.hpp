@@ -17,6 +17,7 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/copy_engine.hpp>
+#include <fabricost/price/price.hpp>
 #include <fabricost/price/put.hpp>
 #include <fabricost/price/symmetric.hpp>
 #include <fabricost/refusal.hpp>

@@ -4,21 +4,14 @@
 /// sizes, and its price. A fixed-size value; evaluation never allocates.
 
 #include <fabricost/choice/choice.hpp>
-#include <fabricost/choice/forced.hpp>
-#include <fabricost/choice/walk.hpp>
-#include <fabricost/error.hpp>
-#include <fabricost/hardware/check.hpp>
-#include <fabricost/predict/by_ways.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/operation.hpp>
 #include <fabricost/predict/curve_table.hpp>
-#include <fabricost/predict/fabric_of.hpp>
-#include <fabricost/predict/host_copy.hpp>
-#include <fabricost/price/custom_reduce.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
 
 #include <algorithm>
-#include <limits>
-#include <optional>
-#include <string>
-#include <vector>
+#include <array>
 
 namespace fabricost {
 
@@ -112,230 +105,13 @@ class Curve {
   CurveTable table_;
 };
 
-namespace detail {
-
-/// Explains why no allowed pair can run, and names algorithms that could.
-[[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
-  const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket : is_exchange(op) ? Algorithm::direct : Algorithm::ring;
-  const Candidate wanted{choice.algorithm.value_or(natural), choice.protocol.value_or(Protocol::simple)};
-  const char* why = why_not(wanted, op, f, byte_wide);
-  std::string out;
-  for (const std::string_view piece :
-       {name(wanted.algorithm), std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
-        std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
-    out.append(piece);
-  std::string possible;
-  Algorithm last{};
-  for (const Candidate c : possible_candidates(op, f, byte_wide)) {
-    if (!possible.empty() && c.algorithm == last) continue;
-    possible.append(possible.empty() ? "" : ", ").append(name(c.algorithm));
-    last = c.algorithm;
-  }
-  if (!possible.empty()) out.append("; possible: ").append(possible);
-  return out;
-}
-
-/// Numbers of chips that can run where these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
-/// 16 or 64"; empty if that is not the reason.
-[[nodiscard]] inline std::string no_part_of_torus(const System& system, const Choice& choice, const Fabric& f) {
-  const System slice = sliced(system, static_cast<long long>(f.ranks()));
-  const Tier* tier = slice.tier(TierRole::scale_up);
-  const bool forced = choice.algorithm || choice.protocol;
-  if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 1) return "";
-  std::vector<int> fill{2};
-  std::string shape;
-  for (std::size_t i = 0; i < tier->dims.size(); ++i) {
-    shape.append(i == 0 ? "" : " x ").append(std::to_string(tier->dims[i]));
-    for (std::size_t j = 0; j < i; ++j) fill.push_back(tier->dims[i] * tier->dims[j]);
-  }
-  fill.push_back(tier->endpoints);
-  std::sort(fill.begin(), fill.end());
-  fill.erase(std::unique(fill.begin(), fill.end()), fill.end());
-  std::string out = std::to_string(static_cast<long long>(f.ranks())).append(" ranks fill no two axes of ").append(shape).append("; take ");
-  for (std::size_t i = 0; i < fill.size(); ++i)
-    out.append(i == 0 ? "" : i + 1 < fill.size() ? ", " : " or ").append(std::to_string(fill[i]));
-  return out;
-}
-
-/// \throws RequestError when the choice leaves nothing that can run
-[[nodiscard]] inline Candidates candidates_or_throw(const System& system, const Choice& choice, ChoiceInput in, const Fabric& f) {
-  const Candidates candidates = allowed_candidates(choice, in, f);
-  if (candidates.count == 0) {
-    const std::string torus = no_part_of_torus(system, choice, f);
-    throw RequestError(system.name + ": " + (torus.empty() ? impossible(choice, in.op, f, in.byte_wide) : torus));
-  }
-  return candidates;
-}
-
-/// Calls visit at the sizes where the tuner's choice changes. Inside an octave all of its rows are straight
-/// lines, so the lower envelope is exact.
-template <class Visit>
-void walk_tuner(const TunerTable& table, Visit&& visit) {
-  if (table.exchange_limit > 0) {
-    const double limit = table.exchange_limit * table.peers;
-    visit(table.pick(0), std::nextafter(limit, 2 * limit));
-    visit(table.pick(2 * limit), std::numeric_limits<double>::infinity());
-    return;
-  }
-  double at = 0;
-  for (int octave = 0; octave < 25; ++octave) {
-    const double end = octave == 24 ? std::numeric_limits<double>::infinity() : 64 * std::exp2(octave);
-    while (at < end) {
-      const Candidate now = table.pick(at);
-      const TunerRow* row = nullptr;
-      for (const TunerRow& each : table.rows)
-        if (each.candidate == now) row = &each;
-      double next = end;
-      for (const TunerRow& other : table.rows) {
-        const double steeper = row->per_byte / correction_at(row->correction, at) - other.per_byte / correction_at(other.correction, at);
-        if (!(steeper > 0)) continue;
-        const double cross = (other.latency - row->latency) / steeper;
-        if (cross >= at) next = std::min(next, cross);  // at: a tie there goes to the row before it
-      }
-      if (next < end && next < 4e15) {
-        next = std::ceil(next);
-        while (next - 1 > at && !(table.pick(next - 1) == now)) --next;
-        while (next < end && table.pick(next) == now) ++next;
-      } else {
-        next = std::max(next, at * (1 + 1e-9));  // sizes that cannot be counted one by one: a crossing may round to this one
-      }
-      visit(now, next);
-      at = next;
-    }
-  }
-}
-
-/// The same with a plugin before the tuner: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
-template <class Visit>
-void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& visit) {
-  FixedList<double, 128> ends;
-  plugin.each_border([&](double bytes) { ends.add(bytes); });
-  std::optional<Candidate> last;
-  double end = 0;
-  walk_tuner(table, [&](Candidate now, double until) {
-    if (last && !(now == *last)) ends.add(end);
-    last = now;
-    end = until;
-  });
-  std::sort(ends.begin(), ends.end());
-  const auto pick = [&](double bytes) { return plugin.pick(bytes).value_or(table.pick(bytes)); };
-  double at = 0;
-  for (const double border : ends) {
-    if (border <= at) continue;
-    const Candidate now = pick(0.5 * (at + border));
-    double next = std::ceil(border);  // the first size of what comes after, which a border may belong to
-    if (next - 1 > at && !(pick(next - 1) == now)) --next;
-    if (pick(next) == now) ++next;
-    visit(now, next);
-    at = next;
-  }
-  visit(pick(2 * at + 1), std::numeric_limits<double>::infinity());
-}
-
-/// The same for `fastest`.
-template <class Visit>
-void walk_prices(const PriceTable& table, Visit&& visit) {
-  const auto nearer = [&](double at, double next) {
-    for (int i = 0; i < table.count(); ++i) {
-      next = towards_jumps(table.line(i), at, next);
-      if (const double until = table.until(i), before = std::nextafter(until, 0); at < until)
-        next = std::min(next, at < before ? before : until);
-    }
-    return next;
-  };
-  walk_fastest(
-      [&](double bytes) { return table.pick(bytes); }, nearer, [&](int which, double, double until) { visit(which, until); });
-}
-
-/// Kernels of an inference engine that a choice allows, whatever its rule: all, or of an algorithm that only engines have, then at every
-/// size up to the engine's largest. A pair that NCCL itself can be forced to is NCCL's.
-[[nodiscard]] inline ReducePieces allowed_pieces(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
-  if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce) return {};
-  if (!choice.algorithm && choice.protocol) return {};
-  if (choice.algorithm && is_nccl_algorithm(*choice.algorithm)) return {};
-  const ReducePieces all = reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
-  ReducePieces out;
-  for (const ReducePieces::Piece& piece : all)
-    if (choice.allows(candidate_of(piece.kernel))) out.add(piece.kernel, piece.until);
-  if (out.count > 0) out.items[static_cast<std::size_t>(out.count - 1)].until = all.items[static_cast<std::size_t>(all.count - 1)].until;
-  return out;
-}
-/// Kernels an inference engine runs instead of NCCL's, by size; empty where prices decide.
-[[nodiscard]] inline ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
-  return choice.rule == Choice::Rule::nccl ? allowed_pieces(system, f, op, choice) : ReducePieces{};
-}
-
-/// The prices `fastest` compares: the library's pairs, and an engine's kernels up to the size at which it leaves them.
-/// \throws RequestError when the choice leaves nothing that can run
-[[nodiscard]] inline PriceTable prices_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice,
-                                          ChoiceInput in) {
-  PriceTable out{candidates_or_throw(system, choice, in, f), in, f, system.constants};
-  if (choice.rule == Choice::Rule::fastest)
-    for (const ReducePieces::Piece& piece : allowed_pieces(system, f, op, choice))
-      out.add(candidate_of(piece.kernel), price_custom(piece.kernel, f, system.constants.custom), piece.until);
-  return out;
-}
-
-/// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
-[[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
-  const Constants& c = system.constants;
-  check_parts(
-      system,
-      {.gpu = true, .scale_up = true, .pcie = true, .transport = true, .custom = choice.inference.library != InferenceLibrary::none});
-  Curve curve{f};
-  const double forever = std::numeric_limits<double>::infinity();
-  const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};
-  if (is_host_copy(operation)) {
-    if (!(f.host_link_rate > 0)) throw RequestError(system.name + ": has no tier to the host (role \"host\" or \"c2c\")");
-    // no choice: a copy over the host link
-    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(system, f, operation.path), forever);
-    return curve;
-  }
-  double own_until = 0;
-  for (const ReducePieces::Piece& piece : pieces_of(system, f, operation, choice)) {
-    curve.append(candidate_of(piece.kernel), price_custom(piece.kernel, f, c.custom), piece.until);
-    own_until = piece.until;
-  }
-  const auto append = [&](Candidate candidate, double until) {
-    if (until > own_until)
-      curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
-  };
-  if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
-    const TunerTable table = allowed_rows(choice, in, f);
-    if (table.exchange_limit > 0 || !table.rows.empty()) {
-      const PluginRegions plugin = plugin_regions_of(choice, in, f);
-      if (plugin.any())
-        walk_plugin(plugin, table, append);
-      else
-        walk_tuner(table, append);
-      return curve;
-    }
-  }
-  const PriceTable table = prices_of(system, f, operation, choice, in);
-  walk_prices(table, [&](int i, double until) {
-    if (until > own_until) curve.append(table.candidate(i), table.line(i), until);
-  });
-  return curve;
-}
-
-/// A curve without a table, for few sizes: takes 1 us instead of 7.
-[[nodiscard]] inline Curve compile_lines(const System& system, const Operation& operation, const Choice& choice) {
-  Fabric f = fabric_of(system, operation);
-  f.back_to_back = is_back_to_back(choice.launch);
-  if (choice.ways.any()) [[unlikely]]
-    return compile_by_ways(f, system, operation, choice, [&](const Fabric& on) { return compile_on(on, system, operation, choice); });
-  return compile_on(f, system, operation, choice);
-}
-
-}  // namespace detail
-
 /// compile(system, operation, choice): the operation's size does not matter. Excludes the time that a call from Python or
 /// the host's launches add (`predict` and `sweep` add it). \throws RequestError when the ranks do not fit the machine, nothing
 /// the choice allows can run, or a number of the machine is out of range (check)
-[[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
-  Curve curve = detail::compile_lines(system, operation, choice);
-  curve.tabulate();
-  return curve;
-}
+[[nodiscard]] Curve compile(const System& system, const Operation& operation, const Choice& choice = {});
 
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/predict/curve-inl.hpp>
+#endif

@@ -7,18 +7,6 @@
 
 namespace fabricost {
 
-FABRICOST_BODY void Contributions::add(TermKind kind, int level, double seconds) {
-  if (seconds == 0) return;
-  const std::size_t pair = 2 * static_cast<std::size_t>(kind) + (level > 0 ? 1 : 0);
-  if ((seen_ >> pair & 1U) != 0) {
-    items[place_[pair]].seconds += seconds;
-    return;
-  }
-  seen_ |= 1U << pair;
-  place_[pair] = static_cast<unsigned char>(items.size());
-  items.emplace(kind, level, seconds);
-}
-
 FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
   Contributions out;
   double hidden = line.latency;

@@ -21,7 +21,17 @@ struct Contributions {
   FixedList<Contribution, 12> items;  ///< of seven kinds: an exchange has sends to peers, but no steps, between domains
 
   /// Adds to the entry of the same kind and level, or creates one.
-  void add(TermKind kind, int level, double seconds);
+  void add(TermKind kind, int level, double seconds) {
+    if (seconds == 0) return;
+    const std::size_t pair = 2 * static_cast<std::size_t>(kind) + (level > 0 ? 1 : 0);
+    if ((seen_ >> pair & 1U) != 0) {
+      items[place_[pair]].seconds += seconds;
+      return;
+    }
+    seen_ |= 1U << pair;
+    place_[pair] = static_cast<unsigned char>(items.size());
+    items.emplace(kind, level, seconds);
+  }
   [[nodiscard]] constexpr const Contribution* begin() const { return items.begin(); }
   [[nodiscard]] constexpr const Contribution* end() const { return items.end(); }
 

@@ -9,18 +9,12 @@
 #include <fabricost/hardware/link.hpp>
 #include <fabricost/hardware/system.hpp>
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost {
-
-/// The data/ folder: $FABRICOST_DATA, else share/fabricost/data above the program, else that of the package
-/// it was compiled with.
-/// \throws RequestError when there is none
-[[nodiscard]] std::filesystem::path data_directory();
 
 /// Which shipped constants of kernels are read besides those of collectives. A command that does not price a
 /// kind need not load its file; a system without them has the defaults of hardware/constants.hpp and basis

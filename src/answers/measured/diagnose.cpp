@@ -7,6 +7,8 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 namespace fabricost {

@@ -9,6 +9,7 @@
 #include <array>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace fabricost::detail {
 

@@ -13,6 +13,7 @@
 #include <fabricost/machine/this_machine.hpp>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 namespace fabricost {

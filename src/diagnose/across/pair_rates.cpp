@@ -11,6 +11,7 @@
 #include "text/plain_text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace fabricost::diagnosis {
 

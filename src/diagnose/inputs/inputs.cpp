@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

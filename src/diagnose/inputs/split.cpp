@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

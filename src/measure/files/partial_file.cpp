@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>

@@ -7,6 +7,7 @@
 #include "text/line_reader.hpp"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "readings/dumps/plain_tree.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>

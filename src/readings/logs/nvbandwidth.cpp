@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace fabricost::io {
 
 NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 namespace fabricost::io {
 

@@ -8,6 +8,7 @@
 
 #include "readings/logs/pair_points.hpp"
 
+#include <filesystem>
 #include <set>
 
 namespace fabricost::io {

@@ -7,6 +7,7 @@
 #include "readings/point_readers.hpp"
 #include "text/line_reader.hpp"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>

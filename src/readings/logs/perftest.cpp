@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 namespace fabricost::io {
 

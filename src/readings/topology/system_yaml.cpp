@@ -8,12 +8,14 @@
 #include "text/ascii.hpp"
 #include "text/yaml_text.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 namespace fabricost {
 

@@ -7,6 +7,7 @@
 
 #include <fabricost/readings/topology.hpp>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -12,6 +12,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 
 namespace fabricost::io {
 

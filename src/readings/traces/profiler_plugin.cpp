@@ -11,6 +11,7 @@
 #include <fabricost/interrupt.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>

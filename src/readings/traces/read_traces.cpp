@@ -10,6 +10,7 @@
 #include <fabricost/on_threads.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <system_error>
 
 namespace fabricost::io {

@@ -6,6 +6,7 @@
 #include "readings/traces/readers.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace fabricost::io {
 

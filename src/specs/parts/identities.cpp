@@ -6,6 +6,7 @@
 
 #include "specs/data_directory.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <mutex>
 
 namespace fabricost::io {

@@ -7,6 +7,7 @@
 
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/hardware/kinds.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

@@ -6,6 +6,7 @@
 #include "specs/sources/packed_tree.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace fabricost::io {

@@ -5,6 +5,7 @@
 
 #include "nccl_ranks.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>

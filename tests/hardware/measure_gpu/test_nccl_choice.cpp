@@ -1,6 +1,7 @@
 /// \file test_nccl_choice.cpp
 /// Forced choices become the environment of one communicator; choices unknown to NCCL are refused by name.
 
+
 #include "catch.hpp"
 
 #include "measure/gpu/nccl_choice.hpp"

@@ -12,6 +12,7 @@
 #include <limits>
 #include <queue>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace flow {

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 namespace fuzz {
 

@@ -8,6 +8,7 @@
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/fit.hpp>
 #include <fabricost/fabricost.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <algorithm>

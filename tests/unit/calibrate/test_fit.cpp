@@ -1,4 +1,6 @@
 // Constants found again: forms written out a second time (tests/support/fitted.hpp shares no code with the model), bounds, sharing, order.
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "synthetic.hpp"
 
 #include "support/fitted.hpp"

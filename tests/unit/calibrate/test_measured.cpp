@@ -8,6 +8,8 @@
 #include <fabricost/calibrate/probes.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include <filesystem>
+
 #include "catch.hpp"
 
 using namespace fabricost;

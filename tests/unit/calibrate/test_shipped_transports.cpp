@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <set>
 

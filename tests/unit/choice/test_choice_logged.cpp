@@ -1,6 +1,8 @@
 // NCCL's own choices in logs, beside the predicted ones. Forced runs, tuner plugins and "Connected all trees" say nothing.
 #include "changes.hpp"
 
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>

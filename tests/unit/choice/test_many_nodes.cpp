@@ -1,4 +1,7 @@
 // NCCL's choices between nodes, measured on public clusters.
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+
 #include "changes.hpp"
 
 #include "catch.hpp"

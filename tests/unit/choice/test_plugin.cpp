@@ -1,5 +1,7 @@
 // A tuner plugin's choices: the borders that aws-ofi-nccl's source file states, and every polygon against another way to see whether a
 // point lies inside.
+#include <fabricost/choice/plugin.hpp>
+
 #include "changes.hpp"
 
 #include "catch.hpp"

@@ -1,6 +1,8 @@
 // Rows of the tuner's table: NCCL's own estimate of an algorithm, written out again from the terms its sources name.
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/choice/nccl.hpp>
+#include <fabricost/choice/pick.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include "catch.hpp"

@@ -10,6 +10,7 @@
 #include <fabricost/specs/prices.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 using namespace fabricost;

@@ -5,6 +5,7 @@
 #include <fabricost/calibrate/kernels.hpp>
 #include <fabricost/kernels/fused_norm.hpp>
 #include <fabricost/parameters/related.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>

@@ -11,6 +11,7 @@
 #include <fabricost/network/layout.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>

@@ -6,6 +6,7 @@
 
 #include <catch.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>

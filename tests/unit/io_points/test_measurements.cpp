@@ -1,6 +1,7 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <tuple>
 

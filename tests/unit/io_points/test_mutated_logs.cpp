@@ -5,6 +5,7 @@
 #include <catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>

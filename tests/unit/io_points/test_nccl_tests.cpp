@@ -1,6 +1,7 @@
 #include "files.hpp"
 
 #include <catch.hpp>
+#include <filesystem>
 
 #include <fmt/format.h>
 

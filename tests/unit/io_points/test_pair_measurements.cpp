@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

@@ -1,6 +1,7 @@
 #include "files.hpp"
 
 #include <catch.hpp>
+#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

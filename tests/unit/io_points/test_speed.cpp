@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

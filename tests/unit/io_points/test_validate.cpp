@@ -9,6 +9,7 @@
 #include <catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

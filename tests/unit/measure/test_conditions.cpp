@@ -1,6 +1,8 @@
 /// \file test_conditions.cpp
 /// The rows' account of the GPUs that took part and of how they were timed, and a process that goes away.
 
+#include <fabricost/predict/complete.hpp>
+
 #include "fake_device.hpp"
 #include "measure/measure.hpp"
 

@@ -13,6 +13,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include <unistd.h>

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 using namespace fabricost;

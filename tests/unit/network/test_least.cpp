@@ -2,6 +2,7 @@
 #include "machines.hpp"
 
 #include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -3,6 +3,7 @@
 
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/network/load_store.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -3,6 +3,7 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/network/layout.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

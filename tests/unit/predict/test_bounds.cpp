@@ -1,4 +1,8 @@
 // No answer beats the wires: the bus bandwidth an algorithm allows at a tier's one-way rate.
+#include <fabricost/algorithms/schedule_of.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/price/lower_bound.hpp>
+
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"

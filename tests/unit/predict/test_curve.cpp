@@ -1,4 +1,8 @@
 // A compiled curve is the prediction: the same time and the same pick, on both sides of every threshold.
+#include <fabricost/choice/candidates.hpp>
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/predict/compile.hpp>
+
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"

@@ -1,4 +1,5 @@
 // A curve at many sizes is the curve at each: in any order, across thresholds, on threads; and sizes that are none are refused.
+#include <fabricost/choice/candidates.hpp>
 #include <fabricost/predict/curve_threads.hpp>
 
 #include "support/random_cases.hpp"

@@ -1,4 +1,5 @@
 #include <fabricost/fabricost.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"

@@ -3,6 +3,7 @@
 #include "support/systems.hpp"
 
 #include <fabricost/fabricost.hpp>
+#include <fabricost/price/terms.hpp>
 
 using namespace fabricost;
 

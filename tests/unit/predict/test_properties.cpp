@@ -1,4 +1,6 @@
 // Properties of any question on any machine. A failing case prints as one line.
+#include <fabricost/choice/candidates.hpp>
+
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"

@@ -3,6 +3,7 @@
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/hardware/dials.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
 #include <fabricost/training/plan.hpp>

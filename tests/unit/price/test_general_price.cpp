@@ -1,4 +1,5 @@
 // Prices of algorithms without a fitted form: phases on levels, added up here a second time from the schedule alone.
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/price/price.hpp>
 
 #include "catch.hpp"

@@ -1,5 +1,7 @@
 // Limits of every price when the message is very small or very large.
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/fabricost.hpp>
+#include <fabricost/price/lower_bound.hpp>
 
 #include "catch.hpp"
 #include "support/fitted.hpp"

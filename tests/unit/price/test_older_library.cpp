@@ -2,6 +2,7 @@
 #include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/exchange.hpp>
+#include <fabricost/price/price.hpp>
 #include <fabricost/price/ring.hpp>
 
 #include "catch.hpp"

@@ -6,6 +6,7 @@
 
 #include <fabricost/economics/reliability.hpp>
 
+#include <functional>
 #include <limits>
 #include <queue>
 #include <random>

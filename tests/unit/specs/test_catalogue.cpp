@@ -7,8 +7,10 @@
 #include "support/skipped.hpp"
 
 #include <fabricost/pictures/picture.hpp>
+#include <fabricost/specs/data_directory.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <random>
 

@@ -5,6 +5,7 @@
 #include "files.hpp"
 #include "support/message_of.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>

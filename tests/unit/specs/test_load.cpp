@@ -3,9 +3,11 @@
 
 #include "catch.hpp"
 
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <regex>
 #include <set>
 #include <string>

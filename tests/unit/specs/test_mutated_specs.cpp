@@ -4,8 +4,10 @@
 #include "catch.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/data_directory.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 using namespace fabricost;

@@ -5,6 +5,7 @@
 
 #include <fabricost/machine/this_machine.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <sstream>
 

@@ -2,6 +2,7 @@
 #include "unit/topology/topologies.hpp"
 
 #include <catch.hpp>
+#include <sstream>
 
 using namespace fabricost;
 using namespace fabricost::test;

@@ -1,4 +1,6 @@
 // The advice of tune, computed again one size at a time.
+#include <fabricost/choice/candidates.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/tune/tune.hpp>

@@ -4,6 +4,7 @@
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/answers/sweep.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>

@@ -11,6 +11,7 @@
 #include <catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 
 using namespace fabricost;
 

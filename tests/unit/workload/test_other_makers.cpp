@@ -12,6 +12,7 @@
 #include <catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>

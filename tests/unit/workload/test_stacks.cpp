@@ -8,6 +8,7 @@
 
 
 #include <catch.hpp>
+#include <filesystem>
 
 using namespace fabricost;
 using support::contains;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <sqlite3.h>
 
 namespace fabricost::io {

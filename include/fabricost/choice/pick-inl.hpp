@@ -1,8 +1,8 @@
 #pragma once
-/// \file choice-inl.hpp
-/// Bodies of choice.hpp.
+/// \file pick-inl.hpp
+/// Bodies of pick.hpp.
 
-#include <fabricost/choice/choice.hpp>
+#include <fabricost/choice/pick.hpp>
 #include <fabricost/compiled_once.hpp>
 
 namespace fabricost {

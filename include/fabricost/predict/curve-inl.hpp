@@ -1,0 +1,17 @@
+#pragma once
+/// \file curve-inl.hpp
+/// Bodies of curve.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/predict/compile.hpp>
+#include <fabricost/predict/curve.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY Curve compile(const System& system, const Operation& operation, const Choice& choice) {
+  Curve curve = detail::compile_lines(system, operation, choice);
+  curve.tabulate();
+  return curve;
+}
+
+}  // namespace fabricost
