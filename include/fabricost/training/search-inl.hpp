@@ -110,17 +110,20 @@ FABRICOST_BODY void TrainingSearch::add_group(std::vector<LayerGroup>& out, cons
   out.push_back(group);
 }
 
-FABRICOST_BODY bool TrainingSearch::is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
+FABRICOST_BODY TrainingSearch::Hope TrainingSearch::hope_of(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const {
   const double most = limit();
-  if (!q_.prune || std::isinf(most)) return false;
+  if (!q_.prune || std::isinf(most)) return Hope::yes;
   LayerTime fullest;
   for (const StageContent& at : pipeline.longest)
     if (const LayerTime t = stage_time(q_.model, layers, at); t.sum() > fullest.sum()) fullest = t;
+  const double slower = factor(l.gpus()), within = most * l.global_batch * (1 + 1e-9);  // beyond rounding
+  const double works = slower * l.microbatches() * fullest.sum();
+  if (works > within) return Hope::none_with_fewer;
   const StageTimes times{.forward = fullest.forward, .backward = fullest.backward, .weight = fullest.weight};
   // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
   const bool grows = l.schedule == PipelineSchedule::one_f_one_b || l.schedule == PipelineSchedule::interleaved;
   const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
-  return factor(l.gpus()) * (l.microbatches() * fullest.sum() + waits) > most * l.global_batch * (1 + 1e-9);  // beyond rounding
+  return works + slower * waits > within ? Hope::none : Hope::yes;
 }
 
 FABRICOST_BODY std::vector<PipelineSchedule> TrainingSearch::schedules(int pp) const {
@@ -180,22 +183,20 @@ FABRICOST_BODY void TrainingSearch::price(const LayerGroup& group) {
 }
 
 FABRICOST_BODY std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(const Layout& l, double least) const {
-  const long long taken = static_cast<long long>(l.tp) * l.cp * l.pp, most = q_.gpus / taken, batch = q_.global_batch;
-  const long long low = least_batch(), high = most_batch();
+  const long long taken = static_cast<long long>(l.tp) * l.cp * l.pp, low = least_batch(), high = most_batch();
   std::vector<Job> out;
-  if (most < 1) return out;
-  const auto add = [&](long long replicas, long long each) {
-    const bool given = replicas * taken == q_.gpus && replicas * each == batch;
-    if (given || (q_.dp && *q_.dp != replicas) || static_cast<double>(replicas * taken) < least) return;
-    out.push_back({static_cast<int>(replicas), static_cast<int>(replicas * each)});
-  };
-  for (long long count = std::max(1LL, low / (most * l.microbatch)); count * l.microbatch <= high; ++count) {
-    const long long each = count * l.microbatch;  // sequences of a replica
-    const long long replicas = std::min(most, high / each);
+  for (long long replicas = std::min(q_.gpus / taken, high / l.microbatch); replicas > 0; --replicas) {
     if (static_cast<double>(replicas * taken) < least) break;
-    const bool divides_given = batch % each == 0 && batch / each <= most;
-    if (replicas * each >= low && !(divides_given && replicas == batch / each)) add(replicas, each);
-    if (divides_given) add(batch / each, each);
+    if (q_.dp && *q_.dp != replicas) continue;
+    const long long step = replicas * l.microbatch, largest = high / step * step, in_groups = high / (step * l.pp) * (step * l.pp);
+    // of as many replicas the largest batch takes least time a sequence, where chunks interleave the largest in groups of pp microbatches;
+    // with few microbatches a smaller one holds less in its stages
+    const auto job = [&](long long batch) {
+      if (batch >= low && (replicas * taken != q_.gpus || batch != q_.global_batch)) out.push_back({static_cast<int>(replicas), static_cast<int>(batch)});
+    };
+    job(largest);
+    if (in_groups != largest) job(in_groups);
+    for (long long batch = std::min(in_groups, (3LL * l.pp + 1) * step) - step; l.pp > 1 && batch >= low; batch -= step) job(batch);
   }
   return out;
 }
@@ -217,7 +218,8 @@ FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
     if (pipeline.pp != stages) jobs = smaller_jobs(l, least_gpus(group)), stages = pipeline.pp;
     for (const Job& job : jobs) {
       l.dp = job.replicas, l.global_batch = job.batch;
-      if (is_possible(q_.model, l) && !price(l, pipeline, group)) break;
+      const bool smallest = &job == &jobs.back() || (&job)[1].replicas != job.replicas;  // which needs least memory of as many replicas
+      if (is_possible(q_.model, l) && !price(l, pipeline, group) && smallest) break;
     }
   }
 }
@@ -230,9 +232,9 @@ FABRICOST_BODY void TrainingSearch::start(const LayerGroup& group) {
 }
 
 FABRICOST_BODY bool TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const LayerGroup& group) {
-  if (is_hopeless(l, pipeline, group.fastest)) {
+  if (const Hope hope = hope_of(l, pipeline, group.fastest); hope != Hope::yes) {
     if (part_ == Part::given) plan_.bounded += layouts_of(l);
-    return false;
+    return hope != Hope::none_with_fewer;
   }
   const Shardings zeros = shardings(l);
   if (!wants_nearest() && is_too_large(l, pipeline, zeros)) {
@@ -292,7 +294,7 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const Pipeline& pipel
         continue;
       }
       const LayerTimes layers = between(group.fastest, group.layers, static_cast<double>(again) / q_.model.layers);
-      if (!is_hopeless(at->layout, pipeline, layers))
+      if (hope_of(at->layout, pipeline, layers) == Hope::yes)
         price(at->layout, at->memory, layers, pipeline);
       else if (part_ == Part::given)
         ++plan_.bounded;

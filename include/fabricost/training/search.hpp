@@ -87,8 +87,10 @@ class TrainingSearch {
   /// The least ratio of a step to the sum of its parts: a layout may take more domains than its GPUs fill.
   [[nodiscard]] double factor(int gpus) const { return 1 + waiting_for_slowest(gpu_, double(gpus) / domain_); }
 
-  /// Whether no layout of this pipeline can be among the best: its fullest stage's layers and the bubble around them take longer.
-  [[nodiscard]] bool is_hopeless(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const;
+  /// Whether a layout of this pipeline can be among the best. Its fullest stage's layers and the bubble around them may take longer than those;
+  /// where the layers alone do, every layout of fewer replicas does.
+  enum class Hope : unsigned char { yes, none, none_with_fewer };
+  [[nodiscard]] Hope hope_of(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const;
 
   [[nodiscard]] std::vector<PipelineSchedule> schedules(int pp) const;
 
@@ -124,8 +126,8 @@ class TrainingSearch {
   struct Job {
     int replicas = 1, batch = 1;
   };
-  /// The jobs beside the one given on at most the GPUs given and at least `least` of them, the most replicas first: as many as so many
-  /// microbatches allow, and those of the batch given. \param l its tensor and context ranks, stages and microbatch
+  /// The jobs beside the one given, on at most the GPUs given and at least `least` of them, the most replicas first, of as many the largest
+  /// batch. \param l its tensor and context ranks, stages and microbatch
   [[nodiscard]] std::vector<Job> smaller_jobs(const Layout& l, double least) const;
   /// The fewest GPUs on which a layout of the group could be wanted.
   [[nodiscard]] double least_gpus(const LayerGroup& group) const;

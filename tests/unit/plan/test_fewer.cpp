@@ -11,8 +11,11 @@
 #include "questions.hpp"
 #include "support/random_cases.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <vector>
 
 using namespace fabricost;
 using test::question;
@@ -213,6 +216,35 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
   std::printf("  %lld plans, %lld of them beside a smaller number of GPUs, %lld leave GPUs idle\n", plans, compared_with, idle);
   CHECK(compared_with > plans / 4);
   CHECK(idle > 0);
+}
+
+TEST_CASE("a wider range of batches never trains fewer tokens a second: random jobs") {
+  const std::vector<System> machines{load_system("dgx-h100"), load_system("dgx-b200"), load_system("gb200-nvl72"), load_system("dgx-a100")};
+  const std::vector<Model> models{load_model("llama3-8b"), load_model("llama3-70b"), load_model("mixtral-8x7b"), load_model("qwen3-30b-a3b")};
+  const Stack stack = load_stack("nemo");
+  long long plans = 0, shorter = 0;
+  for (long long i = 0; plans < questions() / 2; ++i) {
+    support::Random random{support::seed + 15485863ULL * static_cast<std::uint64_t>(i)};
+    const System& system = random.of(machines);
+    TrainingQuestion q;
+    q.model = random.of(models), q.stack = stack, q.fewer = true, q.top = 1, q.plain_within = 0;
+    q.gpus = 1 + random.below(72), q.global_batch = 8 + random.below(300);
+    if (random.one_in(3)) q.gpus = std::max(8, q.gpus / 8 * 8);
+    double least = std::numeric_limits<double>::infinity();
+    for (const double within : {0.0, 0.02, 0.05, 0.1, 0.2}) {
+      q.batch_within = within;
+      const TrainingPlan plan = plan_training(q, system);
+      ++plans;
+      if (!plan.fits || plan.layouts.empty()) continue;
+      const double now = detail::seconds_a_sequence(plan.layouts.front());
+      INFO(system.name << " " << q.model.name << " " << q.gpus << " GPUs, batch " << q.global_batch << " within " << within << ", question " << i);
+      REQUIRE(now <= least * (1 + 1e-12));
+      shorter += now < least && !std::isinf(least);
+      least = now;
+    }
+  }
+  std::printf("  %lld plans, %lld of them faster than with a narrower range\n", plans, shorter);
+  CHECK(shorter > 0);
 }
 
 TEST_CASE("need finds no number of nodes that fails above one that is enough") {

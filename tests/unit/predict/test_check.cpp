@@ -160,7 +160,7 @@ TEST_CASE("a machine with one field spoilt is refused by name or gives finite ti
     check(s);
     Tally tally;
     const std::vector<Corruption> all = corruptions_of(s);
-    const std::size_t step = all.size() / static_cast<std::size_t>(support::draws(static_cast<int>(all.size())));
+    const std::size_t step = std::max<std::size_t>(1, all.size() / static_cast<std::size_t>(support::draws(static_cast<int>(all.size()))));
     for (std::size_t i = 0; i < all.size(); i += step) {
       const Corruption& c = all[i];
       System spoilt = s;

@@ -12,7 +12,7 @@ using namespace fabricost;
 
 namespace {
 
-constexpr int cases = support::draws(500);
+const int cases = support::draws(500);
 
 using support::Report;
 
